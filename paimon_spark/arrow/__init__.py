@@ -1,0 +1,1 @@
+"""Arrow in, Arrow out: types, file formats, schema evolution, predicates, statistics, buckets. Pure of storage."""

@@ -1,0 +1,58 @@
+"""Every error this package raises: one base, one leaf for each thing a caller can do about it.
+
+The message alone must let the user act, because Spark keeps only its text: what was being done, on what
+(path, partition, bucket, snapshot), what was found, what to do next. The type of an error never licenses
+deleting files.
+"""
+
+
+class PaimonError(Exception):
+    """Base of all errors raised on purpose by paimon_spark."""
+
+
+class OptionError(PaimonError, ValueError):
+    """An option is unknown, has a bad value, or contradicts the table: fix the option."""
+
+
+class DataError(PaimonError, ValueError):
+    """The rows or the schema of the DataFrame do not fit the table: fix the DataFrame."""
+
+
+class PredicateError(PaimonError, ValueError):
+    """A filter cannot be understood or does not fit the columns: fix the filter."""
+
+
+class SchemaError(PaimonError, ValueError):
+    """A table cannot be created or changed as asked: fix the schema."""
+
+
+class TableNotFound(PaimonError):
+    """There is no Paimon table at the path."""
+
+
+class TableAlreadyExists(PaimonError):
+    """A table is there already and the call asked for a new one."""
+
+
+class SnapshotNotFound(PaimonError):
+    """The snapshot, tag, branch or point in time does not exist or has expired; the message names what is available."""
+
+
+class UnsupportedFeature(PaimonError):
+    """The table or the call uses a feature this release does not support; it is refused by name, never guessed."""
+
+
+class CorruptFile(PaimonError):
+    """A file of the table is missing, truncated or not what its name says."""
+
+
+class CommitConflict(PaimonError):
+    """Another writer changed what this commit was based on: run the job again on the new state."""
+
+
+class RetriesExhausted(PaimonError):
+    """Every attempt lost the race against other writers; nothing was committed."""
+
+
+class CommitStateUnknown(PaimonError):
+    """The storage did not say whether the snapshot was published; nothing was deleted."""

@@ -1,0 +1,246 @@
+"""Typed table options (Java: CoreOptions, Options). Keys and defaults as in the official system.
+
+``Options`` is a frozen view of a string map; ``options.value(BUCKET)`` parses the text of the option, or gives its default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from paimon_spark.errors import OptionError
+
+T = TypeVar("T")
+
+
+def parse_bool(text: str) -> bool:
+    lowered = text.strip().lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    raise ValueError("expected true or false")
+
+
+def parse_int(text: str) -> int:
+    return int(text.strip())
+
+
+def parse_text(text: str) -> str:
+    return text.strip()
+
+
+def parse_list(text: str) -> tuple[str, ...]:
+    """A comma list; blanks around the items are dropped, empty items too."""
+    return tuple(item.strip() for item in text.split(",") if item.strip())
+
+
+_MEMORY_UNITS = {"": 1, "b": 1, "bytes": 1, "k": 2**10, "kb": 2**10, "kibibytes": 2**10, "m": 2**20, "mb": 2**20,
+                 "mebibytes": 2**20, "g": 2**30, "gb": 2**30, "gibibytes": 2**30, "t": 2**40, "tb": 2**40,
+                 "tebibytes": 2**40}  # fmt: skip
+_DURATION_UNITS = {"": 1, "ms": 1, "milli": 1, "millis": 1, "millisecond": 1, "milliseconds": 1,
+                   "s": 1000, "sec": 1000, "secs": 1000, "second": 1000, "seconds": 1000,
+                   "m": 60_000, "min": 60_000, "minute": 60_000, "minutes": 60_000,
+                   "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000,
+                   "d": 86_400_000, "day": 86_400_000, "days": 86_400_000}  # fmt: skip
+
+
+def _parse_quantity(text: str, units: Mapping[str, int], what: str) -> int:
+    match = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
+    if match is None or match[2] not in units:
+        raise ValueError(f"expected {what}")
+    return int(match[1]) * units[match[2]]
+
+
+def parse_memory(text: str) -> int:
+    """Bytes of a memory size such as "128 mb" (Java: MemorySize.parse)."""
+    return _parse_quantity(text, _MEMORY_UNITS, "a memory size such as 128 mb")
+
+
+def parse_duration(text: str) -> int:
+    """Milliseconds of a duration such as "10 s" (Java: TimeUtils.parseDuration)."""
+    return _parse_quantity(text, _DURATION_UNITS, "a duration such as 10 s")
+
+
+def parse_choice(*choices: str) -> Callable[[str], str]:
+    """One of the words, in any letter case, `_` the same as `-`; the result is the word as written here."""
+
+    def parse(text: str) -> str:
+        wanted = text.strip().lower().replace("_", "-")
+        for choice in choices:
+            if choice.lower() == wanted:
+                return choice
+        raise ValueError("expected one of " + ", ".join(choices))
+
+    return parse
+
+
+def parse_level_map(text: str) -> dict[int, str]:
+    """A map such as "0:avro,3:parquet"."""
+    return {int(level): value.strip() for level, value in (item.split(":", 1) for item in parse_list(text))}
+
+
+@dataclass(frozen=True)
+class Option(Generic[T]):
+    """One option: its key, default, parser and older names."""
+
+    key: str
+    default: T
+    parse: Callable[[str], T]
+    aliases: tuple[str, ...] = ()
+
+
+class Options(Mapping[str, str]):
+    """The options of a table, as text, with typed access. Immutable and hashable by content."""
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def __getitem__(self, key: str) -> str:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Options({self._values})"
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def text(self, option: Option[Any]) -> str | None:
+        """The text set for the option under its key or an older name, else None."""
+        for key in (option.key, *option.aliases):
+            if key in self._values:
+                return self._values[key]
+        return None
+
+    def is_set(self, option: Option[Any]) -> bool:
+        return self.text(option) is not None
+
+    def value(self, option: Option[T]) -> T:
+        """The parsed value of the option, or its default.
+
+        Raises:
+            OptionError: the text does not parse; the message names the key, the text and what is expected.
+        """
+        text = self.text(option)
+        if text is None:
+            return option.default
+        try:
+            return option.parse(text)
+        except ValueError as error:
+            raise OptionError(f"option '{option.key}' has the value '{text}': {error}") from None
+
+    def merged(self, other: Mapping[str, str]) -> Options:
+        """These options with those of other on top."""
+        return Options({**self._values, **other})
+
+
+def _int(key: str, default: int, *aliases: str) -> Option[int]:
+    return Option(key, default, parse_int, aliases)
+
+
+def _opt_int(key: str, *aliases: str) -> Option[int | None]:
+    return Option(key, None, parse_int, aliases)
+
+
+def _bool(key: str, default: bool, *aliases: str) -> Option[bool]:
+    return Option(key, default, parse_bool, aliases)
+
+
+def _memory(key: str, default: int, *aliases: str) -> Option[int]:
+    return Option(key, default, parse_memory, aliases)
+
+
+def _opt_memory(key: str, *aliases: str) -> Option[int | None]:
+    return Option(key, None, parse_memory, aliases)
+
+
+def _duration(key: str, default: int, *aliases: str) -> Option[int]:
+    return Option(key, default, parse_duration, aliases)
+
+
+def _opt_text(key: str, *aliases: str) -> Option[str | None]:
+    return Option(key, None, parse_text, aliases)
+
+
+def _list(key: str, *aliases: str) -> Option[tuple[str, ...]]:
+    return Option(key, (), parse_list, aliases)
+
+
+MB = 2**20
+
+TYPE = Option("type", "table", parse_text)
+PRIMARY_KEY = _list("primary-key")
+PARTITION = _list("partition")
+BRANCH = Option("branch", "main", parse_text)
+BUCKET = _int("bucket", -1)
+BUCKET_KEY = _list("bucket-key")
+BUCKET_FUNCTION = Option("bucket-function.type", "default", parse_choice("default", "mod", "hive"))
+MERGE_ENGINE = Option(
+    "merge-engine", "deduplicate", parse_choice("deduplicate", "partial-update", "aggregation", "first-row")
+)
+IGNORE_DELETE = _bool(
+    "ignore-delete",
+    False,
+    "first-row.ignore-delete",
+    "deduplicate.ignore-delete",
+    "partial-update.ignore-delete",
+)
+IGNORE_UPDATE_BEFORE = _bool("ignore-update-before", False)
+SEQUENCE_FIELD = _list("sequence.field")
+SEQUENCE_SORT_ORDER = Option("sequence.field.sort-order", "ascending", parse_choice("ascending", "descending"))
+ROWKIND_FIELD = _opt_text("rowkind.field")
+CHANGELOG_PRODUCER = Option(
+    "changelog-producer", "none", parse_choice("none", "input", "full-compaction", "lookup")
+)
+FILE_FORMAT = Option("file.format", "parquet", lambda text: text.strip().lower())
+FILE_FORMAT_PER_LEVEL: Option[dict[int, str]] = Option("file.format.per.level", {}, parse_level_map)
+FILE_COMPRESSION = Option("file.compression", "zstd", lambda text: text.strip().lower())
+FILE_COMPRESSION_PER_LEVEL: Option[dict[int, str]] = Option("file.compression.per.level", {}, parse_level_map)
+FILE_COMPRESSION_ZSTD_LEVEL = _int("file.compression.zstd-level", 1)
+FILE_SUFFIX_INCLUDE_COMPRESSION = _bool("file.suffix.include.compression", False)
+DATA_FILE_PREFIX = Option("data-file.prefix", "data-", parse_text)
+DATA_FILE_THIN_MODE = _bool("data-file.thin-mode", False)
+DATA_FILE_PATH_DIRECTORY = _opt_text("data-file.path-directory")
+TARGET_FILE_SIZE = _opt_memory("target-file-size")
+TARGET_FILE_ROW_NUM = _int("target-file-row-num", 2**63 - 1)
+STATS_MODE = Option("metadata.stats-mode", "truncate(16)", lambda text: text.strip().lower())
+STATS_MODE_PER_LEVEL: Option[dict[int, str]] = Option("metadata.stats-mode.per.level", {}, parse_level_map)
+STATS_DENSE_STORE = _bool("metadata.stats-dense-store", True)
+STATS_KEEP_FIRST_N_COLUMNS = _int("metadata.stats-keep-first-n-columns", -1)
+PARTITION_DEFAULT_NAME = Option("partition.default-name", "__DEFAULT_PARTITION__", parse_text)
+PARTITION_LEGACY_NAME = _bool("partition.legacy-name", True)
+MANIFEST_COMPRESSION = Option("manifest.compression", "zstd", lambda text: text.strip().lower())
+MANIFEST_TARGET_FILE_SIZE = _memory("manifest.target-file-size", 8 * MB)
+MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE = _memory("manifest.full-compaction-threshold-size", 16 * MB)
+MANIFEST_MERGE_MIN_COUNT = _int("manifest.merge-min-count", 30)
+SOURCE_SPLIT_TARGET_SIZE = _memory("source.split.target-size", 128 * MB)
+SOURCE_SPLIT_OPEN_FILE_COST = _memory("source.split.open-file-cost", 4 * MB)
+DELETION_VECTORS_ENABLED = _bool("deletion-vectors.enabled", False)
+DELETION_VECTORS_MERGE_ON_READ = _bool("deletion-vectors.merge-on-read", False)
+DYNAMIC_PARTITION_OVERWRITE = _bool("dynamic-partition-overwrite", True)
+COMMIT_MAX_RETRIES = _int("commit.max-retries", 10)
+COMMIT_MIN_RETRY_WAIT = _duration("commit.min-retry-wait", 10)
+COMMIT_MAX_RETRY_WAIT = _duration("commit.max-retry-wait", 10_000)
+COMMIT_TIMEOUT: Option[int | None] = Option("commit.timeout", None, parse_duration)
+COMMIT_USER_PREFIX = _opt_text("commit.user-prefix")
+WRITE_ONLY = _bool("write-only", False, "write.compaction-skip")
+SCAN_MODE = Option(
+    "scan.mode",
+    "default",
+    parse_choice("default", "latest-full", "full", "latest", "latest-delta", "compacted-full", "from-timestamp",
+                 "from-creation-timestamp", "from-file-creation-time", "from-snapshot", "from-snapshot-full",
+                 "incremental"),
+    ("log.scan",),
+)  # fmt: skip
+SCAN_SNAPSHOT_ID = _opt_int("scan.snapshot-id")
+SCAN_TAG_NAME = _opt_text("scan.tag-name")
+SCAN_WATERMARK = _opt_int("scan.watermark")
+SCAN_TIMESTAMP = _opt_text("scan.timestamp")
+SCAN_TIMESTAMP_MILLIS = _opt_int("scan.timestamp-millis", "log.scan.timestamp-millis")
+SCAN_VERSION = _opt_text("scan.version")

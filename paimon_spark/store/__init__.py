@@ -1,0 +1,1 @@
+"""One table on storage: schemas, snapshots, scan, read, write, commit."""
