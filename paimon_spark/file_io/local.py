@@ -1,0 +1,189 @@
+"""Files of this machine, or of a mounted file system that behaves like one."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self, cast
+
+import pyarrow as pa
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.file_io.base import FileStatus, NotCreated
+
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
+
+
+def local_path(location: str) -> str:
+    """The plain path of ``/a/b``, ``file:/a/b`` or ``file:///a/b``."""
+    if not location.startswith("file:"):
+        return location
+    rest = location[len("file:") :]
+    return rest[rest.find("/", 2) :] if rest.startswith("//") else rest
+
+
+class DurableFile(io.BufferedWriter):
+    """A file that is synced with its directory when it is closed, and removed when it is discarded."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        super().__init__(io.FileIO(path, "xb"), buffer_size=1 << 17)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        try:
+            self.flush()
+            os.fsync(self.fileno())
+        finally:
+            super().close()
+        _sync_directory(os.path.dirname(self._path))
+
+    def discard(self) -> None:
+        """Closes without waiting for the disk and removes the file."""
+        if self.closed:
+            return
+        self.raw.close()
+        _unlink(self._path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+@dataclass(frozen=True)
+class LocalFileIO:
+    """Publishes by hard link: the one local operation that is atomic, refuses a taken name and shows whole files only."""
+
+    def read_bytes(self, path: str) -> bytes:
+        return Path(local_path(path)).read_bytes()
+
+    def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
+        plain = local_path(path)
+        if os.path.getsize(plain) == 0:  # nothing to map
+            return cast("IO[bytes]", pa.BufferReader(b""))
+        return cast("IO[bytes]", pa.memory_map(plain))
+
+    def open_output(self, path: str) -> DurableFile:
+        plain = local_path(path)
+        try:
+            return DurableFile(plain)
+        except FileNotFoundError:
+            _make_directory(os.path.dirname(plain))
+            return DurableFile(plain)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        with self.open_output(path) as stream:
+            stream.write(data)
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        plain = local_path(path)
+        with self._temporary(plain, data) as temporary:
+            try:
+                os.link(temporary, plain)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno in _NO_LINKS:
+                    raise UnsupportedFeature(
+                        f"cannot publish {path}: the file system there has no hard links ({error.strerror}), so two "
+                        "writers could overwrite each other; keep the table on one that has them"
+                    ) from error
+                raise
+        _sync_directory(os.path.dirname(plain))
+        return True
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        plain = local_path(path)
+        with self._temporary(plain, data) as temporary:
+            os.replace(temporary, plain)
+        _sync_directory(os.path.dirname(plain))
+
+    def list(self, path: str) -> list[FileStatus]:
+        try:
+            with os.scandir(local_path(path)) as entries:
+                return [found for entry in entries if (found := _status(path, entry)) is not None]
+        except FileNotFoundError:
+            return []
+
+    def exists(self, path: str) -> bool:
+        try:
+            os.stat(local_path(path))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def delete(self, path: str) -> None:
+        _unlink(local_path(path))
+
+    @contextmanager
+    def _temporary(self, plain: str, data: bytes) -> Iterator[str]:
+        """A durable dot file beside the target, which no reader of tables looks at; gone at the end."""
+        directory, name = os.path.split(plain)
+        temporary = os.path.join(directory, f".{name}.{uuid.uuid4()}.tmp")
+        try:
+            with self.open_output(temporary) as stream:
+                stream.write(data)
+        except OSError as error:
+            raise NotCreated(error.errno, f"cannot write {plain}: {error.strerror}") from error
+        try:
+            yield temporary
+        finally:
+            _unlink(temporary)
+
+
+def _status(directory: str, entry: os.DirEntry[str]) -> FileStatus | None:
+    try:
+        found = entry.stat()
+    except FileNotFoundError:  # removed since the directory was read
+        return None
+    return FileStatus(
+        path=f"{directory.rstrip('/')}/{entry.name}",
+        name=entry.name,
+        size=0 if stat.S_ISDIR(found.st_mode) else found.st_size,
+        is_directory=stat.S_ISDIR(found.st_mode),
+        modified_millis=found.st_mtime_ns // 1_000_000,
+    )
+
+
+def _unlink(plain: str) -> None:
+    try:
+        os.unlink(plain)
+    except FileNotFoundError:
+        return
+
+
+def _make_directory(plain: str) -> None:
+    """mkdir -p, every new directory durable in its parent."""
+    if os.path.isdir(plain):
+        return
+    parent = os.path.dirname(plain)
+    _make_directory(parent)
+    try:
+        os.mkdir(plain)
+    except FileExistsError:
+        return  # another writer made it
+    _sync_directory(parent)
+
+
+def _sync_directory(plain: str) -> None:
+    descriptor = os.open(plain or ".", os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
