@@ -1,0 +1,66 @@
+"""The shape of the code is a test: layers and fences (import-linter), sizes, and where imports stand."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MAX_MODULE_LINES = 450
+MAX_FUNCTION_LINES = 70
+SHIPPED = sorted([*(ROOT / "paimon_spark").rglob("*.py"), *ROOT.glob("pyspark_*.py")])
+ALL_CODE = [*SHIPPED, *(p for d in ("tests", "benchmarks", "examples") for p in sorted((ROOT / d).rglob("*.py")))]
+STORAGE_CLIENTS = ("obstore", "pyarrow.fs")
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), str(path))
+
+
+def imports(node: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
+    """(statement, full name of each module it imports), at any depth."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.Import):
+            yield from ((item, alias.name) for alias in item.names)
+        elif isinstance(item, ast.ImportFrom):
+            yield item, item.module or ""
+            yield from ((item, f"{item.module}.{alias.name}") for alias in item.names)
+
+
+def test_import_contracts_hold() -> None:
+    program = Path(sys.executable).with_name("lint-imports")
+    result = subprocess.run([program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("path", ALL_CODE, ids=named)
+def test_modules_and_functions_stay_small(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= MAX_MODULE_LINES
+    functions = [n for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    sizes = {f.name: (f.end_lineno or f.lineno) - f.lineno + 1 for f in functions}
+    assert {name: lines for name, lines in sizes.items() if lines > MAX_FUNCTION_LINES} == {}
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=named)
+def test_imports_stand_at_the_head(path: Path) -> None:
+    """A split is unpickled on many threads at once; an import inside a function can deadlock there."""
+    module = tree(path)
+    at_head = {statement for statement in module.body if isinstance(statement, ast.Import | ast.ImportFrom)}
+    assert [name for statement, name in imports(module) if statement not in at_head] == []
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=named)
+def test_storage_clients_stay_behind_file_io(path: Path) -> None:
+    if path.relative_to(ROOT / "paimon_spark" if "paimon_spark" in path.parts else ROOT).parts[0].startswith("file_io"):
+        return
+    used = {name for _, name in imports(tree(path)) if name.startswith(STORAGE_CLIENTS)}
+    assert used == set()

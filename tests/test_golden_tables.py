@@ -1,0 +1,84 @@
+"""Every genuine table of tests/golden reads as its own writer reads it, or is refused by the name of a feature."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from golden_tables import GoldenTable, Row, comparable, expected_rows, golden_tables, parse_nanos
+
+from paimon_spark import open_table
+from paimon_spark.errors import UnsupportedFeature
+
+TABLES = golden_tables()
+
+# Table name -> the word of the feature the refusal names.
+REFUSED = {
+    "pk_aggregation": "aggregation",
+    "pk_first_row": "first-row",
+    "pk_first_row_l0": "first-row",
+    "pk_partial_simple": "partial-update",
+    "pk_partial_update": "partial-update",
+    "blob": "BLOB",
+    "data_evolution": "data-evolution.enabled",
+    "fmt_row": "row",
+    "variant": "VARIANT",
+    "vector": "VECTOR",
+}
+ALLOWED = {"aggregation", "first-row", "partial-update", "BLOB", "data-evolution.enabled", "row", "VARIANT", "VECTOR"}
+
+# What an expectation file asks for beside the latest rows -> the options that ask us for it.
+TIME_TRAVEL = {"rows_tag_t1": {"scan.tag-name": "t1"}, "rows_branch_br1": {"branch": "br1"}}
+# System columns of row tracking: a later release reads them.
+NOT_READ_YET = {"rows_with_row_id"}
+
+
+def read(path: Path, options: dict[str, str] | None = None) -> Counter[Row]:
+    return comparable(open_table(str(path), options).scan().to_arrow())
+
+
+def expected(table: GoldenTable, path: Path, key: str, options: dict[str, str] | None = None) -> Counter[Row]:
+    types = [field.type for field in open_table(str(path), options).schema.fields]
+    return expected_rows(table.expectation()[key], types)
+
+
+def test_all_tables_are_there() -> None:
+    assert len(TABLES) == 114
+
+
+@pytest.mark.parametrize("table", [t for t in TABLES if t.name not in REFUSED], ids=str)
+def test_reads_as_its_writer(table: GoldenTable, tmp_path: Path) -> None:
+    path = table.unpack(tmp_path)
+    assert read(path) == expected(table, path, "rows")
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [(t, k) for t in TABLES for k in t.expectation() if k.startswith("rows_")],
+    ids=str,
+)
+def test_reads_tags_and_branches_as_its_writer(table: GoldenTable, key: str, tmp_path: Path) -> None:
+    if key in NOT_READ_YET:
+        pytest.skip("the row id of row tracking is no column of a read yet")
+    path = table.unpack(tmp_path)
+    assert read(path, TIME_TRAVEL[key]) == expected(table, path, key, TIME_TRAVEL[key])
+
+
+def test_refuses_by_name_only_what_is_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(REFUSED.values()) <= ALLOWED
+    lines = []
+    for table in (t for t in TABLES if t.name in REFUSED):
+        path = table.unpack(tmp_path / table.writer / table.name)
+        with pytest.raises(UnsupportedFeature) as refusal:
+            open_table(str(path)).scan().to_arrow()
+        assert REFUSED[table.name] in str(refusal.value)
+        lines.append(f"  {table}: {refusal.value}")
+    with capsys.disabled():
+        print(f"\nrefused golden tables ({len(lines)} of {len(TABLES)}):", *lines, sep="\n")
+
+
+def test_nanoseconds_of_dates_far_away() -> None:
+    assert parse_nanos("1970-01-01T00:00") == 0
+    assert parse_nanos("1969-12-31T23:59:59.999999999") == -1
+    assert parse_nanos("0001-01-01T00:00:00.5") == -62135596800 * 10**9 + 500_000_000
