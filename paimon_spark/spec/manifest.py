@@ -1,6 +1,7 @@
 """What manifests hold (format section 4; Java: ManifestFileMeta, ManifestEntry, DataFileMeta, IndexManifestEntry).
 
-All ``bytes`` called a row here are arity-prefixed BinaryRows (format section 5.2), kept encoded: most are never looked at.
+All ``bytes`` called a row here are arity-prefixed BinaryRows (format section 5.2), kept encoded: most are
+never looked at.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ EMPTY_STATS = SimpleStats()
 
 @dataclass(frozen=True, slots=True)
 class DataFileMeta:
-    """One data file (``_FILE`` of a manifest entry). creation_time: the writer's local wall clock in millis, as if UTC."""
+    """One data file (``_FILE`` of a manifest entry). creation_time: the writer's wall clock in millis, as if UTC."""
 
     file_name: str
     file_size: int
@@ -95,7 +96,7 @@ class ManifestFileMeta:
 
 @dataclass(frozen=True, slots=True)
 class DeletionRange:
-    """Where the deletion vector of one data file lies in its index file; length as recorded (see spec/deletion_vector.py)."""
+    """Where the deletion vector of a data file lies in its index file; length as recorded (spec/deletion_vector.py)."""
 
     data_file: str
     offset: int

@@ -1,6 +1,7 @@
 """Typed table options (Java: CoreOptions, Options). Keys and defaults as in the official system.
 
-``Options`` is a frozen view of a string map; ``options.value(BUCKET)`` parses the text of the option, or gives its default.
+``Options`` is a frozen view of a string map; ``options.value(BUCKET)`` parses the text of the option, or gives
+its default.
 """
 
 from __future__ import annotations
@@ -195,9 +196,7 @@ IGNORE_UPDATE_BEFORE = _bool("ignore-update-before", False)
 SEQUENCE_FIELD = _list("sequence.field")
 SEQUENCE_SORT_ORDER = Option("sequence.field.sort-order", "ascending", parse_choice("ascending", "descending"))
 ROWKIND_FIELD = _opt_text("rowkind.field")
-CHANGELOG_PRODUCER = Option(
-    "changelog-producer", "none", parse_choice("none", "input", "full-compaction", "lookup")
-)
+CHANGELOG_PRODUCER = Option("changelog-producer", "none", parse_choice("none", "input", "full-compaction", "lookup"))
 FILE_FORMAT = Option("file.format", "parquet", lambda text: text.strip().lower())
 FILE_FORMAT_PER_LEVEL: Option[dict[int, str]] = Option("file.format.per.level", {}, parse_level_map)
 FILE_COMPRESSION = Option("file.compression", "zstd", lambda text: text.strip().lower())
@@ -244,3 +243,11 @@ SCAN_WATERMARK = _opt_int("scan.watermark")
 SCAN_TIMESTAMP = _opt_text("scan.timestamp")
 SCAN_TIMESTAMP_MILLIS = _opt_int("scan.timestamp-millis", "log.scan.timestamp-millis")
 SCAN_VERSION = _opt_text("scan.version")
+SCAN_FILE_CREATION_TIME_MILLIS = _opt_int("scan.file-creation-time-millis")
+SCAN_CREATION_TIME_MILLIS = _opt_int("scan.creation-time-millis")
+SCAN_BUCKET = _opt_int("scan.bucket")
+INCREMENTAL_BETWEEN = _opt_text("incremental-between")
+INCREMENTAL_BETWEEN_TIMESTAMP = _opt_text("incremental-between-timestamp")
+INCREMENTAL_TO_AUTO_TAG = _opt_text("incremental-to-auto-tag")
+FULL_COMPACTION_DELTA_COMMITS = _opt_int("full-compaction.delta-commits")
+BUCKET_APPEND_ORDERED = _bool("bucket-append-ordered", True)

@@ -1,4 +1,4 @@
-"""Data types and fields of a table schema, and their text (format section 2; Java: DataTypeJsonParser, DataType.asSQLString).
+"""Data types and fields of a table schema, (format section 2; Java: DataType, DataField).
 
 Internal values, used wherever one value of a column stands outside Arrow (partition rows, keys, statistics, predicate
 literals): BOOLEAN bool; integers int; FLOAT, DOUBLE float; DECIMAL ``decimal.Decimal``; CHAR, VARCHAR str;
@@ -57,8 +57,8 @@ NESTED = frozenset({Root.ARRAY, Root.MAP, Root.MULTISET, Root.ROW, Root.VECTOR})
 class DataType:
     """One type. The parameters that a root does not have are None (or empty).
 
-    length: CHAR, VARCHAR, BINARY, VARBINARY, VECTOR. precision: DECIMAL, TIME, TIMESTAMP, TIMESTAMP_LTZ. scale: DECIMAL.
-    element: ARRAY, MULTISET, VECTOR; also the value type of MAP. key: MAP. fields: ROW.
+    length: CHAR, VARCHAR, BINARY, VARBINARY, VECTOR. precision: DECIMAL, TIME, TIMESTAMP, TIMESTAMP_LTZ.
+    scale: DECIMAL. element: ARRAY, MULTISET, VECTOR; also the value type of MAP. key: MAP. fields: ROW.
     parameters: the text between the brackets of GEOMETRY and GEOGRAPHY.
     """
 
