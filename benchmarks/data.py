@@ -1,4 +1,4 @@
-"""The rows of the benchmarks: nine columns, about 94 bytes a row in Arrow, four shapes of key, made from a fixed seed."""
+"""The rows of the benchmarks: nine columns, about 94 bytes a row in Arrow, four shapes of key, from fixed seeds."""
 
 from __future__ import annotations
 

@@ -1,0 +1,43 @@
+"""``./dev bench``: run the benchmarks and write benchmarks/RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import bench_memory
+import bench_plan
+import bench_read
+import bench_spark
+import bench_write
+from measure import Results, write_results
+
+PARTS = {
+    "read": bench_read.run,
+    "write": bench_write.run,
+    "plan": bench_plan.run,
+    "spark": bench_spark.run,
+    "memory": bench_memory.run,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which parts to run; all without a name")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor on row and file counts (0.1: a quick look)")
+    parser.add_argument("--dir", type=Path, help="where tables are kept between runs (default: a temporary directory)")
+    chosen = parser.parse_args()
+    began, results = time.perf_counter(), Results()
+    with tempfile.TemporaryDirectory() as temporary:
+        root = (chosen.dir or Path(temporary)).resolve()
+        (root / "bench.db").mkdir(parents=True, exist_ok=True)
+        for name in chosen.parts or PARTS:
+            PARTS[name](results, root, chosen.scale)
+    if not chosen.parts and chosen.scale == 1:
+        write_results(results, Path(__file__).parent / "RESULTS.md", (time.perf_counter() - began) / 60)
+
+
+if __name__ == "__main__":
+    main()

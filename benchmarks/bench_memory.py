@@ -1,0 +1,37 @@
+"""Memory of a large merge: the peak of Arrow's pool and of the process, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import tables
+from measure import Results
+
+from paimon_spark import open_table
+
+MIB = 2**20
+
+
+def child(path: str) -> None:
+    """Read the table at path, batch by batch; print rows, pool peak and growth of the resident set in bytes."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    rows = tables.drain(open_table(path).scan().to_batches())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"rows": rows, "pool": pa.default_memory_pool().max_memory(), "before": before, "rss": peak}))
+
+
+def run(results: Results, root: Path, scale: float) -> None:
+    for count, upserts in ((int(5_000_000 * scale), int(200_000 * scale)), (int(20e6 * scale), int(1e6 * scale))):
+        table = tables.primary_key_table(root / "bench.db", "int64 dense", count, upserts, 8, buckets=1)
+        code = f"import bench_memory; bench_memory.child({table.location!r})"
+        here = str(Path(__file__).parent)
+        done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
+        seen = json.loads(done.stdout)
+        note = f"{seen['rows']:,} rows out; resident set peak {seen['rss'] / MIB:.0f} MB"
+        total = (count + 8 * upserts) / 1e6
+        results.lower(f"merge of {total:.1f} M rows in 9 runs: pool peak", seen["pool"] / MIB, "MB", 400, note)

@@ -1,0 +1,108 @@
+"""Planning a table of 100,000 files and committing to small and large tables: metadata only, no data file is opened."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import data
+import numpy as np
+from measure import Results, fastest
+from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.create import create_table
+
+from paimon_spark import open_table
+from paimon_spark.spec.binary_row import encode_arity_row
+from paimon_spark.spec.manifest import DataFileMeta, SimpleStats
+from paimon_spark.spec.types import DataType, Root
+from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.table import Table
+
+BIGINT, STRING = DataType(Root.BIGINT), DataType(Root.VARCHAR, length=2**31 - 1)
+FILES_PER_PARTITION = 250
+
+
+def table_of_files(root: Path, files: int) -> Table:
+    """An append table, partitioned by s2, whose manifests name `files` files that do not exist."""
+    path = root / f"files-{files}"
+    done = path.with_suffix(".done")
+    if not done.exists():
+        shutil.rmtree(path, ignore_errors=True)
+        schema = data.batch("int64 dense", np.arange(1), 0).schema
+        create_table(str(path), schema, partition_keys=("s2",), options={"bucket": "-1"})
+        table = open_table(str(path))
+        messages = [message(part, min(FILES_PER_PARTITION, files)) for part in range(-(-files // FILES_PER_PARTITION))]
+        TableCommit(table, "bench").append(messages)
+        done.touch()
+    return open_table(str(path))
+
+
+def message(part: int, files: int) -> CommitMessage:
+    """The files of one partition, with min, max and null counts of nine columns as a real writer leaves them."""
+    metas = tuple(data_file(part * files + number) for number in range(files))
+    return CommitMessage(encode_arity_row((f"category-{part:04d}",), (STRING,)), 0, -1, metas)
+
+
+def data_file(number: int) -> DataFileMeta:
+    low, high = number * 10_000, number * 10_000 + 9_999
+    types = (BIGINT, STRING, STRING, BIGINT, BIGINT)
+    stats = SimpleStats(
+        encode_arity_row((low, f"text-{low:012d}", "category-0000", 0, 1), types),
+        encode_arity_row((high, f"text-{high:012d}", "category-0999", 999, 10**12), types),
+        (0, 0, 0, 0, 0),
+    )
+    empty = DataFileMeta(
+        file_name=f"data-0b5d3c1e-1f2a-4b6c-8d7e-{number:012d}-0.parquet",
+        file_size=1_000_000 + number,
+        row_count=10_000,
+        min_key=bytes(12),
+        max_key=bytes(12),
+        key_stats=SimpleStats(),
+        value_stats=stats,
+        min_sequence_number=low,
+        max_sequence_number=high,
+        schema_id=0,
+        level=0,
+        creation_time=1_700_000_000_000 + number,
+        delete_row_count=0,
+        file_source=0,
+    )
+    return replace(empty, value_stats_cols=("id", "s1", "s2", "l1", "l2"))
+
+
+def run(results: Results, root: Path, scale: float) -> None:
+    files = max(1000, int(100_000 * scale))
+    table = table_of_files(root / "bench.db", files)
+    one = "s2 = 'category-0007'"
+    best = fastest(
+        {
+            "full": lambda: open_table(table.location).scan().plan(),
+            "partition": lambda: open_table(table.location).scan(where=one).plan(),
+        }
+    )
+    note = f"one partition of {files // FILES_PER_PARTITION}: {best['partition']:.3f} s"
+    results.lower(f"plan of {files:,} files", best["full"], "s", 0.6 * files / 100_000, note)
+    for live in (10, 10_000):
+        commit_latency(results, root, live)
+
+
+def commit_latency(results: Results, root: Path, live: int) -> None:
+    """One file added by one commit, manifests, snapshot and fsync included; the table is opened anew as a job would."""
+    source = table_of_files(root / "bench.db", live)
+    path = root / f"commits-{live}"
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(source.location, path)
+    turn = iter(range(10_000))
+
+    def commit() -> None:
+        number = 10_000_000 + next(turn)
+        partition = encode_arity_row(("category-0001",), (STRING,))
+        new = CommitMessage(partition, 0, -1, (data_file(number),))
+        TableCommit(table, f"bench-{number}").append([new])
+
+    table = open_table(str(path))
+    commit()
+    seconds = fastest({"ours": commit}, 20)["ours"]
+    note = f"snapshot {open_table(str(path)).snapshots.latest_id()}, local disk"
+    results.lower(f"commit of one file, {live:,} live files", seconds * 1000, "ms", 10, note)
