@@ -1,0 +1,177 @@
+"""The snapshots and tags of a table (format section 3; Java: SnapshotManager, TagManager, the reading halves)."""
+
+from __future__ import annotations
+
+from paimon_spark.errors import SnapshotNotFound
+from paimon_spark.file_io import FileIO
+from paimon_spark.spec.paths import branch_root, snapshot_path, tag_path
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.snapshot_json import Tag, decode_snapshot, decode_tag
+from paimon_spark.store.versioned import list_ids, read_hint
+
+_SNAPSHOT_PREFIX = "snapshot-"
+_TAG_PREFIX = "tag-"
+_NO_WATERMARK = -(2**63)  # written by engines without watermarks; the same as none
+
+
+def has_watermark(snapshot: Snapshot) -> bool:
+    return snapshot.watermark is not None and snapshot.watermark != _NO_WATERMARK
+
+
+class SnapshotStore:
+    """Finds and reads the snapshots and tags of one table (or branch). Nothing is cached: others commit and expire."""
+
+    def __init__(self, file_io: FileIO, table: str, branch: str = "main") -> None:
+        self.file_io = file_io
+        self.table = table
+        self.branch = branch
+
+    @property
+    def directory(self) -> str:
+        return f"{branch_root(self.table, self.branch)}/snapshot"
+
+    def ids(self) -> list[int]:
+        """All snapshot ids found by listing, ascending."""
+        return list_ids(self.file_io, self.directory, _SNAPSHOT_PREFIX)
+
+    def exists(self, snapshot_id: int) -> bool:
+        return self.file_io.exists(snapshot_path(self.table, snapshot_id, self.branch))
+
+    def latest_id(self) -> int | None:
+        """The newest id. The LATEST hint is believed only when its snapshot exists and the next one does not."""
+        hint = read_hint(self.file_io, f"{self.directory}/LATEST")
+        if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
+            return hint
+        ids = self.ids()
+        return ids[-1] if ids else None
+
+    def earliest_id(self) -> int | None:
+        """The oldest id. The EARLIEST hint is believed only when its snapshot exists."""
+        hint = read_hint(self.file_io, f"{self.directory}/EARLIEST")
+        if hint is not None and self.exists(hint):
+            return hint
+        ids = self.ids()
+        return ids[0] if ids else None
+
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot; None when the table has none."""
+        snapshot_id = self.latest_id()
+        return None if snapshot_id is None else self.load(snapshot_id)
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot, or None when its file does not exist.
+
+        Raises:
+            CorruptFile: the file is not a snapshot.
+        """
+        path = snapshot_path(self.table, snapshot_id, self.branch)
+        try:
+            data = self.file_io.read_bytes(path)
+        except FileNotFoundError:
+            return None
+        return decode_snapshot(data, path)
+
+    def load(self, snapshot_id: int) -> Snapshot:
+        """The snapshot.
+
+        Raises:
+            SnapshotNotFound: there is no such snapshot; the message names the ids that are there.
+        """
+        snapshot = self.find(snapshot_id)
+        if snapshot is None:
+            raise SnapshotNotFound(
+                f"reading snapshot {snapshot_id} of the table at {self.table}{self._branch_text()}: it never was or has "
+                f"expired; {self.available()}. Choose one of these, or a tag"
+            )
+        return snapshot
+
+    def available(self) -> str:
+        """What can be read, in words, for messages: the range of snapshots with their times, and the tags."""
+        ids = self.ids()
+        if not ids:
+            text = "the table has no snapshot"
+        elif len(ids) == 1:
+            text = f"the only snapshot is {ids[0]}"
+        else:
+            text = f"snapshots {ids[0]} to {ids[-1]} are available"
+        names = self.tag_names()
+        return f"{text}; its tags are {', '.join(names)}" if names else text
+
+    def find_at_time(self, millis: int) -> Snapshot | None:
+        """The newest snapshot committed at or before the epoch millis; None when all are later."""
+        found = None
+        low, high = self.earliest_id(), self.latest_id()
+        while low is not None and high is not None and low <= high:
+            middle = (low + high) // 2
+            snapshot = self.find(middle)
+            if snapshot is None or snapshot.time_millis <= millis:  # a missing one expired meanwhile: too old
+                found, low = snapshot or found, middle + 1
+            else:
+                high = middle - 1
+        return found
+
+    def find_since_time(self, millis: int) -> Snapshot | None:
+        """The oldest snapshot committed at or after the epoch millis; None when all are earlier."""
+        found = None
+        low, high = self.earliest_id(), self.latest_id()
+        while low is not None and high is not None and low <= high:
+            middle = (low + high) // 2
+            snapshot = self.find(middle)
+            if snapshot is None or snapshot.time_millis < millis:
+                low = middle + 1
+            else:
+                found, high = snapshot, middle - 1
+        return found
+
+    def find_at_watermark(self, watermark: int) -> Snapshot | None:
+        """The oldest snapshot whose watermark is at least this; None when there is none.
+
+        Snapshots without a watermark never answer; watermarks never fall, so the search walks to the next one that has.
+        """
+        found = None
+        low, high = self.earliest_id(), self.latest_id()
+        while low is not None and high is not None and low <= high:
+            middle = (low + high) // 2
+            position, snapshot = middle, self.find(middle)
+            while (snapshot is None or not has_watermark(snapshot)) and position < high:
+                position += 1
+                snapshot = self.find(position)
+            if snapshot is None or snapshot.watermark is None or not has_watermark(snapshot):
+                high = middle - 1  # no watermark from middle to high
+            elif snapshot.watermark >= watermark:
+                found, high = snapshot, middle - 1
+            else:
+                low = position + 1
+        return found
+
+    def tag_names(self) -> list[str]:
+        """The names of all tags, sorted."""
+        directory = f"{branch_root(self.table, self.branch)}/tag"
+        return sorted(
+            status.name.removeprefix(_TAG_PREFIX)
+            for status in self.file_io.list(directory)
+            if status.name.startswith(_TAG_PREFIX) and not status.is_directory
+        )
+
+    def find_tag(self, name: str) -> Tag | None:
+        """The tag, or None when its file does not exist."""
+        path = tag_path(self.table, name, self.branch)
+        try:
+            data = self.file_io.read_bytes(path)
+        except FileNotFoundError:
+            return None
+        return decode_tag(data, path)
+
+    def tags(self) -> dict[str, Tag]:
+        """All tags by name; one deleted while listing is left out."""
+        found = {name: self.find_tag(name) for name in self.tag_names()}
+        return {name: tag for name, tag in found.items() if tag is not None}
+
+    def write_latest_hint(self, snapshot_id: int) -> None:
+        self.file_io.overwrite(f"{self.directory}/LATEST", str(snapshot_id).encode())
+
+    def write_earliest_hint(self, snapshot_id: int) -> None:
+        self.file_io.overwrite(f"{self.directory}/EARLIEST", str(snapshot_id).encode())
+
+    def _branch_text(self) -> str:
+        return "" if self.branch == "main" else f" (branch {self.branch})"

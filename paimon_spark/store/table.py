@@ -1,0 +1,198 @@
+"""A table: where it is, its schema and options, and what can be asked of it (Java: FileStoreTable)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+from paimon_spark.arrow.predicate import Predicate
+from paimon_spark.arrow.predicate_expr import Expr
+from paimon_spark.errors import SnapshotNotFound, TableNotFound, UnsupportedFeature
+from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_readable
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import branch_root
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.store.scan import Scan, new_scan
+from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
+from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
+
+SYSTEM_TABLES = frozenset(
+    "snapshots schemas options audit_log binlog ro files file_indexes file_key_ranges manifests partitions buckets tags "
+    "branches consumers aggregation_fields statistics table_indexes row_tracking".split()
+)
+
+
+class BucketMode(StrEnum):
+    """How rows find their bucket (features 3.23)."""
+
+    HASH_FIXED = "HASH_FIXED"
+    HASH_DYNAMIC = "HASH_DYNAMIC"
+    KEY_DYNAMIC = "KEY_DYNAMIC"
+    BUCKET_UNAWARE = "BUCKET_UNAWARE"
+    POSTPONE_MODE = "POSTPONE_MODE"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table as a caller opened it; picklable.
+
+    Attributes:
+        location: the table directory, absolute, without a slash at its end.
+        file_io: reaches its files.
+        schema: the latest schema, or that of the snapshot an option travels to; its options are the stored ones.
+        options: the stored options with those of the caller on top.
+        branch: whose schemas and snapshots are meant.
+    """
+
+    location: str
+    file_io: FileIO
+    schema: TableSchema
+    options: Options
+    branch: str = "main"
+
+    @cached_property
+    def schemas(self) -> SchemaStore:
+        return SchemaStore(self.file_io, self.location, self.branch)
+
+    @cached_property
+    def snapshots(self) -> SnapshotStore:
+        return SnapshotStore(self.file_io, self.location, self.branch)
+
+    @property
+    def bucket_mode(self) -> BucketMode:
+        buckets = self.options.value(o.BUCKET)
+        if not self.schema.primary_keys:
+            return BucketMode.BUCKET_UNAWARE if buckets == -1 else BucketMode.HASH_FIXED
+        if buckets == -2:
+            return BucketMode.POSTPONE_MODE
+        if buckets == -1:
+            covered = set(self.schema.partition_keys) <= set(self.schema.primary_keys)
+            return BucketMode.HASH_DYNAMIC if covered else BucketMode.KEY_DYNAMIC
+        return BucketMode.HASH_FIXED
+
+    def scan(self, columns: Sequence[str] | None = None, where: str | Expr | Predicate | None = None) -> Scan:
+        """A read of some columns of the rows that satisfy a condition.
+
+        Args:
+            columns: names in the order wanted, any letter case; None means all.
+            where: SQL text, an expression of ``col(...)``, or a bound Predicate.
+
+        Raises:
+            PredicateError: a column or the condition does not fit the table.
+        """
+        return new_scan(self.file_io, self.location, self.branch, self.schema, self.options, columns, where)
+
+    def with_options(self, options: Mapping[str, str]) -> Table:
+        """This table with more dynamic options, given as for open_table; storage options are not looked at."""
+        _, dynamic = split_storage_options(options)
+        return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
+
+
+def open_table(location: str, options: Mapping[str, str] | None = None) -> Table:
+    """The table at a location.
+
+    Args:
+        location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
+        options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
+
+    Raises:
+        TableNotFound: there is none; the message tells what was found there.
+        OptionError: an option is unknown, has a bad value or contradicts the table.
+        UnsupportedFeature: the table uses a feature this release cannot read.
+        SnapshotNotFound: an option names a snapshot, tag, time or branch that is not there.
+    """
+    table = find_table(location, options)
+    if table is None:
+        file_io, root, _ = _locate(location, options or {})
+        raise TableNotFound(f"no Paimon table at {root}: {_what_is_there(file_io, root)}")
+    return table
+
+
+def find_table(location: str, options: Mapping[str, str] | None = None) -> Table | None:
+    """As open_table, but None when there is no table."""
+    file_io, root, suffix_branch = _locate(location, options or {})
+    _, dynamic = split_storage_options(options or {})
+    branch = suffix_branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
+    schemas = SchemaStore(file_io, root, branch)
+    schema = schemas.latest()
+    if schema is None:
+        if branch != "main" and SchemaStore(file_io, root).latest() is not None:
+            names = sorted(f"'{name}'" for name in _branches(file_io, root))
+            there = f"its branches are {', '.join(names)}" if names else "it has no branches"
+            raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
+        return None
+    table = Table(root, file_io, schema, Options(schema.options), branch)
+    return _with_dynamic(table, resolve_keys(dynamic, schema.names))
+
+
+def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:
+    check_dynamic_options(table.schema, dynamic)
+    options = table.options.merged(dynamic)
+    schema = table.schema
+    check_readable(schema, options)
+    if any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
+        travel = resolve_snapshot(options, table.snapshots)
+        if travel.is_pinned and travel.snapshot is not None and travel.snapshot.schema_id != schema.id:
+            schema = table.schemas.load(travel.snapshot.schema_id)
+            check_readable(schema, options)
+    return replace(table, schema=schema, options=options)
+
+
+def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str | None]:
+    """(FileIO, table directory, branch named by a suffix). A directory that has the `$` in its own name wins."""
+    root = location.rstrip("/") or location
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", root):
+        root = os.path.abspath(root)  # executors may run in another directory
+    storage, _ = split_storage_options(options)
+    file_io = file_io_for(root, storage)
+    parent, _, name = root.rpartition("/")
+    base, dollar, suffix = name.partition("$")
+    if not (base and dollar) or file_io.exists(f"{root}/schema"):
+        return file_io, root, None
+    branch = re.fullmatch(r"branch_([^$]+)", suffix)
+    if branch:
+        return file_io, f"{parent}/{base}", branch[1]
+    if suffix.rpartition("$")[2] in SYSTEM_TABLES:
+        raise UnsupportedFeature(
+            f"reading {location}: system tables such as ${suffix} are not supported by this release; "
+            f"PaimonTable.forPath(...).history() and .detail() tell about snapshots and the table"
+        )
+    return file_io, root, None
+
+
+def _branches(file_io: FileIO, root: str) -> list[str]:
+    directory = branch_root(root, "x").rpartition("/")[0]
+    return [s.name.removeprefix("branch-") for s in file_io.list(directory) if s.name.startswith("branch-")]
+
+
+def _what_is_there(file_io: FileIO, root: str) -> str:
+    """What a wrong path holds, and what to do about it."""
+    entries = {status.name: status for status in file_io.list(root)}
+    files = [name for name, status in entries.items() if not status.is_directory and not name.startswith((".", "_"))]
+    if not entries:
+        return "there is nothing at this path. Check the path, or write to it to create the table"
+    if "_delta_log" in entries:
+        return "it is a Delta Lake table; read it with format('delta')"
+    if "metadata" in entries and any(s.name.endswith(".metadata.json") for s in file_io.list(f"{root}/metadata")):
+        return "it is an Iceberg table; read it with format('iceberg')"
+    tables = [name for name, s in entries.items() if s.is_directory and file_io.exists(f"{root}/{name}/schema")]
+    if tables:
+        shown = ", ".join(sorted(tables)[:5]) + (", ..." if len(tables) > 5 else "")
+        return f"it is a directory of {len(tables)} tables ({shown}); add the name of one to the path"
+    databases = sorted(name for name, s in entries.items() if s.is_directory and name.endswith(".db"))
+    if databases:
+        return f"it is a warehouse with the databases {', '.join(databases[:5])}; give <warehouse>/<db>.db/<table>"
+    for kind in ("parquet", "orc", "avro", "csv", "json"):
+        if any(name.endswith(f".{kind}") for name in files):
+            return f"it holds {kind} files but no schema directory; read them with format('{kind}')"
+    if "schema" in entries:
+        return "its schema directory holds no schema-<n> file; the table was dropped or never created"
+    return f"it holds {', '.join(sorted(entries)[:5])} but no schema directory. Check the path"

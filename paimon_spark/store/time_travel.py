@@ -1,0 +1,224 @@
+"""Which snapshot a batch read sees (features 1.1; Java: TimeTravelUtil, AbstractDataTableScan, SchemaValidation)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from paimon_spark.errors import OptionError, SnapshotNotFound, UnsupportedFeature
+from paimon_spark.spec import options as o
+from paimon_spark.spec.options import Option, Options
+from paimon_spark.spec.snapshot import CommitKind, Snapshot
+from paimon_spark.store.snapshots import SnapshotStore
+
+_TRAVEL = (
+    o.SCAN_VERSION,
+    o.SCAN_SNAPSHOT_ID,
+    o.SCAN_TAG_NAME,
+    o.SCAN_WATERMARK,
+    o.SCAN_TIMESTAMP,
+    o.SCAN_TIMESTAMP_MILLIS,
+)
+_INCREMENTAL = (o.INCREMENTAL_BETWEEN, o.INCREMENTAL_BETWEEN_TIMESTAMP, o.INCREMENTAL_TO_AUTO_TAG)
+_CREATION = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
+_WATERMARK_PREFIX = "watermark-"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+# The options a mode needs one of; every other option of the three groups above contradicts it.
+_NEEDED: dict[str, Sequence[Option[Any]]] = {
+    "from-timestamp": (o.SCAN_TIMESTAMP_MILLIS, o.SCAN_TIMESTAMP),
+    "from-snapshot": (o.SCAN_SNAPSHOT_ID, o.SCAN_TAG_NAME, o.SCAN_WATERMARK, o.SCAN_VERSION),
+    "from-snapshot-full": (o.SCAN_SNAPSHOT_ID,),
+    "from-file-creation-time": (o.SCAN_FILE_CREATION_TIME_MILLIS,),
+    "from-creation-timestamp": (o.SCAN_CREATION_TIME_MILLIS,),
+    "incremental": _INCREMENTAL,
+}
+TIME_TRAVEL_OPTIONS: tuple[Option[Any], ...] = (o.SCAN_MODE, *_TRAVEL, *_INCREMENTAL, *_CREATION)
+
+
+@dataclass(frozen=True)
+class Travel:
+    """Where a batch read stands.
+
+    Attributes:
+        snapshot: what is read; None when the table has no snapshot yet.
+        is_pinned: an option chose the snapshot, so its schema is used and not the latest one.
+        created_since: None, or only files made at or after this instant (epoch millis) are read.
+    """
+
+    snapshot: Snapshot | None
+    is_pinned: bool = False
+    created_since: int | None = None
+
+
+def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
+    """The snapshot that the scan options choose.
+
+    Raises:
+        OptionError: options contradict each other, or one has a bad value.
+        SnapshotNotFound: there is no such snapshot, tag, time or watermark; the message names what is available.
+        UnsupportedFeature: incremental reads, `latest-delta`.
+    """
+    mode = _resolved_mode(options)
+    if mode in ("latest-full", "full", "latest"):
+        return Travel(snapshots.latest())
+    if mode == "compacted-full":
+        return Travel(_last_compacted(options, snapshots))
+    if mode == "from-file-creation-time":
+        return Travel(snapshots.latest(), created_since=options.value(o.SCAN_FILE_CREATION_TIME_MILLIS))
+    if mode == "from-creation-timestamp":
+        return _since_creation(_set_value(options, o.SCAN_CREATION_TIME_MILLIS), snapshots)
+    if mode in ("from-timestamp", "from-snapshot", "from-snapshot-full"):
+        return Travel(_pinned(options, snapshots), is_pinned=True)
+    raise UnsupportedFeature(
+        f"'scan.mode' = '{mode}': incremental reads of a table are not supported by this release; "
+        f"read two snapshots with 'scan.snapshot-id' and compare them"
+    )
+
+
+def _resolved_mode(options: Options) -> str:
+    """The scan mode with `default` replaced as features 1.1 says, and contradictions refused."""
+    mode = options.value(o.SCAN_MODE)
+    given = [option for option in (*_TRAVEL, *_INCREMENTAL, *_CREATION) if options.is_set(option)]
+    names = " and ".join(f"'{option.key}'" for option in given)
+    if len(given) > 1:
+        raise OptionError(f"{names} are both set, but only one option may choose what is read; leave one")
+    if mode == "default":
+        mode = next((mode for mode, needed in _NEEDED.items() if any(x in needed for x in given)), "latest-full")
+    needed = _NEEDED.get(mode, ())
+    if needed and not given:
+        choices = " or ".join(f"'{option.key}'" for option in needed)
+        raise OptionError(f"'scan.mode' = '{mode}' needs the option {choices}")
+    if given and given[0] not in needed:
+        raise OptionError(f"'scan.mode' = '{mode}' contradicts the option {names}; leave one of the two")
+    return mode
+
+
+def _set_value(options: Options, option: Option[int | None]) -> int:
+    value = options.value(option)
+    if value is None:
+        raise OptionError(f"the option '{option.key}' is needed")
+    return value
+
+
+def _pinned(options: Options, snapshots: SnapshotStore) -> Snapshot:
+    if options.is_set(o.SCAN_VERSION):
+        return _at_version(str(options.value(o.SCAN_VERSION)), snapshots)
+    if options.is_set(o.SCAN_TAG_NAME):
+        return _at_tag(str(options.value(o.SCAN_TAG_NAME)), snapshots)
+    if options.is_set(o.SCAN_SNAPSHOT_ID):
+        return _at_id(_set_value(options, o.SCAN_SNAPSHOT_ID), snapshots)
+    if options.is_set(o.SCAN_WATERMARK):
+        return _at_watermark(_set_value(options, o.SCAN_WATERMARK), snapshots)
+    if options.is_set(o.SCAN_TIMESTAMP):
+        return _at_time(parse_local_timestamp(str(options.value(o.SCAN_TIMESTAMP))), snapshots)
+    return _at_time(_set_value(options, o.SCAN_TIMESTAMP_MILLIS), snapshots)
+
+
+def _at_version(version: str, snapshots: SnapshotStore) -> Snapshot:
+    """A tag of that name, else `watermark-<millis>`, else a snapshot id."""
+    tag = snapshots.find_tag(version)
+    if tag is not None:
+        return tag.snapshot
+    watermark = version.removeprefix(_WATERMARK_PREFIX)
+    if watermark != version and watermark.isdigit():
+        return _at_watermark(int(watermark), snapshots)
+    if version.isascii() and version.isdigit():
+        return _at_id(int(version), snapshots)
+    raise SnapshotNotFound(
+        f"'scan.version' = '{version}': the table at {snapshots.table} has no tag of that name, and it is neither a "
+        f"snapshot id nor watermark-<millis>; {snapshots.available()}"
+    )
+
+
+def _at_tag(name: str, snapshots: SnapshotStore) -> Snapshot:
+    tag = snapshots.find_tag(name)
+    if tag is None:
+        raise SnapshotNotFound(
+            f"'scan.tag-name' = '{name}': the table at {snapshots.table} has no tag of that name; {snapshots.available()}"
+        )
+    return tag.snapshot
+
+
+def _at_id(snapshot_id: int, snapshots: SnapshotStore) -> Snapshot:
+    """The snapshot of that id; an expired one is read as long as a tag keeps it."""
+    snapshot = snapshots.find(snapshot_id)
+    if snapshot is None:
+        snapshot = next((t.snapshot for t in snapshots.tags().values() if t.snapshot.id == snapshot_id), None)
+    return snapshots.load(snapshot_id) if snapshot is None else snapshot
+
+
+def _at_watermark(watermark: int, snapshots: SnapshotStore) -> Snapshot:
+    snapshot = snapshots.find_at_watermark(watermark)
+    if snapshot is None:
+        raise SnapshotNotFound(
+            f"'scan.watermark' = {watermark}: no snapshot of the table at {snapshots.table} has a watermark that high; "
+            f"{snapshots.available()}"
+        )
+    return snapshot
+
+
+def _at_time(millis: int, snapshots: SnapshotStore) -> Snapshot:
+    snapshot = snapshots.find_at_time(millis)
+    if snapshot is None:
+        earliest = snapshots.earliest_id()
+        oldest = None if earliest is None else snapshots.find(earliest)
+        text = "" if oldest is None else f"; the earliest was committed at {_time_text(oldest.time_millis)}"
+        raise SnapshotNotFound(
+            f"reading the table at {snapshots.table} as of {_time_text(millis)}: no snapshot is that old{text}; "
+            f"{snapshots.available()}"
+        )
+    return snapshot
+
+
+def _since_creation(millis: int, snapshots: SnapshotStore) -> Travel:
+    """The first snapshot made at or after the time, when an older one proves it the first; else a filter on files."""
+    first = snapshots.find_since_time(millis)
+    if first is not None and snapshots.find_at_time(millis - 1) is not None:
+        return Travel(first)
+    return Travel(snapshots.latest(), created_since=millis)
+
+
+def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:
+    """The newest COMPACT snapshot (of a full compaction, where these have a rhythm), else the latest one."""
+    rhythm: int | None = None
+    if options.value(o.CHANGELOG_PRODUCER) == "full-compaction" or options.is_set(o.FULL_COMPACTION_DELTA_COMMITS):
+        rhythm = options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 1
+    latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
+    if latest is None or earliest is None:
+        return None
+    for snapshot_id in range(latest, earliest - 1, -1):
+        snapshot = snapshots.find(snapshot_id)
+        if snapshot is None or snapshot.commit_kind != CommitKind.COMPACT:
+            continue
+        identifier = snapshot.commit_identifier
+        if rhythm is None or identifier % rhythm == 0 or identifier == 2**63 - 1:
+            return snapshot
+    return snapshots.load(latest)
+
+
+def parse_local_timestamp(text: str) -> int:
+    """Epoch millis of a text such as "2026-11-01 12:30:00" or "2026-11-01", read in the local time zone.
+
+    Raises:
+        OptionError: it is not a timestamp.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
+    except (ValueError, OverflowError, OSError):
+        raise OptionError(
+            f"the option 'scan.timestamp' has the value '{text}': expected a time such as 2026-11-01 12:30:00"
+        ) from None
+
+
+def local_wall_millis(epoch_millis: int) -> int:
+    """The local wall clock at an instant, as millis as if it were UTC: the form of DataFileMeta.creation_time."""
+    return epoch_millis + time.localtime(epoch_millis // 1000).tm_gmtoff * 1000
+
+
+def _time_text(millis: int) -> str:
+    return f"{datetime.fromtimestamp(millis / 1000).astimezone().isoformat(sep=' ', timespec='milliseconds')} ({millis})"
