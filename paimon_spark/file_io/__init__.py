@@ -1,7 +1,18 @@
 """Stored bytes: the only package that reads, writes, lists or deletes files."""
 
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream
+from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.file_io.local import LocalFileIO
 from paimon_spark.file_io.locate import file_io_for
+from paimon_spark.file_io.object_store import ObstoreFileIO
 
-__all__ = ["FileIO", "FileStatus", "LocalFileIO", "NotCreated", "OutputStream", "file_io_for"]
+__all__ = [
+    "FileIO",
+    "FileStatus",
+    "HadoopFileIO",
+    "LocalFileIO",
+    "NotCreated",
+    "ObstoreFileIO",
+    "OutputStream",
+    "file_io_for",
+]

@@ -36,7 +36,7 @@ class OutputStream(Protocol):
     def flush(self) -> None: ...
 
     def close(self) -> None:
-        """Makes the whole file durable and visible. After an error the file may exist in part: delete it by its name."""
+        """Makes the whole file durable and visible. After an error a part of it may exist: delete it by its name."""
         ...
 
     def discard(self) -> None:

@@ -68,7 +68,7 @@ class DurableFile(io.BufferedWriter):
 
 @dataclass(frozen=True)
 class LocalFileIO:
-    """Publishes by hard link: the one local operation that is atomic, refuses a taken name and shows whole files only."""
+    """Publishes by hard link: atomic, refuses a taken name, never shows a part of a file."""
 
     def read_bytes(self, path: str) -> bytes:
         return Path(local_path(path)).read_bytes()
@@ -140,6 +140,7 @@ class LocalFileIO:
             with self.open_output(temporary) as stream:
                 stream.write(data)
         except OSError as error:
+            _unlink(temporary)
             raise NotCreated(error.errno, f"cannot write {plain}: {error.strerror}") from error
         try:
             yield temporary

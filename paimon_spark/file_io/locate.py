@@ -4,10 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io.base import FileIO
+from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.file_io.local import LocalFileIO
+from paimon_spark.file_io.object_store import ObstoreFileIO, azure_config, gcs_config, s3_config
 
 
 def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
-    """The FileIO of a table location such as ``/lake/t``, ``file:/lake/t``, ``s3://bucket/t``, ``hdfs://host/t``."""
-    return LocalFileIO()
+    """The store of a location such as ``/lake/t``, ``file:/lake/t``, ``s3://bucket/t``, ``hdfs://host/t``.
+
+    Args:
+        location: a path or URI; nothing is read.
+        storage_options: options among which keys of the store are looked up (``s3.endpoint``, ``fs.s3a.access.key``,
+            ...); others are ignored.
+
+    Raises:
+        UnsupportedFeature: nothing here serves that scheme.
+    """
+    scheme = location.partition(":")[0] if "://" in location or location.startswith("file:") else "file"
+    match scheme:
+        case "file":
+            return LocalFileIO()
+        case "s3" | "s3a" | "s3n":
+            return ObstoreFileIO(s3_config(storage_options))
+        case "gs":
+            return ObstoreFileIO(gcs_config(storage_options))
+        case "az" | "abfs" | "abfss":
+            return ObstoreFileIO(azure_config(storage_options))
+        case "memory":
+            return ObstoreFileIO()
+        case "hdfs" | "viewfs":
+            return HadoopFileIO()
+    raise UnsupportedFeature(
+        f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, gs, az, abfss or hdfs"
+    )

@@ -1,0 +1,223 @@
+"""HDFS, through PyArrow and the libhdfs of an installed Hadoop."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import posixpath
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from types import TracebackType
+from typing import IO, Any, Protocol, Self, cast
+
+import pyarrow as pa
+from pyarrow import fs
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.file_io.base import FileStatus, NotCreated
+
+
+class HadoopClient(Protocol):
+    """One connected file system; paths are plain, without scheme and authority."""
+
+    @property
+    def files(self) -> fs.FileSystem: ...
+
+    def rename(self, source: str, target: str) -> bool:
+        """Moves a file. False: it was not moved, for instance because the target exists."""
+        ...
+
+
+class LibHdfs:
+    """A connection of PyArrow for reading and writing, and one of our own for renaming.
+
+    PyArrow's ``move`` deletes an existing target first, which would destroy the snapshot of another writer. HDFS's own
+    rename, as libhdfs offers it, refuses.
+    """
+
+    def __init__(self, uri: str) -> None:
+        self.files: fs.FileSystem
+        self.files, _ = fs.FileSystem.from_uri(uri)
+        self._library = _load_libhdfs()
+        builder = self._library.hdfsNewBuilder()
+        self._library.hdfsBuilderSetNameNode(builder, uri.encode())
+        self._connection = self._library.hdfsBuilderConnect(builder)
+        if not self._connection:
+            raise OSError(f"cannot connect to {uri} through libhdfs")
+
+    def rename(self, source: str, target: str) -> bool:
+        return int(self._library.hdfsRename(self._connection, source.encode(), target.encode())) == 0
+
+
+class HadoopOutput:
+    """A stream of PyArrow under the rules of our OutputStream."""
+
+    def __init__(self, path: str, stream: pa.NativeFile, files: fs.FileSystem, plain: str) -> None:
+        self._path, self._stream, self._files, self._plain = path, stream, files, plain
+
+    @property
+    def closed(self) -> bool:
+        return bool(self._stream.closed)
+
+    def write(self, data: bytes | bytearray | memoryview, /) -> int:
+        return int(self._stream.write(data))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def discard(self) -> None:
+        """Closes and deletes the file."""
+        if self._stream.closed:
+            return
+        self._stream.close()
+        self._files.delete_file(self._plain)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+@lru_cache(maxsize=16)
+def connect_libhdfs(root: str) -> HadoopClient:
+    """One connection per process and name node.
+
+    Raises:
+        UnsupportedFeature: Hadoop's native client is not installed here.
+    """
+    return LibHdfs(root)
+
+
+@dataclass(frozen=True)
+class HadoopFileIO:
+    """Publishes by HDFS's rename, which refuses a taken name. connect: ``hdfs://host:8020`` -> a (shared) client."""
+
+    connect: Callable[[str], HadoopClient] = connect_libhdfs
+
+    def read_bytes(self, path: str) -> bytes:
+        client, plain = self._locate(path)
+        with client.files.open_input_file(plain) as stream:
+            return cast(bytes, stream.read())
+
+    def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
+        client, plain = self._locate(path)
+        return cast("IO[bytes]", client.files.open_input_file(plain))
+
+    def open_output(self, path: str) -> HadoopOutput:
+        client, plain = self._locate(path)
+        client.files.create_dir(posixpath.dirname(plain), recursive=True)
+        return HadoopOutput(path, client.files.open_output_stream(plain, compression=None), client.files, plain)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        with self.open_output(path) as stream:
+            stream.write(data)
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        client, plain = self._locate(path)
+        with self._temporary(path, data) as temporary:
+            source = self._locate(temporary)[1]
+            if client.rename(source, plain):
+                return True
+            if not self.exists(temporary):  # moved after all: the answer was lost
+                raise OSError(f"HDFS did not say whether {path} was created")
+            if self.exists(path):
+                return False
+            raise NotCreated(f"HDFS refused to rename a new file to {path}")
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        client, plain = self._locate(path)
+        with self._temporary(path, data) as temporary:
+            client.files.move(self._locate(temporary)[1], plain)
+
+    def list(self, path: str) -> list[FileStatus]:
+        client, plain = self._locate(path)
+        selector = fs.FileSelector(plain, recursive=False, allow_not_found=True)
+        return [
+            FileStatus(
+                path=f"{path.rstrip('/')}/{info.base_name}",
+                name=info.base_name,
+                size=info.size or 0,
+                is_directory=info.type == fs.FileType.Directory,
+                modified_millis=(info.mtime_ns or 0) // 1_000_000,
+            )
+            for info in client.files.get_file_info(selector)
+        ]
+
+    def exists(self, path: str) -> bool:
+        client, plain = self._locate(path)
+        return bool(client.files.get_file_info(plain).type != fs.FileType.NotFound)
+
+    def delete(self, path: str) -> None:
+        client, plain = self._locate(path)
+        try:
+            client.files.delete_file(plain)
+        except FileNotFoundError:
+            return
+        except OSError:
+            if self.exists(path):
+                raise
+
+    def _locate(self, path: str) -> tuple[HadoopClient, str]:
+        root, plain = split_hadoop(path)
+        return self.connect(root), plain
+
+    @contextmanager
+    def _temporary(self, path: str, data: bytes) -> Iterator[str]:
+        directory, _, name = path.rpartition("/")
+        temporary = f"{directory}/.{name}.{uuid.uuid4()}.tmp"
+        try:
+            self.write_bytes(temporary, data)
+        except OSError as error:
+            self.delete(temporary)
+            raise NotCreated(f"cannot write {path}: {error}") from error
+        try:
+            yield temporary
+        finally:
+            self.delete(temporary)
+
+
+def split_hadoop(path: str) -> tuple[str, str]:
+    """``hdfs://host:8020/a/b`` -> (``hdfs://host:8020``, ``/a/b``); without a host the default file system is meant."""
+    scheme, _, rest = path.partition("://")
+    authority, _, plain = rest.partition("/")
+    return f"{scheme}://{authority or 'default'}", f"/{plain.rstrip('/')}"
+
+
+def _load_libhdfs() -> Any:
+    """The library PyArrow has loaded, found at the same places, with the three functions it hides from us."""
+    candidates = [
+        *(posixpath.join(os.environ[key], *parts) for key, parts in _LIBRARY_PLACES if key in os.environ),
+        "libhdfs.so",
+    ]
+    found = next((path for path in candidates if os.path.exists(path)), candidates[-1])
+    try:
+        library = ctypes.CDLL(found)
+    except OSError as error:
+        raise UnsupportedFeature(
+            f"cannot use HDFS: {found} does not load ({error}); install Hadoop's native client and set HADOOP_HOME "
+            "or ARROW_LIBHDFS_DIR"
+        ) from error
+    library.hdfsNewBuilder.restype = ctypes.c_void_p
+    library.hdfsBuilderSetNameNode.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    library.hdfsBuilderConnect.argtypes = [ctypes.c_void_p]
+    library.hdfsBuilderConnect.restype = ctypes.c_void_p
+    library.hdfsRename.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+    return library
+
+
+_LIBRARY_PLACES = (
+    ("ARROW_LIBHDFS_DIR", ("libhdfs.so",)),
+    ("HADOOP_HOME", ("lib", "native", "libhdfs.so")),
+)

@@ -1,0 +1,320 @@
+"""S3, Google Cloud Storage and Azure, through obstore."""
+
+from __future__ import annotations
+
+import io
+import logging
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from types import TracebackType
+from typing import IO, Any, Self, cast
+
+import obstore
+import pyarrow as pa
+from obstore import exceptions
+from obstore.store import MemoryStore, from_url
+
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.file_io.base import FileStatus, NotCreated
+
+_log = logging.getLogger(__name__)
+
+UPLOAD_PART_BYTES = 8 * 2**20
+_RETRIES = {"max_retries": 6, "retry_timeout": timedelta(seconds=90)}
+
+# Our name of a setting -> its names in table options, without the prefixes "s3.", "fs.s3a.", "s3a.".
+_S3_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "endpoint": ("endpoint",),
+    "access_key_id": ("access-key", "access.key"),
+    "secret_access_key": ("secret-key", "secret.key"),
+    "session_token": ("session-token", "session.token"),
+    "region": ("region", "endpoint.region"),
+    "path_style": ("path-style-access", "path.style.access"),
+    "credentials_provider": ("aws.credentials.provider",),
+}
+_S3_PREFIXES = ("s3.", "fs.s3a.", "s3a.", "fs.s3.")
+_GCS_OPTIONS: Mapping[str, str] = {
+    "fs.gs.auth.service.account.json.keyfile": "service_account",
+    "google.cloud.auth.service.account.json.keyfile": "service_account",
+}
+
+
+class ObjectOutput:
+    """An upload in parts; the object appears as a whole when it is closed, or never."""
+
+    def __init__(self, path: str, store: Any, key: str) -> None:
+        self._path = path
+        self._writer: Any = obstore.open_writer(store, key, buffer_size=UPLOAD_PART_BYTES)
+
+    @property
+    def closed(self) -> bool:
+        return self._writer is None
+
+    def write(self, data: bytes | bytearray | memoryview, /) -> int:
+        if self._writer is None:
+            raise ValueError(f"write to the closed file {self._path}")
+        with _named_errors(self._path):
+            return int(self._writer.write(data))
+
+    def flush(self) -> None:
+        """Nothing to do: parts are sent as they fill."""
+
+    def close(self) -> None:
+        if self._writer is None:
+            return
+        writer, self._writer = self._writer, None
+        with _named_errors(self._path):
+            writer.close()
+
+    def discard(self) -> None:
+        """Forgets the upload. Parts already sent are removed by the lifecycle rule of the bucket."""
+        self._writer = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+class RangeInput(io.RawIOBase):
+    """Random access by ranged requests, one request a read."""
+
+    def __init__(self, path: str, store: Any, key: str, size: int) -> None:
+        super().__init__()
+        self._path, self._store, self._key, self._size = path, store, key, size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(0, start + offset)
+        return self._position
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        end = self._size if size is None or size < 0 else min(self._size, self._position + size)
+        if end <= self._position:
+            return b""
+        with _named_errors(self._path):
+            data = obstore.get_range(self._store, self._key, start=self._position, end=end).to_bytes()
+        self._position += len(data)
+        return data
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@dataclass(frozen=True)
+class ObstoreFileIO:
+    """Publishes by a put with ``If-None-Match: *`` (or its like). config: sorted settings of the store, as obstore
+    names them, plus path_style."""
+
+    config: tuple[tuple[str, str], ...] = ()
+
+    def read_bytes(self, path: str) -> bytes:
+        store, key = self._locate(path)
+        with _named_errors(path):
+            return obstore.get(store, key).bytes().to_bytes()
+
+    def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
+        store, key = self._locate(path)
+        if size is None:
+            with _named_errors(path):
+                size = int(obstore.head(store, key)["size"])
+        return cast("IO[bytes]", pa.PythonFile(RangeInput(path, store, key, size), mode="r"))
+
+    def open_output(self, path: str) -> ObjectOutput:
+        return ObjectOutput(path, *self._locate(path))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self.overwrite(path, data)
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        store, key = self._locate(path)
+        root, _ = split_root(path)
+        if _needs_probe(root, self.config):
+            _probe_conditional_put(root, self.config, key)
+        return _put_if_absent(store, key, data, path)
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        store, key = self._locate(path)
+        with _named_errors(path):
+            obstore.put(store, key, data, use_multipart=False)
+
+    def list(self, path: str) -> list[FileStatus]:
+        store, key = self._locate(path)
+        base = path.rstrip("/")
+        with _named_errors(path):
+            found = obstore.list_with_delimiter(store, key)
+        files = [
+            FileStatus(f"{base}/{name}", name, int(meta["size"]), False, int(meta["last_modified"].timestamp() * 1000))
+            for meta in found["objects"]
+            if (name := str(meta["path"]).rsplit("/", 1)[-1])
+        ]
+        names = [str(prefix).rstrip("/").rsplit("/", 1)[-1] for prefix in found["common_prefixes"]]
+        return files + [FileStatus(f"{base}/{name}", name, 0, True, 0) for name in names]
+
+    def exists(self, path: str) -> bool:
+        store, key = self._locate(path)
+        try:
+            with _named_errors(path):
+                obstore.head(store, key)
+        except FileNotFoundError:
+            return bool(self.list(path))
+        return True
+
+    def delete(self, path: str) -> None:
+        store, key = self._locate(path)
+        try:
+            with _named_errors(path):
+                obstore.delete(store, key)
+        except FileNotFoundError:
+            return
+
+    def _locate(self, path: str) -> tuple[Any, str]:
+        root, key = split_root(path)
+        return _connect(root, self.config), key
+
+
+def split_root(path: str) -> tuple[str, str]:
+    """``s3://bucket/a/b`` -> (``s3://bucket``, ``a/b``)."""
+    scheme, found, rest = path.partition("://")
+    if not found:
+        raise OptionError(f"'{path}' is not the address of an object; expected something like s3://bucket/path")
+    authority, _, key = rest.partition("/")
+    return f"{scheme}://{authority}", key.strip("/")
+
+
+def s3_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The settings of an S3 store among table or storage options (``s3.*``, ``fs.s3a.*``); sorted."""
+    found: dict[str, str] = {}
+    for setting, names in _S3_OPTIONS.items():
+        keys = [prefix + name for prefix in _S3_PREFIXES for name in names]
+        value = next((options[key] for key in keys if key in options), None)
+        if value is not None:
+            found[setting] = value.strip()
+    return tuple(sorted(found.items()))
+
+
+def gcs_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The settings of a Google store among storage options; the environment supplies what is missing."""
+    return tuple(sorted((ours, options[key]) for key, ours in _GCS_OPTIONS.items() if key in options))
+
+
+def azure_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The account key among storage options (``fs.azure.account.key.<account>...``); else the environment's."""
+    keys = [value for key, value in sorted(options.items()) if key.startswith("fs.azure.account.key")]
+    return (("account_key", keys[0]),) if keys else ()
+
+
+@lru_cache(maxsize=64)
+def _connect(root: str, config: tuple[tuple[str, str], ...]) -> Any:
+    scheme, _, authority = root.partition("://")
+    if scheme == "memory":
+        return MemoryStore()
+    settings = dict(config)
+    client: dict[str, Any] = {"timeout": timedelta(seconds=60)}
+    connect: Any = from_url  # its overloads want one type for each cloud's settings
+    if scheme in ("s3", "s3a", "s3n"):
+        root = f"s3://{authority}"
+        _adapt_s3(settings, authority)
+        if settings.get("endpoint", "").startswith("http://"):
+            client["allow_http"] = True
+    try:
+        return connect(root, config=settings, client_options=client, retry_config=_RETRIES)
+    except (exceptions.BaseError, ValueError) as error:
+        raise OptionError(f"cannot use the store of {root}: {error}") from error
+
+
+def _adapt_s3(settings: dict[str, str], bucket: str) -> None:
+    """Hadoop's view of path style and anonymous access, in obstore's words."""
+    path_style = settings.pop("path_style", "true").lower() == "true"
+    if "Anonymous" in settings.pop("credentials_provider", ""):
+        settings["skip_signature"] = "true"
+    endpoint = settings.get("endpoint")
+    if endpoint is None:
+        return
+    if "://" not in endpoint:
+        endpoint = f"https://{endpoint}"
+    if not path_style:
+        scheme, _, host = endpoint.partition("://")
+        endpoint = f"{scheme}://{bucket}.{host}"
+        settings["virtual_hosted_style_request"] = "true"
+    settings["endpoint"] = endpoint
+
+
+def _needs_probe(root: str, config: tuple[tuple[str, str], ...]) -> bool:
+    """The three clouds are known to honour conditions; a lookalike behind an endpoint of its own may ignore them."""
+    endpoint = dict(config).get("endpoint", "")
+    return root.startswith("s3") and bool(endpoint) and "amazonaws.com" not in endpoint
+
+
+@lru_cache(maxsize=64)
+def _probe_conditional_put(root: str, config: tuple[tuple[str, str], ...], key: str) -> None:
+    """Once a process: a store that ignores If-None-Match would let writers overwrite each other in silence."""
+    store = _connect(root, config)
+    probe = f"{key.rpartition('/')[0]}/.probe-{uuid.uuid4()}".lstrip("/")
+    path = f"{root}/{probe}"
+    first, second = (_put_if_absent(store, probe, b"", path) for _ in range(2))
+    try:
+        with _named_errors(path):
+            obstore.delete(store, probe)
+    except OSError as error:
+        _log.warning("could not remove the empty probe %s: %s", path, error)
+    if not first or second:
+        raise UnsupportedFeature(
+            f"cannot write to {root}: its store does not honour conditional puts (If-None-Match), so two writers "
+            "could overwrite each other; use a store that does (AWS S3, MinIO of 2024 or newer, GCS, Azure)"
+        )
+
+
+def _put_if_absent(store: Any, key: str, data: bytes, path: str) -> bool:
+    try:
+        obstore.put(store, key, data, mode="create", use_multipart=False)
+    except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
+        return False
+    except exceptions.NotSupportedError as error:
+        raise UnsupportedFeature(
+            f"cannot publish {path}: the store has no conditional put ({error}); keep the table on one that has it"
+        ) from error
+    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, FileNotFoundError) as error:
+        raise NotCreated(f"the store refused to create {path}: {_first_line(error)}") from error
+    except exceptions.BaseError as error:
+        raise OSError(f"no answer when creating {path}: {_first_line(error)}") from error
+    return True
+
+
+@contextmanager
+def _named_errors(path: str) -> Iterator[None]:
+    """obstore's errors as the OSErrors the rest of the package knows, with the path in the message."""
+    try:
+        yield
+    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+        raise PermissionError(f"no access to {path}: {_first_line(error)}") from error
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"there is no {path}") from error
+    except exceptions.BaseError as error:
+        raise OSError(f"storage error at {path}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

@@ -1,0 +1,281 @@
+"""The contract of FileIO on every store there is here: local disk, memory, S3, and Hadoop's rules over a local disk."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import fs
+from s3_server import s3_server
+from werkzeug.serving import make_server
+
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.file_io import FileIO, HadoopFileIO, LocalFileIO, NotCreated, ObstoreFileIO, file_io_for
+from paimon_spark.file_io.object_store import azure_config, gcs_config, s3_config
+
+Store = tuple[FileIO, str]
+
+
+class RefusingRename:
+    """A local directory with HDFS's rename: False for a taken name, nothing replaced."""
+
+    def __init__(self, root: str) -> None:
+        self.files = fs.SubTreeFileSystem(root, fs.LocalFileSystem())
+        self.root = root
+
+    def rename(self, source: str, target: str) -> bool:
+        try:
+            os.link(self.root + source, self.root + target)
+        except OSError:
+            return False
+        os.unlink(self.root + source)
+        return True
+
+
+class LosesAnswers(RefusingRename):
+    """Renames, then says it did not."""
+
+    def rename(self, source: str, target: str) -> bool:
+        super().rename(source, target)
+        return False
+
+
+def hadoop_rules(root: str, address: str, rules: type[RefusingRename] = RefusingRename) -> RefusingRename:
+    assert address == "hdfs://name:8020"
+    return rules(root)
+
+
+@pytest.fixture(scope="module")
+def s3_options() -> Iterator[dict[str, str]]:
+    with s3_server("lake") as options:
+        yield options
+
+
+@pytest.fixture(params=["local", "file-uri", "memory", "s3", "hadoop"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    match request.param:
+        case "local":
+            return file_io_for(f"{tmp_path}/lake", {}), f"{tmp_path}/lake"
+        case "file-uri":
+            return file_io_for(f"file://{tmp_path}/lake", {}), f"file://{tmp_path}/lake"
+        case "memory":
+            location = f"memory://{tmp_path.name}/{tmp_path.parent.name}"
+            return file_io_for(location, {}), location
+        case "s3":
+            location = f"s3://lake/{tmp_path.name}"
+            return file_io_for(location, request.getfixturevalue("s3_options")), location
+    return HadoopFileIO(partial(hadoop_rules, str(tmp_path))), "hdfs://name:8020/lake"
+
+
+NAMES = ["snapshot-1", "a b", "dt=a%3Ab", "é#[1]", "k=%2F"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_creator_wins_and_its_bytes_stay(store: Store, name: str) -> None:
+    io, root = store
+    path = f"{root}/snapshot/{name}"
+    assert io.create_if_absent(path, b"first")
+    assert not io.create_if_absent(path, b"second")
+    assert io.read_bytes(path) == b"first"
+    assert [status.name for status in io.list(f"{root}/snapshot") if not status.name.startswith(".")] == [name]
+    assert len(io.list(f"{root}/snapshot")) == 1, "no temporary file stays"
+
+
+def test_one_of_many_threads_creates(store: Store) -> None:
+    io, root = store
+    won: list[tuple[int, int]] = []
+
+    def race(writer: int) -> None:
+        won.extend((n, writer) for n in range(10) if io.create_if_absent(f"{root}/s-{n}", b"%d" % writer))
+
+    threads = [threading.Thread(target=race, args=(writer,)) for writer in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(n for n, _ in won) == list(range(10))
+    assert all(io.read_bytes(f"{root}/s-{n}") == b"%d" % writer for n, writer in won)
+
+
+def test_missing_things(store: Store) -> None:
+    io, root = store
+    with pytest.raises(FileNotFoundError):
+        io.read_bytes(f"{root}/none")
+    with pytest.raises(FileNotFoundError):
+        io.open_input(f"{root}/none")
+    assert io.list(f"{root}/none") == []
+    assert not io.exists(f"{root}/none")
+    io.delete(f"{root}/none")
+
+
+def test_write_list_overwrite_delete(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/a/b/x", b"123")
+    io.overwrite(f"{root}/a/LATEST", b"1")
+    io.overwrite(f"{root}/a/LATEST", b"22")
+    found = {status.name: status for status in io.list(f"{root}/a")}
+    assert {name: (s.path, s.size, s.is_directory) for name, s in found.items()} == {
+        "b": (f"{root}/a/b", 0, True),
+        "LATEST": (f"{root}/a/LATEST", 2, False),
+    }
+    assert found["LATEST"].modified_millis > 1_700_000_000_000
+    assert io.read_bytes(found["LATEST"].path) == b"22"
+    assert io.exists(f"{root}/a/b/x")
+    assert io.exists(f"{root}/a/b")
+    io.delete(f"{root}/a/b/x")
+    assert not io.exists(f"{root}/a/b/x")
+
+
+def test_random_access(store: Store) -> None:
+    io, root = store
+    data = bytes(range(256)) * 100
+    io.write_bytes(f"{root}/x", data)
+    io.write_bytes(f"{root}/empty", b"")
+    for size in (None, len(data)):
+        with io.open_input(f"{root}/x", size) as stream:
+            assert stream.seek(1000) == 1000
+            assert stream.read(10) == data[1000:1010]
+            assert stream.tell() == 1010
+            assert stream.seek(-3, 2) == len(data) - 3
+            assert stream.read(10) == data[-3:]
+            assert stream.read(10) == b""
+    with io.open_input(f"{root}/empty") as stream:
+        assert stream.read() == b""
+
+
+def test_pyarrow_writes_and_reads_a_data_file(store: Store) -> None:
+    io, root = store
+    table = pa.table({"id": range(100_000), "text": [f"row {n}" for n in range(100_000)]})
+    with io.open_output(f"{root}/p=1/bucket-0/data.parquet") as stream:
+        pq.write_table(table, stream, compression="none")
+    with io.open_input(f"{root}/p=1/bucket-0/data.parquet") as source:
+        assert pq.ParquetFile(source).read() == table
+
+
+def test_upload_of_many_parts(store: Store) -> None:
+    io, root = store
+    part = os.urandom(1 << 20)
+    with io.open_output(f"{root}/big") as stream:
+        for _ in range(20):
+            stream.write(part)
+    assert io.read_bytes(f"{root}/big") == part * 20
+
+
+def test_nothing_stays_of_a_discarded_file(store: Store) -> None:
+    io, root = store
+    stream = io.open_output(f"{root}/x")
+    with contextlib.suppress(ZeroDivisionError), stream:
+        stream.write(b"half")
+        raise ZeroDivisionError
+    assert stream.closed
+    stream.discard()
+    assert not io.exists(f"{root}/x")
+
+
+def test_a_store_travels_to_another_process(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/x", b"1")
+    assert pickle.loads(pickle.dumps(io)).read_bytes(f"{root}/x") == b"1"
+
+
+def test_refuses_a_local_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(source: str, target: str) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    with pytest.raises(UnsupportedFeature, match="hard links"):
+        LocalFileIO().create_if_absent(f"{tmp_path}/snapshot-1", b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_a_certain_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(NotCreated, match="No space left"):
+        LocalFileIO().create_if_absent(f"{tmp_path}/snapshot-1", b"x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hadoop_says_when_the_answer_is_lost(tmp_path: Path) -> None:
+    io = HadoopFileIO(partial(hadoop_rules, str(tmp_path), rules=LosesAnswers))
+    with pytest.raises(OSError, match="did not say") as caught:
+        io.create_if_absent("hdfs://name:8020/t/snapshot-1", b"x")
+    assert not isinstance(caught.value, NotCreated)
+    assert io.read_bytes("hdfs://name:8020/t/snapshot-1") == b"x"
+
+
+def test_hadoop_refusing_for_another_reason_is_a_certain_failure(tmp_path: Path) -> None:
+    io = HadoopFileIO(partial(hadoop_rules, str(tmp_path)))
+    os.mkdir(tmp_path / "t")
+    refusing = RefusingRename(str(tmp_path))
+    refusing.rename = lambda source, target: False  # type: ignore[method-assign]  # any refusal
+    io = HadoopFileIO(lambda address: refusing)
+    with pytest.raises(NotCreated):
+        io.create_if_absent("hdfs://name:8020/t/snapshot-1", b"x")
+
+
+def test_refuses_a_lookalike_that_ignores_conditions() -> None:
+    """Says 200 to every request, as old S3 servers do to an If-None-Match they do not know."""
+
+    def serve(environment: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        environment["wsgi.input"].read(int(environment.get("CONTENT_LENGTH") or 0))
+        start_response("200 OK", [("ETag", '"1"'), ("Content-Length", "0")])
+        return [b""]
+
+    server = make_server("127.0.0.1", 0, serve, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    options = {"s3.endpoint": f"http://127.0.0.1:{server.server_port}", "s3.access-key": "a", "s3.secret-key": "b"}
+    try:
+        with pytest.raises(UnsupportedFeature, match="If-None-Match"):
+            file_io_for("s3://old/t", options).create_if_absent("s3://old/t/snapshot/snapshot-1", b"x")
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+def test_s3_settings_under_all_their_names() -> None:
+    expected = (
+        ("access_key_id", "k"),
+        ("endpoint", "http://h:9000"),
+        ("path_style", "true"),
+        ("region", "r"),
+        ("secret_access_key", "s"),
+    )
+    assert expected == s3_config(
+        {"s3.endpoint": "http://h:9000", "s3.access-key": "k", "s3.secret-key": "s", "s3.region": "r",
+         "s3.path-style-access": "true", "bucket": "4"}
+    )  # fmt: skip
+    assert expected == s3_config(
+        {"fs.s3a.endpoint": "http://h:9000", "fs.s3a.access.key": "k", "fs.s3a.secret.key": "s",
+         "fs.s3a.endpoint.region": "r", "fs.s3a.path.style.access": "true"}
+    )  # fmt: skip
+    assert s3_config({"bucket": "4"}) == ()
+    assert azure_config({"fs.azure.account.key.me.dfs.core.windows.net": "k"}) == (("account_key", "k"),)
+    assert gcs_config({"fs.gs.auth.service.account.json.keyfile": "f"}) == (("service_account", "f"),)
+
+
+def test_locations() -> None:
+    assert isinstance(file_io_for("/lake/t", {}), LocalFileIO)
+    assert isinstance(file_io_for("relative:t", {}), LocalFileIO)
+    assert isinstance(file_io_for("hdfs://h/t", {}), HadoopFileIO)
+    assert isinstance(file_io_for("abfss://c@a.dfs.core.windows.net/t", {}), ObstoreFileIO)
+    assert isinstance(file_io_for("gs://b/t", {}), ObstoreFileIO)
+    with pytest.raises(UnsupportedFeature, match="oss://"):
+        file_io_for("oss://b/t", {})
+    with pytest.raises(OptionError, match="address of an object"):
+        ObstoreFileIO().read_bytes("b/t")
+    with pytest.raises(OptionError, match="cannot use the store"):
+        ObstoreFileIO((("endpoint", "http://h"),)).read_bytes("gs://b/t")
