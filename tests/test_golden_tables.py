@@ -6,7 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from golden_tables import GoldenTable, Row, comparable, expected_rows, golden_tables, parse_nanos
+from comparing import Row, comparable
+from golden_tables import GoldenTable, expected_rows, golden_tables, parse_nanos
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature

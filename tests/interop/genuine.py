@@ -1,0 +1,252 @@
+"""The genuine Java Paimon, one release in one child process: create, alter, write, read and compact tables by path.
+
+    with java_process("2.0.0") as java:
+        java.create(path, {"k": "INT NOT NULL", "v": "STRING"}, keys=["k"], options={"bucket": "2"})
+        java.write(path, [(1, "a")], kinds=["+I"])
+        rows = java.read(path)
+
+A JVM lives once per process, so every release has its own; results travel by pickle, Java errors as RuntimeError.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import multiprocessing
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing.managers import BaseManager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import jpype
+from genuine_jars import paimon_jar, spark_jars
+from genuine_values import codec, objects
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Row = tuple[Any, ...]
+
+BATCH = 2**63 - 1  # the commit identifier of batch commits
+KINDS = ("+I", "-U", "+U", "-D")
+COMMIT_USER = "genuine-java"
+# The Hadoop client and logging always; two codecs of parquet.
+SUPPORT_JARS = ("hadoop-client-api", "hadoop-client-runtime", "slf4j-api", "snappy-java", "lz4-java")
+NO_OPTIONS: Mapping[str, str] = {}
+
+
+def java_call(method: Callable[P, R]) -> Callable[P, R]:
+    """Run on a thread that may not be Java's own: give it the class loader, and make Java errors travel."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        loader = jpype.JClass("org.apache.paimon.fs.Path").class_.getClassLoader()
+        jpype.java.lang.Thread.currentThread().setContextClassLoader(loader)
+        try:
+            return method(*args, **kwargs)
+        except jpype.JException as error:
+            raise RuntimeError(f"Java: {error.message() or error}\n{error.stacktrace()}") from None
+
+    return call
+
+
+class Genuine:
+    """One release of Java Paimon. Types are as a schema file writes them, values as in genuine_values."""
+
+    def __init__(self, version: str) -> None:
+        if not jpype.isJVMStarted():
+            jars = [str(paimon_jar(version)), *spark_jars(*SUPPORT_JARS)]
+            jpype.startJVM("-Xmx1g", "-Duser.timezone=UTC", classpath=jars)
+        self.version = version
+        self._paimon = jpype.JPackage("org.apache.paimon")
+        self._file_io = self._paimon.fs.local.LocalFileIO.create()
+        self._list = jpype.java.util.ArrayList
+        self._scratch = tempfile.TemporaryDirectory()
+
+    @java_call
+    def create(
+        self,
+        path: str,
+        columns: Mapping[str, Any],
+        keys: Sequence[str] = (),
+        partitions: Sequence[str] = (),
+        options: Mapping[str, str] = NO_OPTIONS,
+    ) -> None:
+        """A new table; columns: name -> type."""
+        fields = [{"id": i, "name": name, "type": t} for i, (name, t) in enumerate(columns.items())]
+        text = json.dumps(
+            {"fields": fields, "partitionKeys": list(partitions), "primaryKeys": list(keys), "options": dict(options)}
+        )
+        schema = self._paimon.utils.JsonSerdeUtil.fromJson(text, self._paimon.schema.Schema.class_)
+        self._schemas(path).createTable(schema)
+
+    @java_call
+    def alter(self, path: str, *changes: tuple[Any, ...]) -> None:
+        """Schema changes, one schema file: ("addColumn", name, type), ("renameColumn", old, new), ("dropColumn", name),
+        ("updateColumnType", name, type), ("setOption", key, value)."""
+        change, made = self._paimon.schema.SchemaChange, []
+        for verb, *words in changes:
+            if verb in ("addColumn", "updateColumnType"):
+                words[1] = self._type(words[1])
+            made.append(getattr(change, verb)(*words))
+        self._schemas(path).commitChanges(self._list(made))
+
+    @java_call
+    def write(
+        self,
+        path: str,
+        rows: Sequence[Row],
+        kinds: Sequence[str] | None = None,
+        options: Mapping[str, str] = NO_OPTIONS,
+        overwrite: Mapping[str, str] | None = None,
+    ) -> None:
+        """One commit. {"write-only": "true"} leaves out compaction; overwrite {}: the partitions in the rows (or the
+        whole table), {"p": "a"}: that partition."""
+        table = self._table(path, options)
+        codecs = [codec(t) for t in table.rowType().getFieldTypes()]
+        kind_of = {k: self._paimon.types.RowKind.fromShortString(k) for k in KINDS}
+        with self._writer(table) as writer:
+            if overwrite is not None:
+                writer.withIgnorePreviousFiles(True)
+            for row, kind in zip(rows, kinds or itertools.repeat("+I"), strict=kinds is not None):
+                values = objects([c.encode(v) for c, v in zip(codecs, row, strict=True)])
+                writer.write(self._paimon.data.GenericRow.ofKind(kind_of[kind], values))
+            self._commit(table, writer.prepareCommit(True, BATCH), overwrite)
+
+    @java_call
+    def read(
+        self, path: str, columns: Sequence[str] | None = None, options: Mapping[str, str] = NO_OPTIONS
+    ) -> list[tuple[str, Row]]:
+        """All rows as (row kind, values), of the snapshot that scan.* options name or the latest."""
+        table = self._table(path, options)
+        builder = table.newReadBuilder()
+        if columns:
+            places = [table.rowType().getFieldIndex(name) for name in columns]
+            builder = builder.withProjection(jpype.JArray(jpype.JInt)(places))
+        codecs, rows = [codec(t) for t in builder.readType().getFieldTypes()], []
+        reader = builder.newRead().withIOManager(self._io_manager()).createReader(builder.newScan().plan())
+        with reader.toCloseableIterator() as cursor:
+            while cursor.hasNext():
+                row = cursor.next()  # the same object every time: convert at once
+                values = tuple(c.decode(row, i) for i, c in enumerate(codecs))
+                rows.append((str(row.getRowKind().shortString()), values))
+        return rows
+
+    @java_call
+    def compact(self, path: str, full: bool = True) -> None:
+        """Compact every bucket, or the small files of an append table without buckets."""
+        table = self._table(path, {"write-only": "false", "compaction.min.file-num": "2"})
+        if str(table.bucketMode()) == "BUCKET_UNAWARE":
+            writer = table.store().newWrite(COMMIT_USER)
+            tasks = self._paimon.append.AppendCompactCoordinator(table, False).run()
+            self._commit(table, [task.doCompact(table, writer) for task in tasks])
+            writer.close()
+            return
+        with self._writer(table) as writer:
+            for entry in table.newSnapshotReader().bucketEntries():
+                writer.compact(entry.partition(), entry.bucket(), full)
+            self._commit(table, writer.prepareCommit(True, BATCH))
+
+    @java_call
+    def delete_positions(self, path: str, positions: Mapping[str, Sequence[int]]) -> None:
+        """DELETE on an append table: deletion vectors for {data file name: physical row positions}."""
+        table, package = self._table(path), self._paimon.deletionvectors
+        handler, snapshot = table.store().newIndexFileHandler(), table.latestSnapshot().get()
+        groups: dict[str, tuple[Any, list[str]]] = {}
+        for split in table.newSnapshotReader().read().dataSplits():
+            names = [name for f in split.dataFiles() if (name := str(f.fileName())) in positions]
+            groups.setdefault(f"{split.partition()} {split.bucket()}", (split, []))[1].extend(names)
+        messages = []
+        for split, names in groups.values():
+            if not names:
+                continue
+            vectors = self._vector_maintainer(table, handler, snapshot, split)
+            for name in names:
+                wide = table.coreOptions().deletionVectorBitmap64()
+                vector = package.Bitmap64DeletionVector() if wide else package.BitmapDeletionVector()
+                for position in positions[name]:
+                    vector.delete(position)
+                vectors.notifyNewDeletionVector(name, vector)
+            messages.append(self._index_message(split, list(vectors.persist())))
+        self._commit(table, messages)
+
+    @java_call
+    def files(self, path: str) -> list[tuple[str, int, int]]:
+        """(name, level, rows) of the live data files."""
+        splits = self._table(path).newSnapshotReader().read().dataSplits()
+        return [(str(f.fileName()), int(f.level()), int(f.rowCount())) for s in splits for f in s.dataFiles()]
+
+    @java_call
+    def create_tag(self, path: str, name: str, snapshot_id: int) -> None:
+        self._table(path).createTag(name, snapshot_id)
+
+    @java_call
+    def create_branch(self, path: str, name: str, tag: str) -> None:
+        self._table(path).createBranch(name, tag)
+
+    def _schemas(self, path: str) -> Any:
+        return self._paimon.schema.SchemaManager(self._file_io, self._paimon.fs.Path(path))
+
+    def _type(self, data_type: Any) -> Any:
+        """The Java type of a type text or object: the mapper knows how to read it inside a field."""
+        text = json.dumps({"id": 0, "name": "f", "type": data_type})
+        return self._paimon.utils.JsonSerdeUtil.fromJson(text, self._paimon.types.DataField.class_).type()
+
+    def _table(self, path: str, options: Mapping[str, str] = NO_OPTIONS) -> Any:
+        table = self._paimon.table.FileStoreTableFactory.create(self._file_io, self._paimon.fs.Path(path))
+        if "branch" in options:
+            table = table.switchToBranch(options["branch"])
+        rest = {key: value for key, value in options.items() if key != "branch"}
+        return table.copy(jpype.java.util.HashMap(rest)) if rest else table
+
+    def _io_manager(self) -> Any:
+        return self._paimon.disk.IOManager.create(self._scratch.name)
+
+    def _writer(self, table: Any) -> Any:
+        return table.newWrite(COMMIT_USER).withIOManager(self._io_manager())
+
+    def _commit(self, table: Any, messages: Any, overwrite: Mapping[str, str] | None = None) -> None:
+        with table.newCommit(COMMIT_USER) as commit:
+            if overwrite is not None:
+                commit.withOverwrite(jpype.java.util.HashMap(dict(overwrite)))
+            commit.commit(BATCH, self._list(messages))
+
+    def _vector_maintainer(self, table: Any, handler: Any, snapshot: Any, split: Any) -> Any:
+        maintainer = self._paimon.deletionvectors.append.BaseAppendDeleteFileMaintainer
+        if str(table.bucketMode()) == "BUCKET_UNAWARE":
+            return maintainer.forUnawareAppend(handler, snapshot, split.partition())
+        return maintainer.forBucketedAppend(handler, snapshot, split.partition(), split.bucket())
+
+    def _index_message(self, split: Any, entries: list[Any]) -> Any:
+        io, none = self._paimon.io, self._list()
+        new, gone = (self._list([e.indexFile() for e in entries if str(e.kind()) == k]) for k in ("ADD", "DELETE"))
+        increment = io.DataIncrement(none, none, none, new, gone)
+        return self._paimon.table.sink.CommitMessageImpl(
+            split.partition(), split.bucket(), None, increment, io.CompactIncrement.emptyIncrement()
+        )
+
+
+class _Server(BaseManager):
+    Genuine: Callable[[str], Genuine]
+
+
+_Server.register("Genuine", Genuine)
+
+
+@contextmanager
+def java_process(version: str) -> Iterator[Genuine]:
+    """A child process (spawned: a JVM does not survive a fork) that serves one release.
+
+    Raises:
+        JavaUnavailable: the jar cannot be resolved.
+    """
+    paimon_jar(version)
+    with _Server(ctx=multiprocessing.get_context("spawn")) as server:
+        yield server.Genuine(version)
+
+
+def table_path(folder: Path, name: str = "t") -> str:
+    """Where a test puts a table of that name."""
+    return str(folder / "lake.db" / name)
