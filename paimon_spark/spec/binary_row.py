@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any
@@ -214,11 +214,19 @@ def decode_arity_row(data: bytes, types: Sequence[DataType]) -> tuple[Any, ...]:
     return row_decoder(types)(data[4:])
 
 
-def row_decoder(types: Sequence[DataType]) -> Callable[[bytes], tuple[Any, ...]]:
-    """A function that does what decode_row does for one list of types: for many rows of one shape."""
+def row_decoder(
+    types: Sequence[DataType], positions: Iterable[int] | None = None
+) -> Callable[[bytes], tuple[Any, ...]]:
+    """A function that does what decode_row does for one list of types: for many rows of one shape.
+
+    Args:
+        types: the types of all fields of the rows.
+        positions: the fields to decode, in the order of the result; None means all.
+    """
     header = header_size(len(types))
     end = header + 8 * len(types)
-    fields = [((i + 8) >> 3, 1 << (i & 7), _reader(t), header + 8 * i) for i, t in enumerate(types)]
+    wanted = range(len(types)) if positions is None else positions
+    fields = [((i + 8) >> 3, 1 << (i & 7), _reader(types[i]), header + 8 * i) for i in wanted]
 
     def decode(data: bytes) -> tuple[Any, ...]:
         if len(data) < end:
