@@ -9,6 +9,7 @@ every depth.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,8 @@ from paimon_spark.spec.types import MAX_LENGTH, NESTED, TIMESTAMPS, DataField, D
 UTC = "UTC"
 NANOS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _MILLIS_PER_TIME_UNIT = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 10**6)}
+
+_EXACT = Context(prec=80)
 
 _PLAIN: dict[Root, pa.DataType] = {
     Root.BOOLEAN: pa.bool_(),
@@ -192,6 +195,11 @@ def to_internal(scalar: pa.Scalar) -> Any:
     if pt.is_dictionary(arrow):
         return to_internal(scalar.value)
     return scalar.as_py()
+
+
+def decimal_of(unscaled: int, scale: int) -> Decimal:
+    """unscaled / 10**scale, exactly, whatever the decimal context of the caller."""
+    return _EXACT.scaleb(Decimal(unscaled), -scale)
 
 
 def from_internal(values: Sequence[Any], to: DataType) -> pa.Array:

@@ -1,0 +1,182 @@
+"""Arrays brought to exactly the Arrow type a column has in this package, without copying where only labels differ.
+
+Spark compares types, nullability at every depth and zones; data files differ in all of them (a NOT NULL key, a zone
+missing on INT96, large or dictionary strings of other writers). ``conformer`` decides once per file and column what
+must be done, so that a batch costs nothing where nothing is to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types as pt
+
+from paimon_spark.arrow.types import NANOS_PER_UNIT
+from paimon_spark.errors import DataError
+
+Conform = Callable[[pa.Array], pa.Array]
+
+
+def conformer(source: pa.DataType, target: pa.DataType) -> Conform | None:
+    """What turns arrays of the source type into the target type; None: nothing to do.
+
+    The result may raise DataError (a value does not fit) or pa.ArrowInvalid (text that is not UTF-8).
+    """
+    if source.equals(target, check_metadata=True):
+        return None
+    if pt.is_dictionary(source):
+        return _decode_then(source, target)
+    if pt.is_struct(target) and pt.is_struct(source):
+        return _struct_conformer(source, target)
+    if pt.is_map(target) and pt.is_map(source):
+        return _map_conformer(source, target)
+    if pt.is_list(target):
+        return _list_conformer(source, target)
+    if pt.is_timestamp(target) and pt.is_timestamp(source):
+        return _timestamp_conformer(source, target)
+    if pt.is_time(target) and pt.is_time(source):
+        return _time_conformer(source, target)
+    if pt.is_time(target) and pt.is_int32(source):
+        return lambda array: array.view(target)
+    return lambda array: array.cast(target)
+
+
+def conform(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """The array as the target type; the same object where the types are equal."""
+    step = conformer(array.type, target)
+    return array if step is None else step(array)
+
+
+def conform_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of the batch, by position, as exactly this schema."""
+    arrays = [conform(array, field.type) for array, field in zip(batch.columns, schema, strict=True)]
+    return batch_of(arrays, schema, batch.num_rows)
+
+
+def batch_of(arrays: Sequence[pa.Array], schema: pa.Schema, row_count: int) -> pa.RecordBatch:
+    """A batch of the schema; it keeps its row count even without columns."""
+    if arrays:
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), row_count, [None]))
+
+
+def _applied(step: Conform | None, array: pa.Array) -> pa.Array:
+    return array if step is None else step(array)
+
+
+def _decode_then(source: pa.DataType, target: pa.DataType) -> Conform:
+    step = conformer(source.value_type, target)
+    return lambda array: _applied(step, array.dictionary_decode())
+
+
+def struct_of(array: pa.Array, children: Sequence[pa.Array], fields: Sequence[pa.Field]) -> pa.StructArray:
+    """A struct with the nulls of the given one and these children (as long as the array, from its offset on)."""
+    if not fields:
+        return pa.Array.from_buffers(pa.struct([]), len(array), [None])
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(list(children), fields=list(fields), mask=mask)
+
+
+def _struct_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
+    if source.num_fields != target.num_fields:
+        raise DataError(f"a struct of {source.num_fields} fields cannot become {target}")
+    fields = list(target)
+    steps = [conformer(source.field(i).type, field.type) for i, field in enumerate(fields)]
+
+    def run(array: pa.Array) -> pa.Array:
+        return struct_of(array, [_applied(step, array.field(i)) for i, step in enumerate(steps)], fields)
+
+    return run
+
+
+def list_of(array: pa.Array, values: pa.Array, target: pa.DataType) -> pa.Array:
+    """A list array with the nulls and offsets of the given one and other values, of the given list type."""
+    validity, offsets = array.buffers()[:2]
+    return pa.Array.from_buffers(target, len(array), [validity, offsets], -1, array.offset, [values])
+
+
+def map_of(array: pa.Array, keys: pa.Array, items: pa.Array, target: pa.DataType) -> pa.Array:
+    """A map array with the nulls and offsets of the given one and other keys and items, of the given map type."""
+    fields = [target.key_field, target.item_field]
+    entries = pa.StructArray.from_arrays([keys, items], fields=fields)
+    return list_of(array, entries, target)
+
+
+def _list_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
+    if not pt.is_list(source):
+        plain = pa.list_(source.value_field) if hasattr(source, "value_field") else target
+        after = conformer(plain, target)
+        return lambda array: _applied(after, array.cast(plain))
+    step = conformer(source.value_type, target.value_type)
+    return lambda array: list_of(array, _applied(step, array.values), target)
+
+
+def _map_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
+    key_step = conformer(source.key_type, target.key_type)
+    item_step = conformer(source.item_type, target.item_type)
+    return lambda array: map_of(array, _applied(key_step, array.keys), _applied(item_step, array.items), target)
+
+
+def _timestamp_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
+    have, want = NANOS_PER_UNIT[source.unit], NANOS_PER_UNIT[target.unit]
+    if have == want:
+        return lambda array: array.view(target)
+    if have < want:
+        return lambda array: rescale(array, 1, want // have, target)
+    return lambda array: rescale(array, have // want, 1, target)
+
+
+def _time_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
+    have, want = NANOS_PER_UNIT[source.unit], NANOS_PER_UNIT[target.unit]
+    factor, divisor = max(have // want, 1), max(want // have, 1)
+    wide = pa.int32() if pt.is_time32(source) else pa.int64()
+
+    def run(array: pa.Array) -> pa.Array:
+        counts = array.view(wide).cast(pa.int64())
+        return rescale(counts, factor, divisor, pa.int64()).cast(pa.int32()).view(target)
+
+    return run
+
+
+def rescale(array: pa.Array, factor: int, divisor: int, target: pa.DataType) -> pa.Array:
+    """64-bit counts times factor, or floor-divided, as a 64-bit target type.
+
+    Raises:
+        DataError: a product beyond 64 bits, for instance a timestamp outside 1677..2262 in nanoseconds.
+    """
+    counts = int64_values(array)
+    if factor == 1:
+        return int64_array(np.floor_divide(counts, divisor), array, target)
+    bound = (2**63 - 1) // factor
+    outside = (counts > bound) | (counts < -bound)
+    if outside.any() and (outside & valid_mask(array)).any():
+        raise DataError(f"a value of type {array.type} is outside the range of {target}")
+    return int64_array(counts * factor, array, target)
+
+
+def int64_values(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The raw 64-bit values of a fixed-width array, whatever stands at nulls; shares the memory."""
+    return np.frombuffer(array.buffers()[1] or b"", np.int64, len(array), array.offset * 8)
+
+
+def int64_array(
+    values: np.ndarray[tuple[int], np.dtype[np.int64]], nulls_of: pa.Array, target: pa.DataType
+) -> pa.Array:
+    """Raw 64-bit values with the nulls of another array of the same length."""
+    plain = pa.array(np.ascontiguousarray(values))
+    return with_nulls(plain, nulls_of).view(target)
+
+
+def with_nulls(array: pa.Array, nulls_of: pa.Array) -> pa.Array:
+    """The fixed-width array without nulls, with the nulls of another one of the same length."""
+    if not nulls_of.null_count:
+        return array
+    validity = nulls_of.is_valid().buffers()[1]
+    return pa.Array.from_buffers(array.type, len(array), [validity, array.buffers()[1]], -1, 0)
+
+
+def valid_mask(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """One boolean a row: not null."""
+    return array.is_valid().to_numpy(zero_copy_only=False)

@@ -1,0 +1,35 @@
+"""Data files of every format behind two calls: ``open_reader`` and ``open_writer`` (format section 7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paimon_spark.arrow.file_access import FileReader, FileWriter, RowGroup, WriteSettings
+from paimon_spark.arrow.parquet_file import ParquetReader
+from paimon_spark.errors import UnsupportedFeature
+
+__all__ = ["FileReader", "FileWriter", "RowGroup", "WriteSettings", "open_reader"]
+
+
+def open_reader(source: Any, file_format: str, where: str) -> FileReader:
+    """Open a data file for reading.
+
+    Args:
+        source: a pyarrow NativeFile or a binary file object with random access; the reader closes it.
+        file_format: "parquet", "orc" or "avro".
+        where: the path, for messages.
+
+    Raises:
+        UnsupportedFeature: another format.
+        CorruptFile: the bytes are not a file of this format.
+    """
+    if file_format == "parquet":
+        return ParquetReader(source, where)
+    raise _unsupported(file_format, where)
+
+
+def _unsupported(file_format: str, where: str) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        f"data file {where} has the format '{file_format}', which this release does not support: it supports parquet, "
+        "orc and avro"
+    )

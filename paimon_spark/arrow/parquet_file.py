@@ -1,0 +1,125 @@
+"""Reading parquet data files as streams of batches (format section 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from paimon_spark.arrow.column_stats import ColumnStats
+from paimon_spark.arrow.conform import batch_of, conformer
+from paimon_spark.arrow.file_access import RowGroup, reading
+from paimon_spark.arrow.parquet_stats import chunk_stats
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import CorruptFile, DataError
+from paimon_spark.spec.types import DataField
+
+Column = Callable[[pa.RecordBatch], pa.Array]
+
+
+class ParquetReader:
+    """One parquet file (see ``file_access.FileReader``). Decodes on the calling thread, a batch at a time."""
+
+    def __init__(self, source: Any, where: str) -> None:
+        self._where = where
+        self._source = source
+        with reading(where):
+            self._file = pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
+            self._schema: pa.Schema = self._file.schema_arrow
+        self._metadata = self._file.metadata
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._schema.names)
+
+    @property
+    def row_count(self) -> int:
+        return int(self._metadata.num_rows)
+
+    @cached_property
+    def row_groups(self) -> Sequence[RowGroup]:
+        groups, first = [], 0
+        for i in range(self._metadata.num_row_groups):
+            rows = self._metadata.row_group(i).num_rows
+            groups.append(RowGroup(first, rows, partial(self._stats, i)))
+            first += rows
+        return groups
+
+    def read(
+        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        schema = arrow_schema(columns)
+        present = [name for name in schema.names if name in self._schema.names]
+        groups = range(self._metadata.num_row_groups) if row_groups is None else row_groups
+        for span in _spans(groups):
+            first = self.row_groups[span[0]].first_row
+            expected = sum(self.row_groups[i].row_count for i in span)
+            position = first
+            for batch in self._batches(schema, present, batch_rows, span, expected):
+                yield position, batch
+                position += batch.num_rows
+            if position - first != expected:
+                raise CorruptFile(
+                    f"reading data file {self._where}: row groups {span[0]} to {span[-1]} hold {position - first} "
+                    f"rows, but the footer promises {expected}"
+                )
+
+    def close(self) -> None:
+        self._file.close(force=True)
+        self._source.close()
+
+    def _batches(
+        self, schema: pa.Schema, present: Sequence[str], batch_rows: int, span: Sequence[int], expected: int
+    ) -> Iterator[pa.RecordBatch]:
+        if not present:
+            for start in range(0, expected, batch_rows):
+                rows = min(batch_rows, expected - start)
+                yield batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)
+            return
+        with reading(self._where):
+            batches = self._file.iter_batches(batch_rows, row_groups=list(span), columns=present, use_threads=False)
+        steps: list[Column] | None = None
+        while True:
+            with reading(self._where):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                if steps is None:
+                    steps = [self._column(field, batch.schema) for field in schema]
+                arrays = [step(batch) for step in steps]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _column(self, field: pa.Field, have: pa.Schema) -> Column:
+        index = have.get_field_index(field.name)
+        if index < 0:
+            return lambda batch: pa.nulls(batch.num_rows, field.type)
+        step = conformer(have.field(index).type, field.type)
+        if step is None:
+            return lambda batch: batch.column(index)
+        to_target = step
+
+        def run(batch: pa.RecordBatch) -> pa.Array:
+            try:
+                return to_target(batch.column(index))
+            except DataError as error:
+                raise DataError(f"reading column '{field.name}' of data file {self._where}: {error}") from None
+
+        return run
+
+    def _stats(self, group: int, column: str) -> ColumnStats | None:
+        return chunk_stats(self._file, group, column)
+
+
+def _spans(groups: Sequence[int]) -> Iterator[list[int]]:
+    """Runs of neighbouring row groups: a batch may cross from one to the next without a hole."""
+    span: list[int] = []
+    for group in groups:
+        if span and group != span[-1] + 1:
+            yield span
+            span = []
+        span.append(group)
+    if span:
+        yield span
