@@ -1,0 +1,180 @@
+"""Reading and writing manifests, manifest lists and index manifests (format section 4; Java: ManifestFile, ManifestList)."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.file_io import FileIO
+from paimon_spark.spec.index_manifest import decode_index_manifest, encode_index_manifest
+from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.spec.manifest_codec import (
+    check_size,
+    decode_manifest,
+    decode_manifest_list,
+    encode_manifest,
+    encode_manifest_list,
+)
+from paimon_spark.spec.options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE_SIZE, Options
+from paimon_spark.spec.paths import manifest_path
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.partition_stats import partition_stats
+
+_log = logging.getLogger(__name__)
+
+READ_THREADS = 16
+
+
+def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None = None) -> list[ManifestFileMeta]:
+    """The manifests named by one manifest list, in its order.
+
+    Args:
+        file_io: the store of the table.
+        table: the table directory.
+        name: file name of the list, as a snapshot holds it.
+        size: its recorded size in bytes, checked if known.
+
+    Raises:
+        CorruptFile: the list is missing, of another size, or no manifest list.
+    """
+    path = manifest_path(table, name)
+    data = _read(file_io, path, "manifest list")
+    check_size(data, size, path)
+    return decode_manifest_list(data, path)
+
+
+def read_data_manifests(file_io: FileIO, table: str, snapshot: Snapshot) -> list[ManifestFileMeta]:
+    """All manifests that make up the live files of a snapshot: those of its base list, then of its delta list."""
+    return [
+        *read_manifest_list(file_io, table, snapshot.base_manifest_list, snapshot.base_manifest_list_size),
+        *read_manifest_list(file_io, table, snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
+    ]
+
+
+def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[tuple[str, bytes]]:
+    """(path, content) of manifests, in order, read by several threads.
+
+    Raises:
+        CorruptFile: one is missing or has another size than its list says.
+    """
+
+    def read(meta: ManifestFileMeta) -> tuple[str, bytes]:
+        path = manifest_path(table, meta.file_name)
+        data = _read(file_io, path, "manifest")
+        check_size(data, meta.file_size, path)
+        return path, data
+
+    if len(metas) <= 1:
+        return [read(meta) for meta in metas]
+    with ThreadPoolExecutor(min(READ_THREADS, len(metas))) as threads:
+        return list(threads.map(read, metas))
+
+
+def read_manifests(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
+    """The entries of manifests in order, ADD and DELETE as they stand. Errors as in read_manifest_bytes."""
+    entries: list[ManifestEntry] = []
+    for path, data in read_manifest_bytes(file_io, table, metas):
+        entries.extend(decode_manifest(data, path))
+    return entries
+
+
+def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[IndexManifestEntry]:
+    """The index files of a snapshot; none when it names no index manifest."""
+    if name is None:
+        return []
+    path = manifest_path(table, name)
+    return decode_index_manifest(_read(file_io, path, "index manifest"), path)
+
+
+def _read(file_io: FileIO, path: str, what: str) -> bytes:
+    try:
+        return file_io.read_bytes(path)
+    except FileNotFoundError:
+        raise CorruptFile(
+            f"cannot read the {what} {path}: it does not exist. If the snapshot that names it has just expired, "
+            "read a newer one; else the table is damaged and the file must be restored"
+        ) from None
+
+
+@dataclass
+class ManifestWriter:
+    """Writes the metadata files of one commit attempt and remembers them, so that a lost attempt can be undone.
+
+    Every name is new: nobody can read these files before a snapshot names them.
+    """
+
+    file_io: FileIO
+    table: str
+    options: Options
+    partition_fields: Sequence[DataField]
+    written: list[str] = field(default_factory=list)
+    _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def write_manifests(self, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
+        """The entries in their order, in as many files as manifest.target-file-size asks for; none for no entries."""
+        if not entries:
+            return []
+        data = encode_manifest(entries, self._compression)
+        parts = min(len(entries), -(-len(data) // self.options.value(MANIFEST_TARGET_FILE_SIZE)))
+        if parts <= 1:
+            return [self._write_manifest(entries, data)]
+        size = -(-len(entries) // parts)
+        chunks = [entries[start : start + size] for start in range(0, len(entries), size)]
+        return [self._write_manifest(chunk, encode_manifest(chunk, self._compression)) for chunk in chunks]
+
+    def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
+        """(name, size in bytes) of a new manifest list; also an empty list is a file."""
+        data = encode_manifest_list(metas, self._compression)
+        return self._write("manifest-list", data), len(data)
+
+    def write_index_manifest(self, entries: Sequence[IndexManifestEntry]) -> str:
+        """The name of a new index manifest that holds just these entries."""
+        return self._write("index-manifest", encode_index_manifest(entries, self._compression))
+
+    def discard(self) -> None:
+        """Deletes what this attempt wrote. A file that cannot be deleted is an orphan, which harms nobody: logged."""
+        while self.written:
+            path = self.written.pop()
+            try:
+                self.file_io.delete(path)
+            except OSError as error:
+                _log.warning("left behind %s of a commit attempt that was not used: %s", path, error)
+
+    @property
+    def _compression(self) -> str:
+        return self.options.value(MANIFEST_COMPRESSION)
+
+    def _write_manifest(self, entries: Sequence[ManifestEntry], data: bytes) -> ManifestFileMeta:
+        name = self._write("manifest", data)
+        row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries]
+        known = [(first, first + count - 1) for first, count in row_ids if first is not None]
+        complete = len(known) == len(row_ids)
+        return ManifestFileMeta(
+            file_name=name,
+            file_size=len(data),
+            num_added_files=sum(e.kind == FileKind.ADD for e in entries),
+            num_deleted_files=sum(e.kind == FileKind.DELETE for e in entries),
+            partition_stats=partition_stats([e.partition for e in entries], self.partition_fields),
+            schema_id=max(e.file.schema_id for e in entries),
+            min_bucket=min(e.bucket for e in entries),
+            max_bucket=max(e.bucket for e in entries),
+            min_level=min(e.file.level for e in entries),
+            max_level=max(e.file.level for e in entries),
+            min_row_id=min(first for first, _ in known) if complete else None,
+            max_row_id=max(last for _, last in known) if complete else None,
+        )
+
+    def _write(self, kind: str, data: bytes) -> str:
+        number = self._counts.get(kind, 0)
+        self._counts[kind] = number + 1
+        name = f"{kind}-{self._uuid}-{number}"
+        path = manifest_path(self.table, name)
+        self.written.append(path)  # before the write: one that fails half-way leaves a file too
+        self.file_io.write_bytes(path, data)
+        return name

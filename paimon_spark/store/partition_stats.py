@@ -1,0 +1,54 @@
+"""Partition rows: their statistics in manifest lists, and when two of them are the same (format sections 4.1, 5.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from paimon_spark.merge.key_order import sort_key_of
+from paimon_spark.spec.binary_row import decode_arity_row, encode_arity_row
+from paimon_spark.spec.manifest import EMPTY_ROW, SimpleStats
+from paimon_spark.spec.types import DataField, DataType
+
+
+def partition_stats(partitions: Sequence[bytes], fields: Sequence[DataField]) -> SimpleStats:
+    """Minimum, maximum and null count of every partition column over entries, untruncated.
+
+    Args:
+        partitions: the partition row of each entry, arity-prefixed.
+        fields: the partition columns.
+    """
+    if not fields:
+        return SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
+    types = tuple(f.type for f in fields)
+    counted = [(decode_arity_row(row, types), count) for row, count in Counter(partitions).items()]
+    low, high, nulls = [], [], []
+    for position, data_type in enumerate(types):
+        order = _value_order(data_type)
+        values = [row[position] for row, _ in counted if row[position] is not None]
+        low.append(min(values, key=order, default=None))
+        high.append(max(values, key=order, default=None))
+        nulls.append(sum(count for row, count in counted if row[position] is None))
+    return SimpleStats(encode_arity_row(low, types), encode_arity_row(high, types), tuple(nulls))
+
+
+def _value_order(data_type: DataType) -> Callable[[Any], Any]:
+    order = sort_key_of((data_type,))
+    return lambda value: order((value,))
+
+
+def canonical_partition(row: bytes, types: tuple[DataType, ...]) -> bytes:
+    """The row as we encode it: writers differ in the bytes of null decimals and timestamps, not in their meaning."""
+    return encode_arity_row(decode_arity_row(row, types), types)
+
+
+def same_partition(types: tuple[DataType, ...]) -> Callable[[bytes], bytes]:
+    """``canonical_partition`` for one table, each distinct row done once."""
+
+    @lru_cache(maxsize=1 << 16)
+    def canonical(row: bytes) -> bytes:
+        return canonical_partition(row, types)
+
+    return canonical
