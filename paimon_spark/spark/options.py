@@ -1,0 +1,150 @@
+"""The options of a read or a write, split into those of the connector and those of the table.
+
+Spark hands option keys over in lower case; the table layer finds their true case again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spec.options import parse_bool
+from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
+
+PATH = "path"
+PATHS = "paths"  # Spark's form of load([a, b])
+COLUMNS = "columns"
+FILTER = "filter"
+ROW_KIND_COLUMN = "row-kind-column"
+OVERWRITE_WHERE = "overwrite-where"
+DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
+
+_NAME = r"\s*(?:`(?:[^`]|``)+`|[^,`\s][^,`]*)\s*"
+_READ_ONLY = (COLUMNS, FILTER)
+_WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What ``spark.read.format("paimon")`` was given.
+
+    Attributes:
+        path: the table directory.
+        columns: names of the columns to read, in order; None means all.
+        where: the text of the `filter` option.
+        table: dynamic table options and storage options.
+    """
+
+    path: str
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    table: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """What ``df.write.format("paimon")`` was given.
+
+    Attributes:
+        path: the table directory.
+        row_kind_column: the column of the DataFrame that holds +I, -U, +U or -D and is not stored.
+        overwrite_where: SQL text over the partition columns: what an overwrite replaces.
+        overwrite_dynamic: an overwrite replaces the partitions that the rows touch.
+        table: options of a new table, or of this write to an existing one; storage options.
+    """
+
+    path: str
+    row_kind_column: str | None = None
+    overwrite_where: str | None = None
+    overwrite_dynamic: bool = False
+    table: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_options(options: Mapping[str, str]) -> ReadOptions:
+    """The options of a read.
+
+    Raises:
+        OptionError: no path, several paths, an empty list of columns, or an option that only a write has.
+    """
+    given = _lowered(options)
+    path = _path(given, "read it with spark.read.format('paimon').load('<path of the table>')")
+    _refuse(given, _WRITE_ONLY, "is an option of writes; leave it out of the read")
+    columns = given.pop(COLUMNS, None)
+    where = given.pop(FILTER, None)
+    names = None if columns is None else parse_columns(columns)
+    return ReadOptions(path, names, where if where and where.strip() else None, given)
+
+
+def write_options(options: Mapping[str, str]) -> WriteOptions:
+    """The options of a write.
+
+    Raises:
+        OptionError: no path, a bad value, or an option that only a read has.
+    """
+    given = _lowered(options)
+    path = _path(
+        given,
+        "write with .save('<path of the table>'); saveAsTable, insertInto and CREATE TABLE ... USING paimon lose it: "
+        "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')",
+    )
+    _refuse(given, _READ_ONLY, "is an option of reads; select the rows and columns of the DataFrame before writing it")
+    travel = [key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)]
+    _refuse(given, travel, "chooses what a read sees; a write always goes on top of the latest snapshot, leave it out")
+    dynamic = given.pop(DYNAMIC_OVERWRITE, None)
+    where = given.pop(OVERWRITE_WHERE, None)
+    if where is not None and dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic):
+        raise OptionError(f"'{OVERWRITE_WHERE}' and '{DYNAMIC_OVERWRITE}' = 'true' contradict each other: give one")
+    return WriteOptions(
+        path,
+        given.pop(ROW_KIND_COLUMN, None),
+        where,
+        dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic),
+        given,
+    )
+
+
+def parse_columns(text: str) -> tuple[str, ...]:
+    """The names of a comma list; a name with a comma or blanks at its ends stands in backquotes.
+
+    Raises:
+        OptionError: the list is empty, a name is, or a backquote is not closed.
+    """
+    if not re.fullmatch(rf"{_NAME}(?:,{_NAME})*,?\s*", text):
+        raise OptionError(f"option '{COLUMNS}' has the value '{text}': expected column names separated by commas")
+    names = (name.strip() for name in re.findall(_NAME, text))
+    return tuple(name[1:-1].replace("``", "`") if name.startswith("`") else name for name in names)
+
+
+def format_columns(names: tuple[str, ...]) -> str:
+    """The text that ``parse_columns`` reads back as these names."""
+    return ",".join("`" + name.replace("`", "``") + "`" for name in names)
+
+
+def _lowered(options: Mapping[str, str]) -> dict[str, str]:
+    """The options with connector keys in lower case; table options keep their case for the table layer to find."""
+    own = (PATH, PATHS, *_READ_ONLY, *_WRITE_ONLY, DYNAMIC_OVERWRITE)
+    return {key.lower() if key.lower() in own else key: str(value) for key, value in options.items()}
+
+
+def _path(given: dict[str, str], what_to_do: str) -> str:
+    if given.pop(PATHS, None) is not None:
+        raise OptionError("several paths were given: a table has one; read each and use union")
+    path = given.pop(PATH, "").strip()
+    if not path:
+        raise OptionError(f"no path was given: {what_to_do}")
+    return path
+
+
+def _refuse(given: Mapping[str, str], keys: tuple[str, ...] | list[str], why: str) -> None:
+    for key in given:
+        if key.lower() in keys:
+            raise OptionError(f"the option '{key}' {why}")
+
+
+def _bool(key: str, text: str) -> bool:
+    try:
+        return parse_bool(text)
+    except ValueError as error:
+        raise OptionError(f"option '{key}' has the value '{text}': {error}") from None

@@ -1,0 +1,71 @@
+"""The data source behind ``format("paimon")``."""
+
+from __future__ import annotations
+
+from paimon_spark.spark.writer import PaimonWriter, open_writer
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
+from pyspark.sql.types import StructType
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spark.options import ReadOptions, read_options, write_options
+from paimon_spark.spark.reader import PaimonReader, table_schema
+from paimon_spark.store.table import Table, open_table
+
+
+class PaimonDataSource(DataSource):
+    """Apache Paimon tables, by path. Spark finds it by itself where the package is installed.
+
+    Read::
+
+        spark.read.format("paimon").load("/lake/shop.db/orders")
+        spark.read.format("paimon").option("scan.snapshot-id", 3).load(...)     # or -tag-name, -timestamp, -watermark
+        spark.read.format("paimon").option("columns", "id, total").option("filter", "total > 10 or vip").load(...)
+        spark.read.format("paimon").schema("id int, total double").load(...)    # a projection too
+
+    Spark hands a Python source no projection and, unless ``spark.sql.python.filterPushdown.enabled`` is true, no filter:
+    the options `columns` and `filter` carry both. A `where` on the DataFrame is right in any case, only slower.
+
+    Write::
+
+        df.write.format("paimon").mode("append").option("primary-key", "id").option("partition", "dt").option("bucket", "4").save(...)
+        df.write.format("paimon").mode("overwrite").save(...)                   # replaces all rows
+        ... .mode("overwrite").option("overwrite-where", "dt = '2026-11-01'")   # replaces these partitions
+        ... .mode("overwrite").option("dynamic-partition-overwrite", "true")    # replaces the partitions of the rows
+        ... .option("row-kind-column", "op")                                    # +I, -U, +U, -D per row; not stored
+
+    A missing table is created with the options given. To an existing one they apply for that write only, and one that
+    contradicts the table is an error. Columns are matched by name. Spark itself answers for three calls this source
+    cannot see: ``partitionBy`` (use the option `partition`), ``bucketBy`` (use `bucket` and `bucket-key`), and the modes
+    `ignore` and `error` (use `append`, or ``PaimonTable.createIfNotExists``).
+    """  # noqa: E501
+
+    @classmethod
+    def name(cls) -> str:
+        return "paimon"
+
+    def schema(self) -> StructType:
+        table, options = self._open()
+        return table_schema(table, options)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        table, options = self._open()
+        return PaimonReader(table, schema, options.where)
+
+    def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+        return open_writer(write_options(self.options), schema, overwrite)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        raise UnsupportedFeature(
+            "streaming reads of a Paimon table are not supported by this release: read it with spark.read, "
+            "'scan.snapshot-id' names the state to read"
+        )
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        raise UnsupportedFeature(
+            "streaming writes to a Paimon table are not supported by this release: use foreachBatch with "
+            "df.write.format('paimon').mode('append').save(path)"
+        )
+
+    def _open(self) -> tuple[Table, ReadOptions]:
+        options = read_options(self.options)
+        return open_table(options.path, options.table), options

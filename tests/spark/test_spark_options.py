@@ -1,0 +1,85 @@
+"""Options of reads and writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spark.options import (
+    ReadOptions,
+    WriteOptions,
+    format_columns,
+    parse_columns,
+    read_options,
+    write_options,
+)
+
+
+def test_connector_options_are_told_from_table_options_in_any_letter_case() -> None:
+    assert read_options({"Path": "/t", "COLUMNS": "a, B", "Filter": "a > 1", "Scan.Snapshot-Id": "3"}) == ReadOptions(
+        "/t", ("a", "B"), "a > 1", {"Scan.Snapshot-Id": "3"}
+    )
+    options = {"PATH": "/t", "Row-Kind-Column": "op", "Overwrite-Where": "dt = 1", "Bucket": "4"}
+    assert write_options(options) == WriteOptions("/t", "op", "dt = 1", False, {"Bucket": "4"})
+
+
+@pytest.mark.parametrize(("text", "dynamic"), [("true", True), ("FALSE", False)])
+def test_dynamic_overwrite_is_an_option_of_the_write(text: str, dynamic: bool) -> None:
+    assert write_options({"path": "/t", "Dynamic-Partition-Overwrite": text}).overwrite_dynamic is dynamic
+
+
+@pytest.mark.parametrize("options", [{}, {"path": " "}])
+def test_a_missing_path_says_how_to_give_one(options: dict[str, str]) -> None:
+    with pytest.raises(OptionError, match=r"load\('<path of the table>'\)"):
+        read_options(options)
+    with pytest.raises(OptionError, match=r"(?s)save\('<path of the table>'\).*saveAsTable.*TEMPORARY VIEW"):
+        write_options(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"paths": '["/a","/b"]'}, "several paths"),
+        ({"path": "/t", "row-kind-column": "op"}, "'row-kind-column' is an option of writes"),
+        ({"path": "/t", "Overwrite-Where": "x"}, "option of writes"),
+        ({"path": "/t", "columns": ""}, "expected column names"),
+    ],
+)
+def test_options_that_no_read_has_are_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        read_options(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"path": "/t", "Columns": "a"}, "option of reads"),
+        ({"path": "/t", "filter": "a"}, "option of reads"),
+        ({"path": "/t", "Scan.Snapshot-Id": "3"}, "on top of the latest snapshot"),
+        ({"path": "/t", "scan.mode": "latest"}, "on top of the latest snapshot"),
+        ({"path": "/t", "dynamic-partition-overwrite": "maybe"}, "expected true or false"),
+        ({"path": "/t", "dynamic-partition-overwrite": "true", "overwrite-where": "a"}, "contradict"),
+    ],
+)
+def test_options_that_no_write_has_are_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        write_options(options)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("id", ("id",)),
+        (" id ,total,", ("id", "total")),
+        ("`a,b`, ` c `,`d``e`,é f", ("a,b", " c ", "d`e", "é f")),
+    ],
+)
+def test_column_lists(text: str, names: tuple[str, ...]) -> None:
+    assert parse_columns(text) == names
+    assert parse_columns(format_columns(names)) == names
+
+
+@pytest.mark.parametrize("text", ["", " ", ",", "a,,b", "`a", "a`b", "``"])
+def test_bad_column_lists(text: str) -> None:
+    with pytest.raises(OptionError, match="expected column names"):
+        parse_columns(text)
