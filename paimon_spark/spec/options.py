@@ -206,6 +206,7 @@ FILE_SUFFIX_INCLUDE_COMPRESSION = _bool("file.suffix.include.compression", False
 DATA_FILE_PREFIX = Option("data-file.prefix", "data-", parse_text)
 DATA_FILE_THIN_MODE = _bool("data-file.thin-mode", False)
 DATA_FILE_PATH_DIRECTORY = _opt_text("data-file.path-directory")
+INDEX_FILE_IN_DATA_FILE_DIR = _bool("index-file-in-data-file-dir", False)
 TARGET_FILE_SIZE = _opt_memory("target-file-size")
 TARGET_FILE_ROW_NUM = _int("target-file-row-num", 2**63 - 1)
 STATS_MODE = Option("metadata.stats-mode", "truncate(16)", lambda text: text.strip().lower())
