@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as pt
 
+from paimon_spark.arrow.int96 import INT96, decode_int96, encode_int96
+from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask
 from paimon_spark.arrow.types import NANOS_PER_UNIT
 from paimon_spark.errors import DataError
 
@@ -36,6 +38,10 @@ def conformer(source: pa.DataType, target: pa.DataType) -> Conform | None:
         return _list_conformer(source, target)
     if pt.is_timestamp(target) and pt.is_timestamp(source):
         return _timestamp_conformer(source, target)
+    if pt.is_timestamp(target) and source == INT96:
+        return lambda array: decode_int96(array, target)
+    if pt.is_timestamp(source) and target == INT96:
+        return encode_int96
     if pt.is_time(target) and pt.is_time(source):
         return _time_conformer(source, target)
     if pt.is_time(target) and pt.is_int32(source):
@@ -154,29 +160,3 @@ def rescale(array: pa.Array, factor: int, divisor: int, target: pa.DataType) -> 
     if outside.any() and (outside & valid_mask(array)).any():
         raise DataError(f"a value of type {array.type} is outside the range of {target}")
     return int64_array(counts * factor, array, target)
-
-
-def int64_values(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The raw 64-bit values of a fixed-width array, whatever stands at nulls; shares the memory."""
-    return np.frombuffer(array.buffers()[1] or b"", np.int64, len(array), array.offset * 8)
-
-
-def int64_array(
-    values: np.ndarray[tuple[int], np.dtype[np.int64]], nulls_of: pa.Array, target: pa.DataType
-) -> pa.Array:
-    """Raw 64-bit values with the nulls of another array of the same length."""
-    plain = pa.array(np.ascontiguousarray(values))
-    return with_nulls(plain, nulls_of).view(target)
-
-
-def with_nulls(array: pa.Array, nulls_of: pa.Array) -> pa.Array:
-    """The fixed-width array without nulls, with the nulls of another one of the same length."""
-    if not nulls_of.null_count:
-        return array
-    validity = nulls_of.is_valid().buffers()[1]
-    return pa.Array.from_buffers(array.type, len(array), [validity, array.buffers()[1]], -1, 0)
-
-
-def valid_mask(array: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """One boolean a row: not null."""
-    return array.is_valid().to_numpy(zero_copy_only=False)

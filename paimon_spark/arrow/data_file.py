@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from paimon_spark.arrow.file_access import FileReader, FileWriter, RowGroup, WriteSettings
 from paimon_spark.arrow.parquet_file import ParquetReader
+from paimon_spark.arrow.parquet_writer import ParquetWriter
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spec.types import DataField
 
-__all__ = ["FileReader", "FileWriter", "RowGroup", "WriteSettings", "open_reader"]
+__all__ = ["FileReader", "FileWriter", "RowGroup", "WriteSettings", "open_reader", "open_writer"]
 
 
 def open_reader(source: Any, file_format: str, where: str) -> FileReader:
@@ -26,6 +29,24 @@ def open_reader(source: Any, file_format: str, where: str) -> FileReader:
     if file_format == "parquet":
         return ParquetReader(source, where)
     raise _unsupported(file_format, where)
+
+
+def open_writer(sink: Any, file_format: str, fields: Sequence[DataField], settings: WriteSettings) -> FileWriter:
+    """Begin a data file.
+
+    Args:
+        sink: a pyarrow NativeFile or a binary file object with write and tell, at its start; the caller closes it.
+        file_format: "parquet", "orc" or "avro".
+        fields: the columns, with their ids; batches come in exactly ``arrow_schema(fields)``.
+        settings: compression and sizes.
+
+    Raises:
+        UnsupportedFeature: another format, or a type that the format cannot hold.
+        OptionError: a compression that the format cannot have.
+    """
+    if file_format == "parquet":
+        return ParquetWriter(sink, fields, settings)
+    raise _unsupported(file_format, "to write")
 
 
 def _unsupported(file_format: str, where: str) -> UnsupportedFeature:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -73,6 +73,9 @@ class FileWriter(Protocol):
 
     def close(self) -> None:
         """Write what is buffered and the footer; the sink stays open."""
+
+    def stats(self) -> Mapping[str, ColumnStats]:
+        """After ``close``: bounds and null counts of the columns that are not nested, by name."""
 
 
 @dataclass(frozen=True)

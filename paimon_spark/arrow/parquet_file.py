@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -12,11 +14,13 @@ import pyarrow.parquet as pq
 from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import batch_of, conformer
 from paimon_spark.arrow.file_access import RowGroup, reading
+from paimon_spark.arrow.int96 import int96_to_fixed
 from paimon_spark.arrow.parquet_stats import chunk_stats
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile, DataError
 from paimon_spark.spec.types import DataField
 
+_MAGIC = b"PAR1"
 Column = Callable[[pa.RecordBatch], pa.Array]
 
 
@@ -27,7 +31,7 @@ class ParquetReader:
         self._where = where
         self._source = source
         with reading(where):
-            self._file = pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
+            self._file = _open(source)
             self._schema: pa.Schema = self._file.schema_arrow
         self._metadata = self._file.metadata
 
@@ -110,7 +114,25 @@ class ParquetReader:
         return run
 
     def _stats(self, group: int, column: str) -> ColumnStats | None:
-        return chunk_stats(self._file, group, column)
+        return chunk_stats(self._metadata, self._schema, group, column)
+
+
+def _open(source: Any) -> pq.ParquetFile:
+    file = pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
+    leaves = range(file.metadata.num_columns)
+    if all(file.schema.column(i).physical_type != "INT96" for i in leaves):
+        return file
+    footer = int96_to_fixed(_footer(source))
+    around = b"".join((_MAGIC, footer, struct.pack("<I", len(footer)), _MAGIC))
+    metadata = pq.read_metadata(pa.BufferReader(around))
+    return pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True, pre_buffer=False)
+
+
+def _footer(source: Any) -> bytes:
+    end = source.seek(-8, os.SEEK_END)
+    size = struct.unpack("<I", source.read(8)[:4])[0]
+    source.seek(end - size)
+    return bytes(source.read(size))
 
 
 def _spans(groups: Sequence[int]) -> Iterator[list[int]]:

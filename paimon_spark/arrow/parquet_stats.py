@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -9,32 +10,66 @@ import pyarrow.parquet as pq
 from pyarrow import types as pt
 
 from paimon_spark.arrow.column_stats import ColumnStats
+from paimon_spark.arrow.int96 import INT96
 from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
 
 _JAVA_WRITER = "parquet-mr"
 
 
-def chunk_stats(file: pq.ParquetFile, group: int, column: str) -> ColumnStats | None:
+def chunk_stats(metadata: pq.FileMetaData, schema: pa.Schema, group: int, column: str) -> ColumnStats | None:
     """What the footer says of a top-level column that is not nested, in one row group; None = nothing."""
-    index = file.schema_arrow.get_field_index(column)
-    if index < 0 or pt.is_nested(file.schema_arrow.field(index).type):
+    index = schema.get_field_index(column)
+    if index < 0 or pt.is_nested(schema.field(index).type):
         return None
-    chunk = file.metadata.row_group(group).column(_leaf_index(file.schema_arrow, index))
+    chunk = metadata.row_group(group).column(_leaf_index(schema, index))
     found = chunk.statistics if chunk.is_stats_set else None
     if found is None:
         return None
-    arrow = file.schema_arrow.field(index).type
+    arrow = schema.field(index).type
     nulls = found.null_count if found.has_null_count else None
-    if not found.has_min_max or chunk.physical_type == "INT96":
+    if not found.has_min_max or arrow == INT96:
         return ColumnStats(None, None, nulls)
     low, high = _internal(found.min_raw, arrow), _internal(found.max_raw, arrow)
     if pt.is_floating(arrow):
         # Java's bounds of a chunk with NaN are NaN or absent; Arrow (C++, Rust) leaves out the NaN, the greatest value.
         if low != low or high != high:
             return ColumnStats(None, None, nulls)
-        if not file.metadata.created_by.startswith(_JAVA_WRITER):
+        if not metadata.created_by.startswith(_JAVA_WRITER):
             high = None
     return ColumnStats(low, high, nulls)
+
+
+def file_stats(
+    metadata: pq.FileMetaData, schema: pa.Schema, nulls: Sequence[int], has_nan: Sequence[bool]
+) -> dict[str, ColumnStats]:
+    """The bounds of whole columns from a footer just written, as Java puts them into manifests (format section 6).
+
+    nulls, has_nan: per top-level column, as counted while writing. A column with a NaN has no bounds, nor has INT96.
+    """
+    result = {}
+    for i, field in enumerate(schema):
+        if pt.is_nested(field.type):
+            continue
+        low, high = _bounds(metadata, field, _leaf_index(schema, i)) if not has_nan[i] else (None, None)
+        result[field.name] = ColumnStats(low, high, nulls[i])
+    return result
+
+
+def _bounds(metadata: pq.FileMetaData, field: pa.Field, leaf: int) -> tuple[Any, Any]:
+    lows, highs = [], []
+    for group in range(metadata.num_row_groups):
+        found = metadata.row_group(group).column(leaf).statistics
+        if found is None:
+            return None, None
+        if not found.has_min_max:
+            if found.null_count == metadata.row_group(group).num_rows:
+                continue
+            return None, None
+        lows.append(_internal(found.min_raw, field.type))
+        highs.append(_internal(found.max_raw, field.type))
+    if not lows or None in lows or None in highs:
+        return None, None
+    return min(lows), max(highs)
 
 
 def _leaf_index(schema: pa.Schema, index: int) -> int:
