@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from paimon_spark.spec.binary_row import decode_arity_row
 
 from paimon_spark.merge.key_order import SortKey, sort_key_of
+from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.types import DataType
 

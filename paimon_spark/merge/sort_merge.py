@@ -1,0 +1,99 @@
+"""The k-way merge of sorted runs, in bounded memory (Java: SortMergeReader; performance notes: no value is sorted).
+
+Each run has one batch open. All rows up to the smallest last key of these batches form a *window*: no later batch can
+hold one of its keys. An engine turns the window into rows; the runs that ran out of rows open their next batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from paimon_spark.merge.engines.deduplicate import deduplicate
+from paimon_spark.merge.key_words import Key, KeyColumn, key_columns, row_key, rows_up_to
+from paimon_spark.merge.rows import combine_rows
+from paimon_spark.merge.window import Engine, MergeSpec, Piece, Window
+
+
+def merge_runs(
+    runs: Sequence[Iterator[pa.RecordBatch]],
+    spec: MergeSpec,
+    output: Sequence[str],
+    batch_rows: int = 65536,
+    ordered: bool = False,
+    engine: Engine = deduplicate,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of sorted runs with equal keys merged.
+
+    Args:
+        runs: batches of each run, all sorted by key, oldest run first (that order is the age where no sequence number
+            is read). Batches may be empty, sliced, of any length, and may repeat a key; they hold the key columns, the
+            sequence fields, ``_SEQUENCE_NUMBER`` and ``_VALUE_KIND`` as spec says, and the output columns.
+        spec: the rules of the merge.
+        output: the columns of the result; at least one.
+        batch_rows: about how many rows a batch of the result has.
+        ordered: the result is sorted by key; without it no row has to move.
+        engine: what makes one row of the rows of a key.
+
+    Raises:
+        CorruptFile: a null in a key column.
+        UnsupportedFeature: a key or sequence column of a type without an order.
+    """
+    return combine_rows(_merge_windows(runs, spec, output, ordered, engine), batch_rows, ordered)
+
+
+def _merge_windows(
+    runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, output: Sequence[str], ordered: bool, engine: Engine
+) -> Iterator[pa.RecordBatch]:
+    cursors = [cursor for cursor in (_Cursor(run, spec.key_names) for run in runs) if cursor.open_batch()]
+    while cursors:
+        bound = min(cursor.last_key for cursor in cursors)
+        window = Window(tuple([piece for cursor in cursors for piece in cursor.take_up_to(bound)]))
+        cursors = [cursor for cursor in cursors if cursor.is_open]
+        yield from engine(window, spec, output, ordered)
+
+
+class _Cursor:
+    """A run, and the rows of its open batch that no window had yet."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch], key_names: Sequence[str]) -> None:
+        self._batches = batches
+        self._key_names = key_names
+        self._rows: pa.RecordBatch | None = None
+        self._keys: tuple[KeyColumn, ...] = ()
+        self._position = 0
+        self.last_key: Key = ()
+
+    @property
+    def is_open(self) -> bool:
+        return self._rows is not None
+
+    def open_batch(self) -> bool:
+        """Open the next batch that has rows; False at the end of the run."""
+        self._rows = next((batch for batch in self._batches if batch.num_rows), None)
+        if self._rows is None:
+            return False
+        self._position = 0
+        self._keys = key_columns(self._rows, self._key_names)
+        self.last_key = row_key(self._keys, self._rows.num_rows - 1)
+        return True
+
+    def take_up_to(self, bound: Key) -> Iterator[Piece]:
+        """The rows not taken so far with a key of at most bound.
+
+        When they reach to the end of a batch the next one is opened: it may begin with the same key.
+        """
+        while self._rows is not None:
+            rows, start, count = self._rows, self._position, self._rows.num_rows
+            end = count if self.last_key <= bound else rows_up_to(self._keys, bound, start, count)
+            if end > start:
+                yield Piece(rows.slice(start, end - start), tuple(_part(keys, start, end) for keys in self._keys))
+            self._position = end
+            if end < count:
+                return
+            self.open_batch()
+
+
+def _part(column: KeyColumn, start: int, end: int) -> KeyColumn:
+    return column[start:end]

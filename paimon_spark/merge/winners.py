@@ -1,0 +1,120 @@
+"""Which rows of a window win: exact kernels over words, without a loop over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from paimon_spark.merge.key_words import Words
+
+Rows: TypeAlias = npt.NDArray[np.intp]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+DIRECT_SPREAD = 32  # a table of all possible keys may be so many times longer than the rows
+_MAX_PIECES = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows by key.
+
+    order: row numbers in key order, the rows of one key as they came. starts: where in order each key starts.
+    """
+
+    order: Rows
+    starts: Rows
+
+
+def last_rows(words: Sequence[Words], starts: Sequence[int]) -> Mask:
+    """True for the last row of every key.
+
+    Args:
+        words: the keys (see key_words) of at least one row.
+        starts: the rows at which a piece starts that is sorted by key.
+    """
+    if len(words) == 1:
+        mask = _last_by_table(words[0], starts)
+        if mask is not None:
+            return mask
+    order, same = _sort(words)
+    mask = np.empty(len(order), np.bool_)
+    mask[order] = np.append(~same, True)
+    return mask
+
+
+def group_rows(words: Sequence[Words]) -> Groups:
+    """The rows sorted by key, stable. words as in ``last_rows``."""
+    order, same = _sort(words)
+    return Groups(order, np.flatnonzero(np.append(True, ~same)))
+
+
+def pick_last(groups: Groups, criteria: Sequence[Words]) -> Rows:
+    """One row of every key, in key order: greatest by the criteria, one after the other; the last of equal ones.
+
+    Args:
+        groups: the rows by key.
+        criteria: a word per row each; they are looked at only where a key has several rows that are equal so far.
+    """
+    order, starts = groups.order, groups.starts
+    for word in criteria:
+        if len(order) == len(starts):
+            break
+        values = word[order]
+        best = np.maximum.reduceat(values, starts)
+        sizes = np.diff(starts, append=len(order))
+        kept = values == np.repeat(best, sizes)
+        if kept.all():
+            continue
+        counts = np.add.reduceat(kept, starts, dtype=np.intp)
+        order = order[np.flatnonzero(kept)]
+        starts = np.cumsum(counts) - counts
+    winners: Rows = order[np.append(starts[1:], len(order)) - 1]
+    return winners
+
+
+def _last_by_table(word: Words, starts: Sequence[int]) -> Mask | None:
+    """By a table with a slot for every possible key, or None where it would be too big or a piece repeats a key."""
+    rows = len(word)
+    size = int(word.max()) + 1
+    if size > DIRECT_SPREAD * rows or len(starts) > _MAX_PIECES:
+        return None
+    ascending = word[1:] > word[:-1]
+    ascending[np.asarray(starts[1:], np.intp) - 1] = True
+    if not ascending.all():
+        return None
+    slots = word.view(np.int64)
+    table = np.empty(size, np.uint8)  # only slots that were written are read
+    pieces = [slots[start:end] for start, end in zip(starts, [*starts[1:], rows], strict=True)]
+    for number, piece in enumerate(pieces):
+        table[piece] = number
+    return np.concatenate([table[piece] == number for number, piece in enumerate(pieces)])
+
+
+def _sort(words: Sequence[Words]) -> tuple[Rows, Mask]:
+    """A stable order by all words, and for every row but the last in it: has the next one the same key?
+
+    Sorts by the first word: numpy's stable sort merges what is sorted already, and pieces are. Only where that leaves
+    different keys side by side, those are sorted by the next word.
+    """
+    order = np.argsort(words[0], kind="stable")
+    values = words[0][order]
+    same = values[1:] == values[:-1]
+    for word in words[1:]:
+        ties = np.flatnonzero(same)
+        if not len(ties):
+            break
+        equal = word[order[ties]] == word[order[ties + 1]]
+        if equal.all():
+            continue
+        group = np.cumsum(np.append(False, ~same))
+        mixed = np.zeros(int(group[-1]) + 1, np.bool_)
+        mixed[group[ties[~equal]]] = True
+        positions = np.flatnonzero(mixed[group])
+        rows = order[positions]
+        order[positions] = rows[np.lexsort((word[rows], group[positions]))]
+        same[ties] = word[order[ties]] == word[order[ties + 1]]
+    return order, same
