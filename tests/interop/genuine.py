@@ -75,7 +75,8 @@ class Genuine:
         options: Mapping[str, str] = NO_OPTIONS,
     ) -> None:
         """A new table; columns: name -> type."""
-        fields = [{"id": i, "name": name, "type": t} for i, (name, t) in enumerate(columns.items())]
+        ids = itertools.count()
+        fields = [{"id": next(ids), "name": name, "type": _with_ids(t, ids)} for name, t in columns.items()]
         text = json.dumps(
             {"fields": fields, "partitionKeys": list(partitions), "primaryKeys": list(keys), "options": dict(options)}
         )
@@ -117,11 +118,20 @@ class Genuine:
 
     @java_call
     def read(
-        self, path: str, columns: Sequence[str] | None = None, options: Mapping[str, str] = NO_OPTIONS
+        self,
+        path: str,
+        columns: Sequence[str] | None = None,
+        options: Mapping[str, str] = NO_OPTIONS,
+        equal: tuple[str, Any] | None = None,
     ) -> list[tuple[str, Row]]:
-        """All rows as (row kind, values), of the snapshot that scan.* options name or the latest."""
+        """All rows as (row kind, values), of the snapshot that scan.* options name or the latest. equal, a column and
+        its value, leaves out files and row groups that cannot hold it; other rows may come too."""
         table = self._table(path, options)
         builder = table.newReadBuilder()
+        if equal:
+            place = table.rowType().getFieldIndex(equal[0])
+            literal = codec(table.rowType().getTypeAt(place)).encode(equal[1])
+            builder = builder.withFilter(self._paimon.predicate.PredicateBuilder(table.rowType()).equal(place, literal))
         if columns:
             places = [table.rowType().getFieldIndex(name) for name in columns]
             builder = builder.withProjection(jpype.JArray(jpype.JInt)(places))
@@ -186,6 +196,13 @@ class Genuine:
     def create_branch(self, path: str, name: str, tag: str) -> None:
         self._table(path).createBranch(name, tag)
 
+    @java_call
+    def expire_snapshots(self, path: str, keep: int) -> None:
+        """Expire all but the last snapshots, however young."""
+        settings = self._paimon.options.ExpireConfig.builder().snapshotRetainMax(keep).snapshotRetainMin(keep)
+        config = settings.snapshotTimeRetain(jpype.java.time.Duration.ZERO).build()
+        self._table(path).newExpireSnapshots().config(config).expire()
+
     def _schemas(self, path: str) -> Any:
         return self._paimon.schema.SchemaManager(self._file_io, self._paimon.fs.Path(path))
 
@@ -226,6 +243,16 @@ class Genuine:
         return self._paimon.table.sink.CommitMessageImpl(
             split.partition(), split.bucket(), None, increment, io.CompactIncrement.emptyIncrement()
         )
+
+
+def _with_ids(data_type: Any, ids: Iterator[int]) -> Any:
+    """The type with ids of its own for the fields of every ROW in it."""
+    if isinstance(data_type, str):
+        return data_type
+    made = {key: _with_ids(data_type[key], ids) for key in ("element", "key", "value") if key in data_type}
+    if "fields" in data_type:
+        made["fields"] = [{**f, "id": next(ids), "type": _with_ids(f["type"], ids)} for f in data_type["fields"]]
+    return {**data_type, **made}
 
 
 class _Server(BaseManager):

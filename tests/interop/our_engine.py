@@ -1,0 +1,71 @@
+"""paimon_spark without Spark, on rows of plain values (comparing.py): one function a deed, one commit a write."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from comparing import Row, arrow_batch, comparable
+from genuine import KINDS, NO_OPTIONS
+
+from paimon_spark import open_table
+from paimon_spark.spec.types import DataType
+from paimon_spark.store.commit import CommitResult, TableCommit
+from paimon_spark.store.create import create_table
+from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.table import Table
+from paimon_spark.store.write import TableWrite
+
+Part = tuple[Sequence[Row], Sequence[str] | None]
+
+
+def create(
+    path: str,
+    columns: Mapping[str, Any],
+    keys: Sequence[str] = (),
+    partitions: Sequence[str] = (),
+    options: Mapping[str, str] = NO_OPTIONS,
+) -> None:
+    """A new table; columns: name -> type as a schema file writes it."""
+    raise NotImplementedError
+
+
+def write(path: str, parts: Sequence[Part], options: Mapping[str, str] = NO_OPTIONS) -> CommitResult | None:
+    """One commit of several tasks, each with its rows and their row kinds (None: all +I)."""
+    table, user = open_table(path, options), str(uuid.uuid4())
+    return TableCommit(table, user).append(_messages(table, user, parts))
+
+
+def overwrite(path: str, rows: Sequence[Row], partitions: Any) -> CommitResult | None:
+    """One commit that replaces: None the whole table, a map one partition, "dynamic" the partitions of the rows."""
+    table, user = open_table(path), str(uuid.uuid4())
+    return TableCommit(table, user).overwrite(_messages(table, user, [(rows, None)]), partitions)
+
+
+def _messages(table: Table, user: str, parts: Sequence[Part]) -> list[CommitMessage]:
+    messages = []
+    for task, (rows, kinds) in enumerate(parts):
+        writer = TableWrite(table, user, task)
+        codes = None if kinds is None else np.array([KINDS.index(kind) for kind in kinds], np.int8)
+        writer.write(arrow_batch(rows, table.schema.fields), codes)
+        messages.append(writer.finish())
+    return list(itertools.chain.from_iterable(messages))
+
+
+def read(path: str, options: Mapping[str, str] = NO_OPTIONS, **scan: Any) -> Counter[Row]:
+    """All rows, or those of the scan's columns and where."""
+    return comparable(open_table(path, options).scan(**scan).to_arrow())
+
+
+def types(path: str, options: Mapping[str, str] = NO_OPTIONS) -> list[DataType]:
+    return [field.type for field in open_table(path, options).schema.fields]
+
+
+def snapshot_ids(path: str) -> list[int]:
+    snapshots = open_table(path).snapshots
+    latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
+    return [] if latest is None or earliest is None else list(range(earliest, latest + 1))

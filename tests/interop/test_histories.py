@@ -1,0 +1,39 @@
+"""Alternating writers: after any history of commits by us and by Java both read the same rows, now and in the past.
+
+``PAIMON_HISTORIES`` sets how many histories are tried (each by its number as seed, so that a failure can be repeated).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import our_engine
+import pytest
+from comparing import comparable_rows
+from genuine import Genuine, table_path
+from histories import History
+
+pytestmark = pytest.mark.interop
+
+COUNT = int(os.environ.get("PAIMON_HISTORIES", "15"))
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_any_history_reads_the_same(seed: int, java: Genuine, tmp_path: Path) -> None:
+    history = History(seed, table_path(tmp_path), java)
+    try:
+        history.run()
+    except Exception as error:
+        error.add_note("\n".join(history.log))
+        raise
+    snapshots = our_engine.snapshot_ids(history.path)
+    for options in (
+        {},
+        *({"scan.snapshot-id": str(i)} for i in history.random.sample(snapshots, min(1, len(snapshots)))),
+    ):
+        ours = our_engine.read(history.path, options)
+        theirs = [row for _, row in java.read(history.path, options=options)]
+        assert ours == comparable_rows(theirs, our_engine.types(history.path, options)), f"{options}\n" + "\n".join(
+            history.log
+        )

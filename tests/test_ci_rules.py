@@ -1,0 +1,44 @@
+"""The rule of conftest.py: where PAIMON_CI=1, a skipped interop test is a failed one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+TESTS = """
+import pytest
+
+@pytest.mark.interop
+def test_with_java():
+    pytest.skip("no java here")
+
+@pytest.fixture
+def jar():
+    pytest.skip("no jar here")
+
+@pytest.mark.interop
+def test_with_jar(jar):
+    pass
+
+def test_other():
+    pytest.skip("some reason")
+"""
+
+
+@pytest.mark.parametrize(("in_ci", "failed", "skipped"), [("1", 2, 1), ("0", 0, 3)])
+def test_skipped_interop_tests(
+    in_ci: str, failed: int, skipped: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIMON_CI", in_ci)
+    pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
+    pytester.makepyfile(TESTS)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    outcomes = result.parseoutcomes()
+    # a fixture that skips counts as an error of the set-up
+    assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == failed
+    assert outcomes.get("skipped", 0) == skipped
+    if failed:
+        result.stdout.fnmatch_lines(["*PAIMON_CI=1 allows no skipped interop test*"])

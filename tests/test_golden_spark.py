@@ -1,0 +1,34 @@
+"""Genuine tables through Spark: at least 20, of every writer, with and without keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from comparing import comparable
+from golden_tables import GoldenTable, expected_rows
+from pyspark.sql import SparkSession
+
+from paimon_spark import open_table
+
+pytestmark = pytest.mark.spark
+
+TABLES = [
+    *(GoldenTable("java-0.7", name) for name in ("append_bucketed", "dyn_bucket", "overwrite", "schema_evo")),
+    *(GoldenTable("java-0.9", name) for name in ("append_part", "drop_part", "key_types", "neg_ts_parquet")),
+    *(GoldenTable("java-0.9", name) for name in ("pk_dedup_writeonly", "pk_dv", "pk_part_buckets", "tags_branches")),
+    *(GoldenTable("java-2.1", name) for name in ("append_compacted", "append_dv32", "append_part", "bucket_mod")),
+    *(GoldenTable("java-2.1", name) for name in ("cl_lookup", "data_dir", "file_index_21", "part_date_new")),
+    *(GoldenTable("java-2.1", name) for name in ("per_level_format", "pk_dv64", "pk_dv_l0", "pk_seq_desc")),
+    *(GoldenTable("java-2.1", name) for name in ("pk_thin", "row_tracking", "schema_evo")),
+    *(GoldenTable("pypaimon-2.1.0", name) for name in ("append_part", "pk_dedup", "types_orc")),
+    *(GoldenTable("pypaimon-rust-0.4.0", name) for name in ("pk_dedup", "types_avro", "types_parquet")),
+]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_spark_reads_as_its_writer(table: GoldenTable, spark: SparkSession, tmp_path: Path) -> None:
+    path = str(table.unpack(tmp_path))
+    types = [field.type for field in open_table(path).schema.fields]
+    rows = spark.read.format("paimon").load(path).toArrow()
+    assert comparable(rows) == expected_rows(table.expectation()["rows"], types)
