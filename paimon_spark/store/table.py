@@ -25,8 +25,7 @@ from paimon_spark.store.table_options import check_dynamic_options, resolve_keys
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
 
 SYSTEM_TABLES = frozenset(
-    "snapshots schemas options audit_log binlog ro files file_indexes file_key_ranges manifests partitions buckets tags "
-    "branches consumers aggregation_fields statistics table_indexes row_tracking".split()
+    ["snapshots", "schemas", "options", "audit_log", "binlog", "ro", "files", "file_indexes", "file_key_ranges", "manifests", "partitions", "buckets", "tags", "branches", "consumers", "aggregation_fields", "statistics", "table_indexes", "row_tracking"]
 )
 
 

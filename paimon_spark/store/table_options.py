@@ -72,7 +72,15 @@ def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> No
 _DECLARED_KEYS = (o.PRIMARY_KEY.key, o.PARTITION.key)
 # Not immutable in the official catalog, but a read or a write that sees them differently from the table is wrong.
 _FIXED_PER_TABLE = frozenset({o.BUCKET.key, o.DELETION_VECTORS_ENABLED.key})
-_TYPED = (o.TYPE, o.BUCKET, o.BUCKET_KEY, o.BUCKET_FUNCTION, o.MERGE_ENGINE, o.DELETION_VECTORS_ENABLED, o.ROWKIND_FIELD)
+_TYPED = (
+    o.TYPE,
+    o.BUCKET,
+    o.BUCKET_KEY,
+    o.BUCKET_FUNCTION,
+    o.MERGE_ENGINE,
+    o.DELETION_VECTORS_ENABLED,
+    o.ROWKIND_FIELD,
+)
 
 
 def _same(stored: Options, key: str, value: str) -> bool:

@@ -221,4 +221,6 @@ def local_wall_millis(epoch_millis: int) -> int:
 
 
 def _time_text(millis: int) -> str:
-    return f"{datetime.fromtimestamp(millis / 1000).astimezone().isoformat(sep=' ', timespec='milliseconds')} ({millis})"
+    return (
+        f"{datetime.fromtimestamp(millis / 1000).astimezone().isoformat(sep=' ', timespec='milliseconds')} ({millis})"
+    )

@@ -13,7 +13,11 @@ from comparing import Row, arrow_batch, comparable
 from genuine import KINDS, NO_OPTIONS
 
 from paimon_spark import open_table
-from paimon_spark.spec.types import DataType
+from paimon_spark.file_io import file_io_for
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.table_rules import assign_field_ids
+from paimon_spark.spec.type_text import parse_type
+from paimon_spark.spec.types import DataField, DataType
 from paimon_spark.store.commit import CommitResult, TableCommit
 from paimon_spark.store.create import create_table
 from paimon_spark.store.messages import CommitMessage
@@ -31,7 +35,10 @@ def create(
     options: Mapping[str, str] = NO_OPTIONS,
 ) -> None:
     """A new table; columns: name -> type as a schema file writes it."""
-    raise NotImplementedError
+    fields = [DataField(i, name, parse_type(t)) for i, (name, t) in enumerate(columns.items())]
+    numbered, highest = assign_field_ids(fields)
+    schema = TableSchema(0, numbered, highest, tuple(partitions), tuple(keys), dict(options))
+    create_table(path, schema, file_io_for(path, {}), ignore_if_exists=False)
 
 
 def write(path: str, parts: Sequence[Part], options: Mapping[str, str] = NO_OPTIONS) -> CommitResult | None:

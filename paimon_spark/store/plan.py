@@ -1,0 +1,180 @@
+"""From a snapshot to the splits of a scan (Java: AbstractFileStoreScan, SnapshotReaderImpl, the split generators).
+
+Entries stay columns until they are chosen: only files that a split may read become objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, restrict
+from paimon_spark.arrow.pruning import match_values
+from paimon_spark.errors import OptionError
+from paimon_spark.file_io import FileIO
+from paimon_spark.spec import options as o
+from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.spec.manifest import DataFileMeta, ManifestFileMeta
+from paimon_spark.spec.manifest_columns import ManifestColumns, decode_manifests
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import bucket_path
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.bucket_filter import BucketFilter, bucket_fields
+from paimon_spark.store.bucket_sections import append_sections, compacted_sections, merged_sections
+from paimon_spark.store.deletion_files import DeletionFiles, find_deletion_files, partition_directory
+from paimon_spark.store.file_filter import FileFilter, manifest_filter
+from paimon_spark.store.live_files import Indices, canonical_partitions, fold, group_by_bucket
+from paimon_spark.store.manifest_files import read_manifest_bytes, read_manifest_list
+from paimon_spark.store.partition_stats import canonical_partition
+from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.splits import Split, SplitSection, pack_sections
+from paimon_spark.store.time_travel import local_wall_millis
+
+Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """What is to be planned.
+
+    Attributes:
+        schema: of the table as it is read.
+        options: stored ones with dynamic ones on top.
+        predicate: over the columns of schema.
+        created_since: None, or only files made at or after this instant (epoch millis).
+    """
+
+    file_io: FileIO
+    location: str
+    schema: TableSchema
+    options: Options
+    schemas: SchemaStore
+    predicate: Predicate
+    created_since: int | None = None
+
+
+def skips_level_zero(options: Options) -> bool:
+    """Whether fresh files stay invisible until they are compacted, and nothing has to be merged."""
+    return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
+
+
+def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[Split, ...]:
+    """The splits that hold every row of the snapshot that may satisfy the predicate, and few others.
+
+    Raises:
+        CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
+        OptionError: `scan.bucket` on a table whose rows do not have fixed buckets.
+    """
+    manifests = read_manifest_bytes(request.file_io, request.location, _manifests(request, snapshot))
+    columns = decode_manifests(manifests)
+    canonical = canonical_partitions(columns, [field.type for field in request.schema.partition_fields])
+    partition_codes = canonical[columns.partition_code]
+    chosen = np.flatnonzero(_entry_mask(request, columns, canonical, partition_codes))
+    live = fold(columns, partition_codes, chosen)
+    groups = group_by_bucket(columns, partition_codes, live)
+    deletions: DeletionFiles = {}
+    if groups and request.options.value(o.DELETION_VECTORS_ENABLED):
+        deletions = find_deletion_files(request.file_io, request.location, request.schema, request.options, snapshot)
+    return tuple(_splits(request, columns, groups, deletions))
+
+
+def _manifests(request: ScanRequest, snapshot: Snapshot) -> list[ManifestFileMeta]:
+    """The manifests of the snapshot, base before delta, less those whose partitions cannot match."""
+    may_hold = manifest_filter(request.predicate, request.schema.partition_fields)
+    lists = (
+        (snapshot.base_manifest_list, snapshot.base_manifest_list_size),
+        (snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
+    )
+    found = [
+        meta
+        for name, size in lists
+        for meta in read_manifest_list(request.file_io, request.location, name, size)
+        if may_hold is None or may_hold(meta.partition_stats)
+    ]
+    return found
+
+
+def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indices, partition_codes: Indices) -> Mask:
+    """The entries that bucket, level and partition leave: rules that keep or drop all entries of one file together."""
+    mask: Mask = columns.bucket >= 0  # postponed files (-2) hold rows without a bucket: a plain read ignores them
+    if request.schema.primary_keys and skips_level_zero(request.options):
+        mask &= columns.level > 0
+    only_bucket = request.options.value(o.SCAN_BUCKET)
+    if only_bucket is not None:
+        if not request.schema.primary_keys or request.options.value(o.BUCKET) <= 0:
+            raise OptionError(f"'scan.bucket' = {only_bucket}: the table at {request.location} has no fixed buckets")
+        mask &= columns.bucket == only_bucket
+    wanted = restrict(request.predicate, set(request.schema.partition_keys))
+    if not isinstance(wanted, AlwaysTrue):
+        types = [field.type for field in request.schema.partition_fields]
+        matches = np.zeros(len(columns.partitions), np.bool_)
+        for code in np.unique(canonical).tolist():
+            values = decode_arity_row(columns.partitions[code], types)
+            matches[code] = match_values(wanted, dict(zip(request.schema.partition_keys, values, strict=True))) is True
+        mask &= matches[partition_codes]
+    return _mask_buckets(request, columns, mask)
+
+
+def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) -> Mask:
+    """Point lookups touch only the buckets their keys hash to, by the number of buckets that each entry names."""
+    fields = bucket_fields(request.schema, request.options)
+    buckets = BucketFilter(request.predicate, fields, request.options.value(o.BUCKET_FUNCTION))
+    if not buckets.is_useful:
+        return mask
+    ids = [field.id for field in fields]
+    alike = [i for i in np.unique(columns.schema_id[mask]).tolist() if _hashes_alike(request, i, ids)]
+    prunable = np.isin(columns.schema_id, alike)
+    for total in np.unique(columns.total_buckets[mask]).tolist():
+        allowed = buckets.buckets(total)
+        if allowed is not None:
+            mask &= ~prunable | (columns.total_buckets != total) | np.isin(columns.bucket, sorted(allowed))
+    return mask
+
+
+def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]) -> bool:
+    """Whether files of that schema got their buckets from columns of the same types as today's."""
+    if schema_id == request.schema.id:
+        return True
+    then = {field.id: field.type.with_nullable(True) for field in request.schemas.load(schema_id).fields}
+    now = {field.id: field.type.with_nullable(True) for field in request.schema.fields}
+    return all(then.get(i) == now[i] for i in field_ids)
+
+
+def _sections_of(request: ScanRequest) -> Callable[[Sequence[DataFileMeta]], list[SplitSection]]:
+    """How the files of a bucket of this table become sections."""
+    keep = FileFilter(request.predicate, request.schema, request.schemas)
+    if not request.schema.primary_keys:
+        return partial(append_sections, keep=keep)
+    if skips_level_zero(request.options):
+        return partial(compacted_sections, keep=keep)
+    return partial(merged_sections, key_types=[field.type for field in request.schema.key_fields], keep=keep)
+
+
+def _splits(
+    request: ScanRequest, columns: ManifestColumns, groups: Sequence[Indices], deletions: DeletionFiles
+) -> Iterator[Split]:
+    target = request.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+    open_cost = request.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    types = tuple(field.type for field in request.schema.partition_fields)
+    sections_of = _sections_of(request)
+    since = None if request.created_since is None else local_wall_millis(request.created_since)
+    directories: dict[bytes, str] = {}
+    for group in groups:
+        entries = columns.entries(group)
+        files = [entry.file for entry in entries if since is None or (entry.file.creation_time or 0) >= since]
+        sections = sections_of(files)
+        if not sections:
+            continue
+        partition, bucket = entries[0].partition, entries[0].bucket
+        if partition not in directories:
+            directories[partition] = partition_directory(request.schema, request.options, partition)
+        where = bucket_path(request.location, directories[partition], bucket, request.options)
+        vectors = deletions.get((canonical_partition(partition, types), bucket), {}) if deletions else {}
+        for packed in pack_sections(sections, target, open_cost):
+            names = (file.file_name for section in packed for file in section.files) if vectors else ()
+            yield Split(partition, bucket, where, packed, {n: vectors[n] for n in names if n in vectors})
