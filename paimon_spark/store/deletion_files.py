@@ -16,8 +16,8 @@ from paimon_spark.spec.paths import bucket_path, index_file_path, partition_path
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.changes import DELETION_VECTORS
+from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.manifest_files import read_index_manifest
-from paimon_spark.store.partition_stats import canonical_partition
 from paimon_spark.store.splits import DeletionFile
 
 DeletionFiles: TypeAlias = dict[tuple[bytes, int], dict[str, DeletionFile]]
@@ -49,7 +49,7 @@ def find_deletion_files(
         partition = partition_directory(schema, options, entry.partition)
         bucket = bucket_path(location, partition, entry.bucket, options)
         path = index_file_path(location, bucket, entry, options)
-        vectors = found.setdefault((canonical_partition(entry.partition, types), entry.bucket), {})
+        vectors = found.setdefault((canonical_row(entry.partition, types), entry.bucket), {})
         for place in entry.deletion_ranges:
             vectors[place.data_file] = DeletionFile(path, place.offset, place.length, place.cardinality)
     return found

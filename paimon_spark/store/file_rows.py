@@ -22,6 +22,7 @@ from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.types import DataField
 
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
+TRUE = AlwaysTrue()
 _PROBES = 4  # row groups looked at before deciding whether a predicate is selective
 
 
@@ -38,7 +39,7 @@ class FileRequest:
 
     fields: tuple[DataField, ...]
     system: tuple[DataField, ...] = ()
-    prunes: Predicate = AlwaysTrue()
+    prunes: Predicate = TRUE
     probes: bool = False
 
 
@@ -128,7 +129,7 @@ class _OpenFile:
     def matching_groups(self) -> list[int]:
         """The row groups that may hold a row that satisfies the predicate."""
         predicate, groups = self.request.prunes, range(len(self.reader.row_groups))
-        if isinstance(predicate, AlwaysTrue):
+        if predicate == TRUE:
             return list(groups)
         left = [group for group in groups if self._may_match(predicate, group)]
         columns = columns_of(predicate)

@@ -7,20 +7,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from paimon_spark.spec.manifest import FileKind
+from paimon_spark.spec.binary_row import decode_arity_row, encode_arity_row
+from paimon_spark.spec.manifest import EMPTY_ROW, FileKind
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.types import DataType
-from paimon_spark.store.partition_stats import canonical_partition
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+def canonical_row(partition: bytes, types: Sequence[DataType]) -> bytes:
+    """The row with the bytes that this project gives to its values.
+
+    Writers differ in the bytes they give to some nulls, so bytes alone do not identify a partition (format 5.1).
+    """
+    return partition if partition == EMPTY_ROW else encode_arity_row(decode_arity_row(partition, types), types)
 
 
 def canonical_partitions(columns: ManifestColumns, types: Sequence[DataType]) -> Indices:
     """For each distinct partition of the columns, the code of the first one with equal values."""
     seen: dict[bytes, int] = {}
-    codes = [
-        seen.setdefault(canonical_partition(row, tuple(types)), code) for code, row in enumerate(columns.partitions)
-    ]
+    codes = [seen.setdefault(canonical_row(row, types), code) for code, row in enumerate(columns.partitions)]
     return np.array(codes, np.int64)
 
 

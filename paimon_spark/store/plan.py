@@ -19,7 +19,7 @@ from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta, ManifestFileMeta
-from paimon_spark.spec.manifest_columns import ManifestColumns, decode_manifests
+from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import bucket_path
 from paimon_spark.spec.schema import TableSchema
@@ -28,9 +28,8 @@ from paimon_spark.store.bucket_filter import BucketFilter, bucket_fields
 from paimon_spark.store.bucket_sections import append_sections, compacted_sections, merged_sections
 from paimon_spark.store.deletion_files import DeletionFiles, find_deletion_files, partition_directory
 from paimon_spark.store.file_filter import FileFilter, manifest_filter
-from paimon_spark.store.live_files import Indices, canonical_partitions, fold, group_by_bucket
-from paimon_spark.store.manifest_files import read_manifest_bytes, read_manifest_list
-from paimon_spark.store.partition_stats import canonical_partition
+from paimon_spark.store.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
+from paimon_spark.store.manifest_files import read_manifest_columns, read_manifest_list
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.splits import Split, SplitSection, pack_sections
 from paimon_spark.store.time_travel import local_wall_millis
@@ -70,8 +69,7 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[Split, ...]:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
         OptionError: `scan.bucket` on a table whose rows do not have fixed buckets.
     """
-    manifests = read_manifest_bytes(request.file_io, request.location, _manifests(request, snapshot))
-    columns = decode_manifests(manifests)
+    columns = read_manifest_columns(request.file_io, request.location, _manifests(request, snapshot))
     canonical = canonical_partitions(columns, [field.type for field in request.schema.partition_fields])
     partition_codes = canonical[columns.partition_code]
     chosen = np.flatnonzero(_entry_mask(request, columns, canonical, partition_codes))
@@ -90,13 +88,12 @@ def _manifests(request: ScanRequest, snapshot: Snapshot) -> list[ManifestFileMet
         (snapshot.base_manifest_list, snapshot.base_manifest_list_size),
         (snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
     )
-    found = [
+    return [
         meta
         for name, size in lists
         for meta in read_manifest_list(request.file_io, request.location, name, size)
         if may_hold is None or may_hold(meta.partition_stats)
     ]
-    return found
 
 
 def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indices, partition_codes: Indices) -> Mask:
@@ -174,7 +171,7 @@ def _splits(
         if partition not in directories:
             directories[partition] = partition_directory(request.schema, request.options, partition)
         where = bucket_path(request.location, directories[partition], bucket, request.options)
-        vectors = deletions.get((canonical_partition(partition, types), bucket), {}) if deletions else {}
+        vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
         for packed in pack_sections(sections, target, open_cost):
             names = (file.file_name for section in packed for file in section.files) if vectors else ()
             yield Split(partition, bucket, where, packed, {n: vectors[n] for n in names if n in vectors})

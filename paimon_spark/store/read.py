@@ -1,4 +1,4 @@
-"""Reading splits: raw files as they are, sections of several runs merged (Java: RawFileSplitRead, MergeFileSplitRead)."""
+"""Reading splits: lone files as they are, sections of several runs merged (Java: RawFileSplitRead, MergeFileSplitRead)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from paimon_spark.arrow.evaluate import filter_batch
-from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of, restrict
+from paimon_spark.arrow.predicate import Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.file_io import FileIO
 from paimon_spark.merge.sections import SortedRun, runs_by_age
@@ -69,7 +69,7 @@ class SplitReader:
             if section.needs_merge:
                 batches = self._merged(split, section, batch_rows)
             else:
-                batches = self._raw(split, next(section.files), batch_rows)
+                batches = self._raw(split, section, batch_rows)
             for batch in batches:
                 rows = filter_batch(self.predicate, batch)
                 if rows.num_rows:
@@ -97,18 +97,14 @@ class SplitReader:
     def _sequence_fields(self) -> tuple[DataField, ...]:
         return tuple(self.schema.by_name[name] for name in self.options.value(o.SEQUENCE_FIELD))
 
-    def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a file that shares no key with others; what retracts has nothing to retract and goes."""
-        has_retractions = bool(self.schema.primary_keys) and file.delete_row_count != 0
-        system = (_KIND_FIELD,) if has_retractions else ()
-        request = FileRequest(
-            self._read_fields, system, self.predicate, probes=not isinstance(self.predicate, AlwaysTrue)
-        )
-        for batch in self._file(split, file, request, batch_rows):
-            if has_retractions:
-                retracts = is_retract(batch.column(VALUE_KIND).to_numpy())
-                batch = batch.filter(pa.array(~retracts)) if retracts.any() else batch
-            yield batch
+    def _raw(self, split: Split, section: SplitSection, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of files that share no key with others; what retracts has nothing to retract and goes."""
+        for file in section.files:
+            has_kind = bool(self.schema.primary_keys) and file.delete_row_count != 0
+            system = (_KIND_FIELD,) if has_kind else ()
+            request = FileRequest(self._read_fields, system, self.predicate, probes=True)
+            for batch in self._file(split, file, request, batch_rows):
+                yield _without_retractions(batch) if has_kind else batch
 
     def _merged(self, split: Split, section: SplitSection, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The newest row of each key. Only a condition on keys may skip row groups before the merge.
@@ -152,3 +148,8 @@ class SplitReader:
         if batch.num_columns == len(self.fields):
             return batch if batch.schema.equals(self.arrow_schema) else batch.cast(self.arrow_schema)
         return batch.select([field.name for field in self.fields])
+
+
+def _without_retractions(batch: pa.RecordBatch) -> pa.RecordBatch:
+    retracts = is_retract(batch.column(VALUE_KIND).to_numpy())
+    return batch.filter(pa.array(~retracts)) if retracts.any() else batch

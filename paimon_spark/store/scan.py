@@ -19,7 +19,7 @@ from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.plan import ScanRequest, plan_splits
-from paimon_spark.store.read import SplitReader, new_reader
+from paimon_spark.store.read import SplitReader
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.splits import Split
@@ -87,9 +87,7 @@ class Scan:
 
     def reader(self) -> SplitReader:
         """Reads the splits of a plan, here or on another machine."""
-        return new_reader(
-            self.file_io, self.location, self._schemas, self.schema, self.options, self.fields, self.predicate
-        )
+        return SplitReader(self.file_io, self._schemas, self.schema, self.options, self.fields, self.predicate)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
@@ -112,7 +110,7 @@ class Scan:
         return pa.Table.from_batches(batches, self.arrow_schema)
 
     def count(self) -> int:
-        """The number of rows; from metadata alone where no condition, no merge and no unknown deletes stand in between."""
+        """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
         splits = self.plan().splits
         known = [split.exact_row_count if isinstance(self.predicate, AlwaysTrue) else None for split in splits]
         total = sum(count for count in known if count is not None)

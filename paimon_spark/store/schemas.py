@@ -34,7 +34,7 @@ class SchemaStore:
         """The schema with this id.
 
         Raises:
-            CorruptFile: the file is missing or not a schema; old schema files must stay as long as data files name them.
+            CorruptFile: the file is missing or not a schema; old ones must stay as long as data files name them.
         """
         schema = self._loaded.get(schema_id)
         if schema is None:

@@ -80,8 +80,8 @@ class SnapshotStore:
         snapshot = self.find(snapshot_id)
         if snapshot is None:
             raise SnapshotNotFound(
-                f"reading snapshot {snapshot_id} of the table at {self.table}{self._branch_text()}: it never was or has "
-                f"expired; {self.available()}. Choose one of these, or a tag"
+                f"reading snapshot {snapshot_id} of the table at {self.table}{self._branch_text()}: it never was or "
+                f"has expired; {self.available()}. Choose one of these, or a tag"
             )
         return snapshot
 

@@ -1,4 +1,4 @@
-"""The units of a read: sections that one task reads alone, packed to a target size (Java: DataSplit, SplitGenerator)."""
+"""The units of a read: sections that one task reads, packed to a target size (Java: DataSplit, SplitGenerator)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from paimon_spark.arrow.predicate import Predicate
-from paimon_spark.arrow.predicate_expr import Expr
+from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.errors import SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, file_io_for
 from paimon_spark.spec import options as o
@@ -18,15 +18,17 @@ from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import branch_root
 from paimon_spark.spec.schema import TableSchema
-from paimon_spark.store.scan import Scan, new_scan
+from paimon_spark.store.scan import Scan, find_fields
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
 
-SYSTEM_TABLES = frozenset(
-    ["snapshots", "schemas", "options", "audit_log", "binlog", "ro", "files", "file_indexes", "file_key_ranges", "manifests", "partitions", "buckets", "tags", "branches", "consumers", "aggregation_fields", "statistics", "table_indexes", "row_tracking"]
-)
+SYSTEM_TABLES = frozenset({
+    "snapshots", "schemas", "options", "audit_log", "binlog", "ro", "files", "file_indexes", "file_key_ranges",
+    "manifests", "partitions", "buckets", "tags", "branches", "consumers", "aggregation_fields", "statistics",
+    "table_indexes", "row_tracking",
+})  # fmt: skip
 
 
 class BucketMode(StrEnum):
@@ -85,9 +87,12 @@ class Table:
             where: SQL text, an expression of ``col(...)``, or a bound Predicate.
 
         Raises:
-            PredicateError: a column or the condition does not fit the table.
+            OptionError: a column is not there, or named twice.
+            PredicateError: the condition does not fit the table.
         """
-        return new_scan(self.file_io, self.location, self.branch, self.schema, self.options, columns, where)
+        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
+        predicate = as_predicate(where, self.schema.fields)
+        return Scan(self.file_io, self.location, self.branch, self.schema, self.options, fields, predicate)
 
     def with_options(self, options: Mapping[str, str]) -> Table:
         """This table with more dynamic options, given as for open_table; storage options are not looked at."""

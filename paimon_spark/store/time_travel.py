@@ -138,7 +138,8 @@ def _at_tag(name: str, snapshots: SnapshotStore) -> Snapshot:
     tag = snapshots.find_tag(name)
     if tag is None:
         raise SnapshotNotFound(
-            f"'scan.tag-name' = '{name}': the table at {snapshots.table} has no tag of that name; {snapshots.available()}"
+            f"'scan.tag-name' = '{name}': the table at {snapshots.table} has no tag of that name; "
+            f"{snapshots.available()}"
         )
     return tag.snapshot
 
