@@ -1,4 +1,4 @@
-"""Reading splits: lone files as they are, sections of several runs merged (Java: RawFileSplitRead, MergeFileSplitRead)."""
+"""Reading splits: lone files as they are, sections of several runs merged (Java: MergeFileSplitRead, ...)."""
 
 from __future__ import annotations
 

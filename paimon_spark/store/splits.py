@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from paimon_spark.merge.sections import SortedRun
-from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta
 
 T = TypeVar("T")
 
@@ -82,15 +82,12 @@ class Split:
                 return None
             for file in section.files:
                 deletion = self.deletions.get(file.file_name)
-                if file.delete_row_count != 0 and len(file.min_key) > EMPTY_KEY:
+                if file.delete_row_count != 0 and file.min_key != EMPTY_ROW:  # append tables have no retractions
                     return None
                 if deletion is not None and deletion.cardinality is None:
                     return None
                 total += file.row_count - (0 if deletion is None else deletion.cardinality or 0)
         return total
-
-
-EMPTY_KEY = 12  # the length of an arity-prefixed BinaryRow of no columns: the key of a file of an append table
 
 
 def raw_section(file: DataFileMeta) -> SplitSection:
@@ -112,7 +109,7 @@ def pack_ordered(items: Iterable[T], weight: Callable[[T], int], target: int) ->
 
 
 def section_weight(section: SplitSection, open_cost: int) -> int:
-    """The size of a section in bytes, each file counted as at least the cost of opening one."""
+    """The size of a section in bytes, at least the cost of opening a file."""
     return max(sum(file.file_size for file in section.files), open_cost)
 
 

@@ -1,0 +1,85 @@
+"""Packing sections into splits, and what a split knows of its rows."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paimon_spark.merge.sections import SortedRun
+from paimon_spark.spec.binary_row import encode_arity_row
+from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
+from paimon_spark.spec.types import DataType, Root
+from paimon_spark.store.splits import DeletionFile, Split, SplitSection, pack_ordered, pack_sections, raw_section
+
+KEY = encode_arity_row((1,), (DataType(Root.INT),))
+
+
+def file(name: str, size: int = 100, rows: int = 10, deletes: int | None = 0, key: bytes = KEY) -> DataFileMeta:
+    return DataFileMeta(
+        file_name=name,
+        file_size=size,
+        row_count=rows,
+        min_key=key,
+        max_key=key,
+        key_stats=SimpleStats(),
+        value_stats=SimpleStats(),
+        min_sequence_number=0,
+        max_sequence_number=0,
+        schema_id=0,
+        level=0,
+        delete_row_count=deletes,
+    )
+
+
+@given(weights=st.lists(st.integers(0, 12), max_size=30), target=st.integers(1, 20))
+def test_bins_keep_order_and_are_as_full_as_they_can(weights: list[int], target: int) -> None:
+    bins = pack_ordered(weights, lambda w: w, target)
+    assert [w for each in bins for w in each] == weights
+    assert all(sum(each) <= target or len(each) == 1 for each in bins)
+    assert all(sum(left) + right[0] > target for left, right in itertools.pairwise(bins))
+
+
+def test_a_small_file_weighs_what_opening_it_costs() -> None:
+    sections = [raw_section(file(str(i), size=1)) for i in range(6)]
+    assert [len(group) for group in pack_sections(sections, target=100, open_cost=40)] == [2, 2, 2]
+    assert [len(group) for group in pack_sections(sections, target=100, open_cost=1)] == [6]
+
+
+def test_a_section_is_never_cut() -> None:
+    wide = SplitSection((SortedRun((file("a", 90), file("b", 90))), SortedRun((file("c", 90),))))
+    groups = pack_sections([raw_section(file("x", 60)), wide, raw_section(file("y", 60))], target=100, open_cost=1)
+    assert [[f.file_name for s in group for f in s.files] for group in groups] == [["x"], ["a", "b", "c"], ["y"]]
+
+
+def test_no_sections_no_splits() -> None:
+    assert pack_sections([], 100, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "deletion", "count"),
+    [
+        (file("f", deletes=0), None, 10),
+        (file("f", deletes=None), None, None),  # an old writer did not count its deletes
+        (file("f", deletes=3), None, None),
+        (file("f", deletes=None, key=EMPTY_ROW), None, 10),  # append tables have none
+        (file("f", deletes=0), DeletionFile("i", 1, 9, 4), 6),
+        (file("f", deletes=0), DeletionFile("i", 1, 9, None), None),
+        (file("f", deletes=0), DeletionFile("i", 1, 9, 10), 0),
+    ],
+)
+def test_exact_row_count(one: DataFileMeta, deletion: DeletionFile | None, count: int | None) -> None:
+    deletions = {} if deletion is None else {"f": deletion}
+    assert Split(EMPTY_ROW, 0, "b", (raw_section(one),), deletions).exact_row_count == count
+
+
+def test_merging_loses_the_count() -> None:
+    merged = SplitSection((SortedRun((file("a"),)), SortedRun((file("b"),))))
+    split = Split(EMPTY_ROW, 0, "b", (raw_section(file("c")), merged))
+    assert split.exact_row_count is None
+    assert (split.file_count, split.row_count, split.size) == (3, 30, 300)
+    assert merged.needs_merge
+    assert not raw_section(replace(file("c"), level=5)).needs_merge
