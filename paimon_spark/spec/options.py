@@ -229,6 +229,10 @@ COMMIT_MIN_RETRY_WAIT = _duration("commit.min-retry-wait", 10)
 COMMIT_MAX_RETRY_WAIT = _duration("commit.max-retry-wait", 10_000)
 COMMIT_TIMEOUT: Option[int | None] = Option("commit.timeout", None, parse_duration)
 COMMIT_USER_PREFIX = _opt_text("commit.user-prefix")
+WRITE_BUFFER_SIZE = _memory("write-buffer-size", 256 * MB)
+NUM_SORTED_RUN_COMPACTION_TRIGGER = _int("num-sorted-run.compaction-trigger", 5)
+NUM_LEVELS = _opt_int("num-levels")
+OVERWRITE_UPGRADE = _bool("overwrite-upgrade", True)
 WRITE_ONLY = _bool("write-only", False, "write.compaction-skip")
 SCAN_MODE = Option(
     "scan.mode",

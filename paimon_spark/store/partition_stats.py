@@ -11,6 +11,7 @@ from paimon_spark.merge.key_order import sort_key_of
 from paimon_spark.spec.binary_row import decode_arity_row, encode_arity_row
 from paimon_spark.spec.manifest import EMPTY_ROW, SimpleStats
 from paimon_spark.spec.types import DataField, DataType
+from paimon_spark.store.live_files import canonical_row
 
 
 def partition_stats(partitions: Sequence[bytes], fields: Sequence[DataField]) -> SimpleStats:
@@ -39,16 +40,11 @@ def _value_order(data_type: DataType) -> Callable[[Any], Any]:
     return lambda value: order((value,))
 
 
-def canonical_partition(row: bytes, types: tuple[DataType, ...]) -> bytes:
-    """The row as we encode it: writers differ in the bytes of null decimals and timestamps, not in their meaning."""
-    return encode_arity_row(decode_arity_row(row, types), types)
-
-
 def same_partition(types: tuple[DataType, ...]) -> Callable[[bytes], bytes]:
-    """``canonical_partition`` for one table, each distinct row done once."""
+    """A function that gives all rows of one partition the same bytes; each distinct row is done once."""
 
     @lru_cache(maxsize=1 << 16)
     def canonical(row: bytes) -> bytes:
-        return canonical_partition(row, types)
+        return canonical_row(row, types)
 
     return canonical

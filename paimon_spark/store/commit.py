@@ -1,0 +1,290 @@
+"""Committing what tasks wrote: one new snapshot, or none (format section 3.2; Java: FileStoreCommitImpl)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, stop_any
+from tenacity.wait import wait_exponential_jitter
+
+from paimon_spark.errors import DataError, RetriesExhausted
+from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.store.changes import Changes, appended, compacted
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, latest_state, partition_words
+from paimon_spark.store.commit_history import CommitHistory, recent_snapshots
+from paimon_spark.store.file_paths import created_paths
+from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.overwrite import overwritten, upgraded
+from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.publish import write_hint
+from paimon_spark.store.table import BucketMode, Table
+
+_log = logging.getLogger(__name__)
+
+Replaced = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["dynamic"] | None
+
+
+@dataclass(frozen=True)
+class CommitResult:
+    """What a commit did.
+
+    Attributes:
+        snapshot_id: the (last) snapshot it made, or found made by an earlier try of the same commit.
+        attempts: how often it had to start; 0 when it was found made.
+        rows, files, bytes: of the new data files; rows include deletions.
+        millis: wall time of the commit.
+    """
+
+    snapshot_id: int
+    attempts: int
+    rows: int
+    files: int
+    bytes: int
+    millis: int
+
+
+class TableCommit:
+    """Commits of one user to one table.
+
+    A commit is named by (user, identifier, kind) and made at most once: trying it again, also from another process
+    after a crash, finds the snapshot of the first try. A batch job therefore draws a new user and commits once.
+    """
+
+    def __init__(self, table: Table, commit_user: str, since: int | None = None) -> None:
+        """
+        Args:
+            table: with the options of this write.
+            commit_user: the same in all processes of a job and in all its retries.
+            since: the id of the latest snapshot (0: none) when the user was drawn: only newer ones can be its own.
+                None: unknown; the last commit_history.RECENT snapshots are searched.
+
+        Raises:
+            UnsupportedFeature, OptionError: the table cannot be written.
+        """
+        check_writable(table.schema, table.options)
+        self._table = table
+        self._user = commit_user
+        self._since = since
+        self._batch: tuple[CommitMessage, ...] | None = None
+
+    def append(
+        self,
+        messages: Sequence[CommitMessage],
+        identifier: int = BATCH_COMMIT_IDENTIFIER,
+        watermark: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> CommitResult | None:
+        """Adds files. Messages that also delete some, or compact, are checked against the live files.
+
+        Returns:
+            None when the messages hold nothing.
+
+        Raises:
+            CommitConflict: the table changed so that the messages no longer fit; nothing was committed.
+            RetriesExhausted: others were faster every time; nothing was committed.
+            CommitStateUnknown: the store did not answer; nothing was deleted, and nothing may be.
+        """
+        self._take(messages, identifier)
+        new = appended(messages)
+        kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
+        requests = []
+        if not new.is_empty:
+            requests.append(self._request(identifier, kind, "WRITE", lambda state: new, new.deletes))
+        requests += self._compaction(messages, identifier)
+        return self._run(requests, messages, watermark, properties)
+
+    def overwrite(
+        self,
+        messages: Sequence[CommitMessage],
+        partitions: Replaced,
+        identifier: int = BATCH_COMMIT_IDENTIFIER,
+        watermark: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> CommitResult | None:
+        """Replaces all that lives in some partitions by the new files, also files that come in meanwhile.
+
+        Args:
+            messages: the new files, maybe none.
+            partitions: None: the whole table. A mapping from partition columns to internal values (None for null), or
+                several: the partitions with these values, columns left out may have any. "dynamic": the partitions
+                that the new files are in (of a table without partition columns: all of it).
+            identifier, watermark, properties: of the snapshot.
+
+        Returns:
+            None for a dynamic overwrite without new files, which replaces nothing.
+
+        Raises:
+            DataError: a new file is not in the replaced partitions. Others as in append.
+        """
+        self._take(messages, identifier)
+        new = appended(messages)
+        fields = self._table.schema.partition_fields
+        if partitions == "dynamic" and fields:
+            if not new.files:
+                return None
+            replaced: PartitionFilter | None = PartitionFilter.of_rows(fields, {e.partition for e in new.files})
+        elif partitions is None or partitions == "dynamic":
+            replaced = None
+        else:
+            given = [partitions] if isinstance(partitions, Mapping) else list(partitions)
+            replaced = PartitionFilter(fields, given)
+            self._check_inside(new, replaced)
+        compaction = self._compaction(messages, identifier)
+        new = self._upgraded(new) if not compaction else new
+
+        def changes(state: TableState) -> Changes:
+            return overwritten(state, new, replaced)
+
+        request = self._request(identifier, CommitKind.OVERWRITE, "OVERWRITE", changes, True)
+        return self._run([request, *compaction], messages, watermark, properties)
+
+    def abort(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> None:
+        """Deletes the files of messages that were not committed.
+
+        Not to be called after CommitStateUnknown. Files of a commit that was made stay, whatever the caller thinks.
+        """
+        snapshots = self._table.snapshots
+        recent = recent_snapshots(snapshots, snapshots.latest(), self._since)
+        if any(s.commit_user == self._user and s.commit_identifier == identifier for s in recent):
+            _log.warning("the commit of user %s is in the table: its files are not deleted", self._user)
+            return
+        for message in messages:
+            for path in created_paths(self._table, message):
+                try:
+                    self._table.file_io.delete(path)
+                except OSError as error:
+                    _log.warning("left behind %s of an aborted job: %s", path, error)
+
+    def _take(self, messages: Sequence[CommitMessage], identifier: int) -> None:
+        """A second batch under one name would be taken for a retry of the first and be lost: refused."""
+        if identifier != BATCH_COMMIT_IDENTIFIER:
+            return
+        if self._batch is not None and self._batch != tuple(messages):
+            raise ValueError(
+                f"the user {self._user} has committed a batch already; draw a new commit user for another one, or give "
+                "every commit an identifier of its own"
+            )
+        self._batch = tuple(messages)
+
+    def _request(
+        self,
+        identifier: int,
+        kind: CommitKind,
+        operation: str | None,
+        changes: Callable[[TableState], Changes],
+        checks_files: bool,
+    ) -> CommitRequest:
+        return CommitRequest(self._user, identifier, kind, operation, changes, checks_files)
+
+    def _compaction(self, messages: Sequence[CommitMessage], identifier: int) -> list[CommitRequest]:
+        changes = compacted(messages)
+        if changes.is_empty:
+            return []
+        return [self._request(identifier, CommitKind.COMPACT, None, lambda state: changes, True)]
+
+    def _run(
+        self,
+        requests: Sequence[CommitRequest],
+        messages: Sequence[CommitMessage],
+        watermark: int | None,
+        properties: Mapping[str, str] | None,
+    ) -> CommitResult | None:
+        started = time.monotonic()
+        snapshot, attempts = None, 0
+        for request in requests:
+            request = replace(request, watermark=watermark, properties=properties)
+            snapshot, needed = commit_request(self._table, request, self._since)
+            attempts += needed
+        if snapshot is None:
+            return None
+        files = [file for message in messages for file in message.new_files]
+        return CommitResult(
+            snapshot_id=snapshot.id,
+            attempts=attempts,
+            rows=sum(file.row_count for file in files),
+            files=len(files),
+            bytes=sum(file.file_size for file in files),
+            millis=round((time.monotonic() - started) * 1000),
+        )
+
+    def _check_inside(self, new: Changes, replaced: PartitionFilter) -> None:
+        outside = {e.partition for e in new.files if not replaced.matches(e.partition)}
+        if outside:
+            words = ", ".join(sorted(partition_words(self._table, row) for row in outside)[:5])
+            raise DataError(
+                f"overwriting {self._table.location}: the rows belong to {words}, which is not among the partitions to "
+                "replace; filter the DataFrame, or overwrite these partitions too"
+            )
+
+    def _upgraded(self, new: Changes) -> Changes:
+        options, schema = self._table.options, self._table.schema
+        if not schema.primary_keys or not options.value(o.OVERWRITE_UPGRADE):
+            return new
+        levels = options.value(o.NUM_LEVELS) or options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER) + 1
+        return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))
+
+
+class _LostRace(Exception):
+    """Another writer published the next snapshot first."""
+
+
+def commit_request(table: Table, request: CommitRequest, since: int | None) -> tuple[Snapshot, int]:
+    """Tries until the request is a snapshot, waiting longer each time, with jitter (options commit.*).
+
+    Args:
+        table: with the options of the write.
+        request: what to commit.
+        since: as for TableCommit.
+
+    Returns:
+        The snapshot, and the number of attempts it took: 0 when an earlier try of the same commit had made it.
+
+    Raises:
+        As TableCommit.append.
+    """
+    options = table.options
+    history = CommitHistory(table.snapshots, since)
+    timeout = options.value(o.COMMIT_TIMEOUT)
+    stops = [stop_after_attempt(options.value(o.COMMIT_MAX_RETRIES) + 1)]
+    waits = options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000, options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000
+    trials = Retrying(
+        stop=stop_any(*stops, *([] if timeout is None else [stop_after_delay(timeout / 1000)])),
+        wait=wait_exponential_jitter(initial=waits[0], max=waits[1], jitter=waits[0]),
+        retry=retry_if_exception_type(_LostRace),
+    )
+    try:
+        for trial in trials:
+            with trial:
+                number = trial.retry_state.attempt_number
+                state = latest_state(table)
+                newer = history.since_last_look(state.snapshot)
+                done = next((s for s in newer if request.names(s)), None)
+                if done is not None:
+                    return done, number - 1
+                checks = request.checks_files or _may_be_rescaled(table)
+                snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
+                if snapshot is None:
+                    raise _LostRace
+                write_hint(table.snapshots, snapshot.id)
+                return snapshot, number
+    except RetryError as error:
+        raise RetriesExhausted(
+            f"the commit of user {request.user} to {table.location} lost the race against other writers "
+            f"{error.last_attempt.attempt_number} times; nothing was committed. Run the job again when fewer write to "
+            "the table, or raise commit.max-retries"
+        ) from None
+    raise AssertionError("unreachable: every trial returns or raises")
+
+
+def _may_be_rescaled(table: Table) -> bool:
+    """Whether partitions may have different numbers of buckets: only if the option was ever changed."""
+    if table.bucket_mode != BucketMode.HASH_FIXED:
+        return False
+    known = {o.Options(table.schemas.load(i).options).value(o.BUCKET) for i in table.schemas.ids()}
+    return known != {table.options.value(o.BUCKET)}

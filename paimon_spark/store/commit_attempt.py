@@ -1,0 +1,238 @@
+"""One attempt of a commit on top of one snapshot (Java: FileStoreCommitImpl.tryCommitOnce)."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from paimon_spark.file_io import NotCreated
+from paimon_spark.spec import options as o
+from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.spec.json_text import parse_json_object
+from paimon_spark.spec.manifest import ManifestEntry, ManifestFileMeta
+from paimon_spark.spec.paths import partition_path, statistics_path
+from paimon_spark.spec.snapshot import CommitKind, Snapshot
+from paimon_spark.store.changes import Changes
+from paimon_spark.store.conflicts import ConflictRules, check_conflicts, check_total_buckets
+from paimon_spark.store.entries import record_count
+from paimon_spark.store.index_manifests import combine_index_entries
+from paimon_spark.store.live_files import canonical_partitions, fold
+from paimon_spark.store.manifest_files import (
+    ManifestWriter,
+    read_data_manifests,
+    read_index_manifest,
+    read_manifest_columns,
+    read_manifests,
+)
+from paimon_spark.store.manifest_merge import merge_manifests
+from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.partition_stats import same_partition
+from paimon_spark.store.publish import publish
+from paimon_spark.store.table import BucketMode, Table
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CommitRequest:
+    """What shall become one snapshot.
+
+    Attributes:
+        user, identifier, kind: name the commit; no two snapshots of a table agree in all three.
+        operation: what the user did (WRITE, OVERWRITE, ...), for people who read the snapshot.
+        changes: the changes on top of a snapshot (None: the first one); asked anew in every attempt.
+        checks_files: whether live files must be compared with the changes. A plain append of new files needs none.
+        watermark, properties: for the snapshot.
+    """
+
+    user: str
+    identifier: int
+    kind: CommitKind
+    operation: str | None
+    changes: Callable[[TableState], Changes]
+    checks_files: bool
+    watermark: int | None = None
+    properties: Mapping[str, str] | None = None
+
+    def names(self, snapshot: Snapshot) -> bool:
+        """Whether the snapshot is this very commit."""
+        return (snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind) == (
+            self.user,
+            self.identifier,
+            self.kind,
+        )
+
+
+@dataclass(frozen=True)
+class TableState:
+    """The latest snapshot, with its manifests; nothing of a table without snapshots."""
+
+    table: Table
+    snapshot: Snapshot | None
+    manifests: tuple[ManifestFileMeta, ...]
+
+    def live_entries(self, partitions: PartitionFilter | None) -> list[ManifestEntry]:
+        """The live files of some partitions (None: all). Only manifests that may name one are read."""
+        wanted = [m for m in self.manifests if partitions is None or partitions.may_hold(m)]
+        columns = read_manifest_columns(self.table.file_io, self.table.location, wanted)
+        canonical = canonical_partitions(columns, [f.type for f in self.table.schema.partition_fields])
+        matches = np.array([partitions is None or partitions.matches(row) for row in columns.partitions], np.bool_)
+        chosen = np.flatnonzero(matches[columns.partition_code]) if len(matches) else np.zeros(0, np.int64)
+        return columns.entries(fold(columns, canonical[columns.partition_code], chosen))
+
+
+def latest_state(table: Table) -> TableState:
+    """The table as it stands now."""
+    snapshot = table.snapshots.latest()
+    if snapshot is None:
+        return TableState(table, None, ())
+    return TableState(table, snapshot, tuple(read_data_manifests(table.file_io, table.location, snapshot)))
+
+
+def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot | None:
+    """Tries to make the request the next snapshot.
+
+    Args:
+        state: what the attempt builds on.
+        request: the changes and their name.
+        merges: whether to keep the number of manifests small on the way; a second attempt has no time for that.
+
+    Returns:
+        The published snapshot; None when another writer was faster, and then nothing is left of this attempt.
+
+    Raises:
+        CommitConflict: the changes do not fit the latest snapshot.
+        CommitStateUnknown: see publish; all files stay.
+        OSError: the storage failed before anything was published; what this attempt wrote is deleted.
+    """
+    table = state.table
+    changes = request.changes(state)
+    _check(state, request, changes)
+    writer = ManifestWriter(table.file_io, table.location, table.options, table.schema.partition_fields)
+    with ExitStack() as undo:
+        undo.callback(writer.discard)
+        snapshot = _prepare(state, request, changes, writer, merges)
+        undo.pop_all()
+    # From here on the outcome decides: an interrupted publication may have been one.
+    try:
+        published = publish(table.snapshots, snapshot)
+    except NotCreated:
+        writer.discard()
+        raise
+    if not published:
+        writer.discard()
+        return None
+    return snapshot
+
+
+def _check(state: TableState, request: CommitRequest, changes: Changes) -> None:
+    fields = state.table.schema.partition_fields
+    rules = conflict_rules(state.table)
+    if state.snapshot is None or not request.checks_files:
+        check_total_buckets(rules, state.snapshot, changes.files)
+        return
+    live = state.live_entries(PartitionFilter.of_rows(fields, changes.partitions))
+    check_conflicts(rules, state.snapshot, live, changes.files, request.kind)
+
+
+def conflict_rules(table: Table) -> ConflictRules:
+    """The table in the words of conflict detection."""
+    types = tuple(f.type for f in table.schema.partition_fields)
+    return ConflictRules(
+        table=table.location,
+        key_types=tuple(f.type for f in table.schema.key_fields) if table.schema.primary_keys else (),
+        canonical=same_partition(types),
+        partition_text=partial(partition_words, table),
+    )
+
+
+def partition_words(table: Table, row: bytes) -> str:
+    """A partition row in words, for messages."""
+    fields = table.schema.partition_fields
+    if not fields:
+        return "the table"
+    values = decode_arity_row(row, [f.type for f in fields])
+    path = partition_path(values, fields, table.options.value(o.PARTITION_DEFAULT_NAME), legacy=False)
+    return f"partition {path.rstrip('/')}"
+
+
+def _prepare(
+    state: TableState, request: CommitRequest, changes: Changes, writer: ManifestWriter, merges: bool
+) -> Snapshot:
+    """Writes all that the snapshot will name."""
+    table, latest = state.table, state.snapshot
+    manifests: Sequence[ManifestFileMeta] = state.manifests
+    if merges:
+        read = partial(read_manifests, table.file_io, table.location)
+        manifests = merge_manifests(manifests, table.options, read, writer)
+    base, base_size = writer.write_list(manifests)
+    delta, delta_size = writer.write_list(writer.write_manifests(changes.files))
+    changelog, changelog_size = None, None
+    if changes.changelog:
+        changelog, changelog_size = writer.write_list(writer.write_manifests(changes.changelog))
+    added = record_count(changes.files)
+    schema = table.schemas.latest() or table.schema
+    return Snapshot(
+        id=1 if latest is None else latest.id + 1,
+        schema_id=schema.id,
+        base_manifest_list=base,
+        base_manifest_list_size=base_size,
+        delta_manifest_list=delta,
+        delta_manifest_list_size=delta_size,
+        changelog_manifest_list=changelog,
+        changelog_manifest_list_size=changelog_size,
+        index_manifest=_index_manifest(state, changes, writer),
+        commit_user=request.user,
+        commit_identifier=request.identifier,
+        commit_kind=request.kind,
+        # Time travel searches by time: a writer whose clock is behind must not break the order.
+        time_millis=max(time.time_ns() // 1_000_000, 0 if latest is None else latest.time_millis),
+        total_record_count=added + (0 if latest is None else latest.total_record_count),
+        delta_record_count=added,
+        changelog_record_count=record_count(changes.changelog) if changes.changelog else None,
+        watermark=_watermark(latest, request.watermark),
+        statistics=_statistics(table, latest, schema.id),
+        properties=request.properties or None,
+        next_row_id=0 if latest is None or latest.next_row_id is None else latest.next_row_id,
+        operation=request.operation,
+        uuid=str(uuid.uuid4()),
+    )
+
+
+def _index_manifest(state: TableState, changes: Changes, writer: ManifestWriter) -> str | None:
+    previous = None if state.snapshot is None else state.snapshot.index_manifest
+    if not changes.index:
+        return previous
+    table = state.table
+    combined = combine_index_entries(
+        read_index_manifest(table.file_io, table.location, previous),
+        changes.index,
+        unaware=table.bucket_mode == BucketMode.BUCKET_UNAWARE,
+        canonical=same_partition(tuple(f.type for f in table.schema.partition_fields)),
+    )
+    return writer.write_index_manifest(combined) if combined else None
+
+
+def _watermark(latest: Snapshot | None, given: int | None) -> int | None:
+    known = [w for w in (given, None if latest is None else latest.watermark) if w is not None]
+    return max(known, default=None)
+
+
+def _statistics(table: Table, latest: Snapshot | None, schema_id: int) -> str | None:
+    """The statistics of ANALYZE are inherited as long as they speak of the current schema."""
+    if latest is None or latest.statistics is None:
+        return None
+    path = statistics_path(table.location, latest.statistics)
+    try:
+        data = table.file_io.read_bytes(path)
+    except FileNotFoundError:
+        _log.warning("the statistics %s are missing; the next snapshot has none", path)
+        return None
+    return latest.statistics if parse_json_object(data, path).integer("schemaId") == schema_id else None

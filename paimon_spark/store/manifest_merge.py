@@ -1,0 +1,107 @@
+"""Keeping the number of manifests small (Java: ManifestFileMerger, its minor and full compaction).
+
+Every commit adds a small manifest. The minor rule joins neighbours until they reach the target size; the full rule,
+once enough small or deletion-carrying manifests have piled up, drops deletions and what they delete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.spec.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_spark.spec.options import (
+    MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE,
+    MANIFEST_MERGE_MIN_COUNT,
+    MANIFEST_TARGET_FILE_SIZE,
+    Options,
+)
+from paimon_spark.store.entries import AddedTwice, fold_entries
+from paimon_spark.store.manifest_files import ManifestWriter
+from paimon_spark.store.partition_filter import PartitionFilter
+
+ReadManifests = Callable[[Sequence[ManifestFileMeta]], list[ManifestEntry]]
+
+
+def merge_manifests(
+    metas: Sequence[ManifestFileMeta], options: Options, read: ReadManifests, writer: ManifestWriter
+) -> list[ManifestFileMeta]:
+    """The manifests of the previous snapshot, possibly rewritten into fewer; they mean the same live files.
+
+    Args:
+        metas: all manifests of the snapshot, base before delta.
+        options: of the table (manifest.*).
+        read: gives the entries of some manifests in order; called for manifests that must be rewritten only.
+        writer: writes the new ones.
+
+    Returns:
+        Manifests for the base list of the next snapshot; those that needed no change are the very same.
+    """
+    full = _merge_full(metas, options, read, writer)
+    return _merge_minor(metas, options, read, writer) if full is None else full
+
+
+def _merge_minor(
+    metas: Sequence[ManifestFileMeta], options: Options, read: ReadManifests, writer: ManifestWriter
+) -> list[ManifestFileMeta]:
+    target = options.value(MANIFEST_TARGET_FILE_SIZE)
+    result: list[ManifestFileMeta] = []
+    candidates: list[ManifestFileMeta] = []
+    size = 0
+    for meta in metas:
+        candidates.append(meta)
+        size += meta.file_size
+        if size >= target:
+            result += _join(candidates, read, writer)
+            candidates, size = [], 0
+    if len(candidates) >= options.value(MANIFEST_MERGE_MIN_COUNT):
+        return result + _join(candidates, read, writer)
+    return result + candidates
+
+
+def _join(
+    candidates: Sequence[ManifestFileMeta], read: ReadManifests, writer: ManifestWriter
+) -> list[ManifestFileMeta]:
+    """One sequence of changes for several. Deletions of files that stand in older manifests have to stay."""
+    if len(candidates) == 1:
+        return list(candidates)
+    try:
+        entries = fold_entries(read(candidates))
+    except AddedTwice as error:
+        names = ", ".join(meta.file_name for meta in candidates[:3])
+        raise CorruptFile(f"the manifests of the table add a file twice: {error} (manifests {names}, ...)") from None
+    return writer.write_manifests(entries)
+
+
+def _merge_full(
+    metas: Sequence[ManifestFileMeta], options: Options, read: ReadManifests, writer: ManifestWriter
+) -> list[ManifestFileMeta] | None:
+    """None when it is not time for it."""
+    target = options.value(MANIFEST_TARGET_FILE_SIZE)
+
+    def must_change(meta: ManifestFileMeta) -> bool:
+        return meta.num_deleted_files > 0 or meta.file_size < target
+
+    if sum(meta.file_size for meta in metas if must_change(meta)) < options.value(
+        MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE
+    ):
+        return None
+    with_deletions = [meta for meta in metas if meta.num_deleted_files > 0]
+    deleted = {entry.identity for entry in read(with_deletions) if entry.kind == FileKind.DELETE}
+    affected = PartitionFilter.of_rows(writer.partition_fields, {identity[0] for identity in deleted})
+    opened = {meta.file_name for meta in metas if must_change(meta) or affected.may_hold(meta)}
+    if len(opened) <= 1:
+        return None
+    kept: list[ManifestFileMeta] = []
+    rewritten: list[ManifestEntry] = []
+    for meta in metas:
+        if meta.file_name not in opened:
+            kept.append(meta)
+            continue
+        added = [entry for entry in read([meta]) if entry.kind == FileKind.ADD]
+        live = [entry for entry in added if entry.identity not in deleted]
+        if must_change(meta) or len(live) < len(added):
+            rewritten += live
+        else:
+            kept.append(meta)
+    return kept + writer.write_manifests(rewritten)
