@@ -86,15 +86,22 @@ def struct_of(array: pa.Array, children: Sequence[pa.Array], fields: Sequence[pa
 
 
 def _struct_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
-    if source.num_fields != target.num_fields:
-        raise DataError(f"a struct of {source.num_fields} fields cannot become {target}")
+    """Fields are matched by name; one that the source lacks comes as nulls."""
     fields = list(target)
-    steps = [conformer(source.field(i).type, field.type) for i, field in enumerate(fields)]
+    steps = [_field_step(source, field) for field in fields]
 
     def run(array: pa.Array) -> pa.Array:
-        return struct_of(array, [_applied(step, array.field(i)) for i, step in enumerate(steps)], fields)
+        return struct_of(array, [step(array) for step in steps], fields)
 
     return run
+
+
+def _field_step(source: pa.DataType, field: pa.Field) -> Conform:
+    index = source.get_field_index(field.name)
+    if index < 0:
+        return lambda array: pa.nulls(len(array), field.type)
+    step = conformer(source.field(index).type, field.type)
+    return lambda array: _applied(step, array.field(index))
 
 
 def list_of(array: pa.Array, values: pa.Array, target: pa.DataType) -> pa.Array:

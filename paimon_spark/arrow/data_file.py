@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_spark.arrow.file_access import FileReader, FileWriter, RowGroup, WriteSettings
+from paimon_spark.arrow.orc_file import OrcReader
 from paimon_spark.arrow.parquet_file import ParquetReader
 from paimon_spark.arrow.parquet_writer import ParquetWriter
 from paimon_spark.errors import UnsupportedFeature
@@ -28,6 +29,8 @@ def open_reader(source: Any, file_format: str, where: str) -> FileReader:
     """
     if file_format == "parquet":
         return ParquetReader(source, where)
+    if file_format == "orc":
+        return OrcReader(source, where)
     raise _unsupported(file_format, where)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,8 @@ from typing import Protocol
 import pyarrow as pa
 
 from paimon_spark.arrow.column_stats import ColumnStats
-from paimon_spark.errors import CorruptFile
+from paimon_spark.arrow.conform import batch_of
+from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.spec.types import DataField
 
 
@@ -116,3 +118,54 @@ def _message(where: str, error: Exception) -> str:
         f"reading data file {where}: the file is damaged or not what its name says ({error}); "
         "restore it from a copy, or travel to a snapshot that does not use it"
     )
+
+
+@contextmanager
+def damaged(where: str) -> Iterator[None]:
+    """ValueError, which our own decoders raise for bytes that make no sense, becomes CorruptFile."""
+    try:
+        yield
+    except pa.ArrowException:
+        raise
+    except (ValueError, IndexError, struct.error) as error:
+        if isinstance(error, PaimonError):
+            raise
+        raise CorruptFile(_message(where, error)) from error
+
+
+def spans(groups: Sequence[int]) -> Iterator[list[int]]:
+    """Runs of neighbouring row groups: a batch may cross from one to the next without a hole."""
+    span: list[int] = []
+    for group in groups:
+        if span and group != span[-1] + 1:
+            yield span
+            span = []
+        span.append(group)
+    if span:
+        yield span
+
+
+def positioned(
+    batches: Iterator[pa.RecordBatch], first: int, expected: int, where: str
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Batches of neighbouring row groups with the positions of their first rows.
+
+    Raises:
+        CorruptFile: there are not as many rows as the file promises.
+    """
+    position = first
+    for batch in batches:
+        yield position, batch
+        position += batch.num_rows
+    if position - first != expected:
+        raise CorruptFile(
+            f"reading data file {where}: {position - first} rows from row {first} on, but the file promises "
+            f"{expected}; it is damaged: restore it from a copy, or travel to a snapshot that does not use it"
+        )
+
+
+def empty_batches(schema: pa.Schema, rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches for a read of columns none of which is in the file: nulls, or no columns at all."""
+    for start in range(0, rows, batch_rows):
+        count = min(batch_rows, rows - start)
+        yield batch_of([pa.nulls(count, field.type) for field in schema], schema, count)

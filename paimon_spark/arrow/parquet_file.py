@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
@@ -12,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from paimon_spark.arrow.column_stats import ColumnStats
-from paimon_spark.arrow.conform import batch_of, conformer
-from paimon_spark.arrow.file_access import RowGroup, reading
+from paimon_spark.arrow.conform import conformer
+from paimon_spark.arrow.file_access import RowGroup, empty_batches, positioned, reading, spans
 from paimon_spark.arrow.int96 import int96_to_fixed
 from paimon_spark.arrow.parquet_stats import chunk_stats
+from paimon_spark.arrow.patched_file import native
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import CorruptFile, DataError
+from paimon_spark.errors import DataError
 from paimon_spark.spec.types import DataField
 
 _MAGIC = b"PAR1"
@@ -29,9 +29,9 @@ class ParquetReader:
 
     def __init__(self, source: Any, where: str) -> None:
         self._where = where
-        self._source = source
         with reading(where):
-            self._file = _open(source)
+            self._source = native(source)
+            self._file = _open(self._source)
             self._schema: pa.Schema = self._file.schema_arrow
         self._metadata = self._file.metadata
 
@@ -58,18 +58,10 @@ class ParquetReader:
         schema = arrow_schema(columns)
         present = [name for name in schema.names if name in self._schema.names]
         groups = range(self._metadata.num_row_groups) if row_groups is None else row_groups
-        for span in _spans(groups):
-            first = self.row_groups[span[0]].first_row
+        for span in spans(groups):
             expected = sum(self.row_groups[i].row_count for i in span)
-            position = first
-            for batch in self._batches(schema, present, batch_rows, span, expected):
-                yield position, batch
-                position += batch.num_rows
-            if position - first != expected:
-                raise CorruptFile(
-                    f"reading data file {self._where}: row groups {span[0]} to {span[-1]} hold {position - first} "
-                    f"rows, but the footer promises {expected}"
-                )
+            batches = self._batches(schema, present, batch_rows, span, expected)
+            yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
 
     def close(self) -> None:
         self._file.close(force=True)
@@ -79,9 +71,7 @@ class ParquetReader:
         self, schema: pa.Schema, present: Sequence[str], batch_rows: int, span: Sequence[int], expected: int
     ) -> Iterator[pa.RecordBatch]:
         if not present:
-            for start in range(0, expected, batch_rows):
-                rows = min(batch_rows, expected - start)
-                yield batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)
+            yield from empty_batches(schema, expected, batch_rows)
             return
         with reading(self._where):
             batches = self._file.iter_batches(batch_rows, row_groups=list(span), columns=present, use_threads=False)
@@ -117,7 +107,7 @@ class ParquetReader:
         return chunk_stats(self._metadata, self._schema, group, column)
 
 
-def _open(source: Any) -> pq.ParquetFile:
+def _open(source: pa.NativeFile) -> pq.ParquetFile:
     file = pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
     leaves = range(file.metadata.num_columns)
     if all(file.schema.column(i).physical_type != "INT96" for i in leaves):
@@ -128,20 +118,7 @@ def _open(source: Any) -> pq.ParquetFile:
     return pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True, pre_buffer=False)
 
 
-def _footer(source: Any) -> bytes:
-    end = source.seek(-8, os.SEEK_END)
-    size = struct.unpack("<I", source.read(8)[:4])[0]
-    source.seek(end - size)
-    return bytes(source.read(size))
-
-
-def _spans(groups: Sequence[int]) -> Iterator[list[int]]:
-    """Runs of neighbouring row groups: a batch may cross from one to the next without a hole."""
-    span: list[int] = []
-    for group in groups:
-        if span and group != span[-1] + 1:
-            yield span
-            span = []
-        span.append(group)
-    if span:
-        yield span
+def _footer(source: pa.NativeFile) -> bytes:
+    end = source.size() - 8
+    size = struct.unpack("<I", source.read_at(4, end))[0]
+    return bytes(source.read_at(size, end - size))

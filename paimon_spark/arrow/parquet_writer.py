@@ -16,8 +16,8 @@ from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.file_access import WriteSettings
 from paimon_spark.arrow.int96 import INT96, fixed_to_int96
-from paimon_spark.arrow.parquet_schema import leaves, physical_schema
 from paimon_spark.arrow.parquet_stats import file_stats
+from paimon_spark.arrow.physical_schema import leaves, parquet_schema
 from paimon_spark.errors import OptionError
 from paimon_spark.spec.types import DataField
 
@@ -37,7 +37,7 @@ class ParquetWriter:
 
     def __init__(self, sink: Any, fields: Sequence[DataField], settings: WriteSettings) -> None:
         self._fields = tuple(fields)
-        self._schema = physical_schema(fields)
+        self._schema = parquet_schema(fields)
         self._settings = settings
         self._codec = _codec(settings.compression)
         self._sink = _HeldFooter(sink) if any(_has_int96(f.type) for f in self._schema) else sink

@@ -1,0 +1,140 @@
+"""Reading ORC data files as streams of batches (format section 7.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from paimon_spark.arrow.column_stats import ColumnStats
+from paimon_spark.arrow.conform import conform, list_of, map_of, struct_of
+from paimon_spark.arrow.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
+from paimon_spark.arrow.orc_footer import read_tail
+from paimon_spark.arrow.orc_stats import stripe_stats
+from paimon_spark.arrow.orc_timestamps import FarTimestamps, far_columns
+from paimon_spark.arrow.patched_file import PatchedFile, native
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError
+from paimon_spark.spec.types import DataField, DataType, Root
+
+
+class OrcReader:
+    """One ORC file (see ``file_access.FileReader``).
+
+    TIMESTAMP_LTZ values are taken as stored, which is what Java reads in a UTC process (format section 7.4).
+    """
+
+    def __init__(self, source: Any, where: str) -> None:
+        self._where = where
+        with reading(where), damaged(where):
+            self._source = native(source)
+            self._tail = read_tail(self._source)
+            self._names = tuple(self._tail.top_level)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    @property
+    def row_count(self) -> int:
+        return sum(stripe.row_count for stripe in self._tail.stripes)
+
+    @cached_property
+    def row_groups(self) -> Sequence[RowGroup]:
+        groups, first = [], 0
+        for i, stripe in enumerate(self._tail.stripes):
+            groups.append(RowGroup(first, stripe.row_count, partial(self._stats, i)))
+            first += stripe.row_count
+        return groups
+
+    def read(
+        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        groups = range(len(self._tail.stripes)) if row_groups is None else row_groups
+        far = self._far(columns)
+        for span in [[group] for group in groups] if far else spans(groups):
+            expected = sum(self.row_groups[i].row_count for i in span)
+            batches = self._batches(columns, batch_rows, span, far)
+            yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _far(self, columns: Sequence[DataField]) -> set[int]:
+        top_level = self._tail.top_level
+        with damaged(self._where):
+            return {far for c in columns if c.name in top_level for far in far_columns(self._tail, top_level[c.name])}
+
+    def _batches(
+        self, columns: Sequence[DataField], batch_rows: int, stripes: Sequence[int], far: Collection[int]
+    ) -> Iterator[pa.RecordBatch]:
+        schema = arrow_schema(columns)
+        present = [name for name in schema.names if name in self._names]
+        if not present:
+            yield from empty_batches(schema, sum(self.row_groups[i].row_count for i in stripes), batch_rows)
+            return
+        with reading(self._where), damaged(self._where):
+            restored = FarTimestamps(self._source, self._tail, stripes[0], far) if far else None
+            batches = self._stream(present, batch_rows, stripes, far)
+        while True:
+            with reading(self._where), damaged(self._where):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                arrays = [self._column(column, batch, restored) for column in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _stream(
+        self, names: Sequence[str], batch_rows: int, stripes: Sequence[int], far: Collection[int]
+    ) -> Iterator[pa.RecordBatch]:
+        source = self._source
+        if far or len(stripes) < len(self._tail.stripes):
+            tail = self._tail.changed(stripes, far)
+            source = pa.PythonFile(PatchedFile(self._source, self._tail.data_end, tail), mode="r")
+        fragment = ds.OrcFileFormat().make_fragment(source)
+        batches: Iterator[pa.RecordBatch] = fragment.to_batches(
+            columns=list(names), batch_size=batch_rows, use_threads=False, batch_readahead=0, fragment_readahead=0
+        )
+        return batches
+
+    def _column(self, column: DataField, batch: pa.RecordBatch, far: FarTimestamps | None) -> pa.Array:
+        target = arrow_schema([column]).field(0).type
+        index = batch.schema.get_field_index(column.name)
+        if index < 0:
+            return pa.nulls(batch.num_rows, target)
+        array = batch.column(index)
+        try:
+            if far is not None:
+                array = far.restore(array, self._tail.top_level[column.name], target)
+            return _trimmed(conform(array, target), column.type)
+        except DataError as error:
+            raise DataError(f"reading column '{column.name}' of data file {self._where}: {error}") from None
+
+    def _stats(self, stripe: int, column: str) -> ColumnStats | None:
+        with damaged(self._where):
+            return stripe_stats(self._tail, stripe, column)
+
+
+def _trimmed(array: pa.Array, data_type: DataType) -> pa.Array:
+    """CHAR values without the blanks ORC pads them with, at any depth."""
+    if not _has_char(data_type):
+        return array
+    if data_type.root is Root.CHAR:
+        return pc.utf8_rtrim(array, characters=" ")
+    if data_type.root is Root.ROW:
+        children = [_trimmed(array.field(i), field.type) for i, field in enumerate(data_type.fields)]
+        return struct_of(array, children, list(array.type))
+    if data_type.root is Root.ARRAY:
+        return list_of(array, _trimmed(array.values, data_type.inner), array.type)
+    key = data_type.inner if data_type.root is Root.MULTISET else data_type.key_type
+    items = array.items if data_type.root is Root.MULTISET else _trimmed(array.items, data_type.inner)
+    return map_of(array, _trimmed(array.keys, key), items, array.type)
+
+
+def _has_char(data_type: DataType) -> bool:
+    inner = [t for t in (data_type.key, data_type.element) if t is not None]
+    return data_type.root is Root.CHAR or any(map(_has_char, (*inner, *(f.type for f in data_type.fields))))

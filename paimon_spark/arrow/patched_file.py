@@ -1,0 +1,53 @@
+"""Random access to open files, and a file that ends otherwise than the one it is read from."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pyarrow as pa
+
+
+def native(source: Any) -> pa.NativeFile:
+    """A file object as an Arrow file, whose ``read_at`` may be called from many threads."""
+    return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
+
+
+class PatchedFile:
+    """A read-only file object: the first bytes of an open file, then a tail of its own. Closing it closes nothing."""
+
+    closed = False
+
+    def __init__(self, source: pa.NativeFile, end: int, tail: bytes) -> None:
+        self._source, self._end, self._tail = source, end, tail
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def size(self) -> int:
+        return self._end + len(self._tail)
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size()}[whence]
+        self._at = base + offset
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        stop = self.size() if size < 0 else min(self._at + size, self.size())
+        parts = []
+        if self._at < self._end:
+            parts.append(self._source.read_at(min(stop, self._end) - self._at, self._at))
+        if stop > self._end:
+            parts.append(self._tail[max(0, self._at - self._end) : stop - self._end])
+        self._at = max(self._at, stop)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """The owner of the source closes it."""

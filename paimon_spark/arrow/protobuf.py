@@ -1,0 +1,99 @@
+"""Protobuf messages as lists of their fields, as far as ORC files need them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+_VARINT, _FIXED64, BYTES, _FIXED32 = 0, 1, 2, 5
+
+Message: TypeAlias = list[tuple[int, int, Any]]  # (field, wire type, value: int for varints, else bytes)
+
+
+def decode_message(data: bytes) -> Message:
+    """The fields of a protobuf message in their order.
+
+    Raises:
+        ValueError: the bytes end early or are no message.
+    """
+    fields: Message = []
+    at, end = 0, len(data)
+    while at < end:
+        tag, at = read_varint(data, at)
+        wire = tag & 7
+        if wire == _VARINT:
+            value, at = read_varint(data, at)
+            fields.append((tag >> 3, wire, value))
+            continue
+        if wire == BYTES:
+            size, at = read_varint(data, at)
+        elif wire in (_FIXED64, _FIXED32):
+            size = 8 if wire == _FIXED64 else 4
+        else:
+            raise ValueError(f"protobuf wire type {wire} is unknown")
+        if at + size > end:
+            raise ValueError("the protobuf message ends early")
+        fields.append((tag >> 3, wire, data[at : at + size]))
+        at += size
+    return fields
+
+
+def encode_message(fields: Message) -> bytes:
+    """The bytes of a message; the inverse of ``decode_message``."""
+    out = bytearray()
+    for field, wire, value in fields:
+        _put_varint(out, field << 3 | wire)
+        if wire == _VARINT:
+            _put_varint(out, value)
+            continue
+        if wire == BYTES:
+            _put_varint(out, len(value))
+        out += value
+    return bytes(out)
+
+
+def first(fields: Message, field: int, default: Any = None) -> Any:
+    """The value of a field that occurs at most once."""
+    for number, _, value in fields:
+        if number == field:
+            return value
+    return default
+
+
+def repeated(fields: Message, field: int) -> list[Any]:
+    """The values of a field that may occur many times."""
+    return [value for number, _, value in fields if number == field]
+
+
+def packed(data: bytes) -> list[int]:
+    """The numbers of a packed field."""
+    numbers, at = [], 0
+    while at < len(data):
+        number, at = read_varint(data, at)
+        numbers.append(number)
+    return numbers
+
+
+def zigzag(value: int) -> int:
+    """The signed number behind an sint varint."""
+    return (value >> 1) ^ -(value & 1)
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number at a place, and the place behind it."""
+    value = shift = 0
+    while True:
+        if at >= len(data):
+            raise ValueError("the protobuf message ends early")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+def _put_varint(out: bytearray, value: int) -> None:
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
