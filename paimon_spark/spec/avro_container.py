@@ -10,7 +10,7 @@ import bz2
 import json
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,15 +70,49 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     raise BlockError(f"no integer ends after byte {at}")
 
 
-def _read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
+def _skip_bytes(data: bytes, at: int) -> tuple[int, int]:
+    """Where the bytes announced at a position start and end."""
     length, start = read_varint(data, at)
     if length < 0 or start + length > len(data):
         raise BlockError(f"{length} bytes are announced at byte {at}, the file ends at {len(data)}")
-    return data[start : start + length], start + length
+    return start, start + length
 
 
-def read_container(data: bytes, where: str) -> Container:
-    """Split a file into blocks, check every sync marker and decompress.
+def _read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
+    start, end = _skip_bytes(data, at)
+    return data[start:end], end
+
+
+@dataclass(frozen=True)
+class PackedContainer:
+    """One file, its blocks still compressed: for each its number of records and where its bytes start and end."""
+
+    data: bytes
+    schema: Any
+    codec: str
+    blocks: tuple[tuple[int, int, int], ...]
+
+    def unpack(self) -> Iterator[tuple[int, bytes]]:
+        """Number of records and decompressed bytes of each block, one block at a time.
+
+        Raises:
+            BlockError: a block is damaged.
+        """
+        decompress = _DECOMPRESS[self.codec]()
+        for count, start, end in self.blocks:
+            try:
+                raw = decompress(self.data[start:end])
+            except (ValueError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError) as error:
+                raise BlockError(str(error)) from None
+            except cramjam.DecompressionError as error:
+                raise BlockError(str(error)) from None
+            if not 0 <= count <= len(raw) or (raw and not count):
+                raise BlockError(f"a block of {len(raw)} bytes announces {count} records")
+            yield count, raw
+
+
+def scan_container(data: bytes, where: str) -> PackedContainer:
+    """Split a file into blocks and check every sync marker.
 
     Raises:
         CorruptFile: not an Avro container, truncated, damaged, or compressed with an unknown codec.
@@ -91,25 +125,32 @@ def read_container(data: bytes, where: str) -> Container:
         codec = header.get("avro.codec", b"null").decode("utf-8")
         if codec not in _DECOMPRESS:
             raise BlockError(f"the codec '{codec}' is not known")
-        decompress = _DECOMPRESS[codec]()
         sync = data[at : at + SYNC_SIZE]
         at += SYNC_SIZE
         blocks = []
         while at < len(data) or len(sync) < SYNC_SIZE:
             count, at = read_varint(data, at)
-            payload, at = _read_bytes(data, at)
+            start, at = _skip_bytes(data, at)
             if data[at : at + SYNC_SIZE] != sync or len(sync) < SYNC_SIZE:
                 raise BlockError(f"there is no sync marker at byte {at}")
+            blocks.append((count, start, at))
             at += SYNC_SIZE
-            raw = decompress(payload)
-            if not 0 <= count <= len(raw):
-                raise BlockError(f"a block of {len(raw)} bytes announces {count} records")
-            blocks.append((count, raw))
-    except (ValueError, RecursionError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError) as error:
+    except (ValueError, RecursionError) as error:
         raise corrupt(where, data, error) from None
-    except cramjam.DecompressionError as error:
+    return PackedContainer(data, schema, codec, tuple(blocks))
+
+
+def read_container(data: bytes, where: str) -> Container:
+    """Split a file into blocks, check every sync marker and decompress.
+
+    Raises:
+        CorruptFile: not an Avro container, truncated, damaged, or compressed with an unknown codec.
+    """
+    packed = scan_container(data, where)
+    try:
+        return Container(packed.schema, tuple(packed.unpack()))
+    except BlockError as error:
         raise corrupt(where, data, error) from None
-    return Container(schema, tuple(blocks))
 
 
 def corrupt(where: str, data: bytes, error: Exception | str) -> CorruptFile:
