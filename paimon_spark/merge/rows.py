@@ -10,7 +10,12 @@ import pyarrow as pa
 from paimon_spark.merge.winners import Mask, Rows
 
 COPY_BYTES = 2**28  # copied at once at most: bounds memory, and 32-bit offsets of strings never overflow
-_SMALL = 8  # a batch of less than 1/8 of the wanted rows is put together with others
+_SMALL = 16  # a batch of less than 1/16 of the wanted rows is put together with others
+
+
+def count_only(rows: int) -> pa.RecordBatch:
+    """A batch of so many rows and no columns."""
+    return pa.record_batch({"row": pa.nulls(rows)}).select([])
 
 
 def filter_rows(pieces: Sequence[pa.RecordBatch], mask: Mask | None) -> Iterator[pa.RecordBatch]:
@@ -23,18 +28,24 @@ def filter_rows(pieces: Sequence[pa.RecordBatch], mask: Mask | None) -> Iterator
     for piece in pieces:
         part = None if mask is None else mask[start : start + piece.num_rows]
         start += piece.num_rows
-        if part is None or part.all():
-            yield piece
-        elif part.any():
+        count = piece.num_rows if part is None else int(np.count_nonzero(part))
+        if count == piece.num_rows or piece.num_columns == 0:
+            if count:
+                yield piece.slice(0, count)
+        elif count:
             yield piece.filter(pa.array(part))
 
 
-def take_rows(pieces: Sequence[pa.RecordBatch], rows: Rows) -> Iterator[pa.RecordBatch]:
+def take_rows(pieces: Sequence[pa.RecordBatch], rows: Rows, copy_bytes: int = COPY_BYTES) -> Iterator[pa.RecordBatch]:
     """The rows of these numbers, in this order; numbers count through all pieces.
 
-    The numbers that fall into one piece ascend: so a part of them needs only a part of each piece.
+    The numbers that fall into one piece ascend: so a part of them needs only a part of each piece, and what is too big
+    to be copied at once is taken part by part.
     """
     if len(rows) == 0:
+        return
+    if pieces[0].num_columns == 0:
+        yield count_only(len(rows))
         return
     if len(pieces) == 1:
         mask = np.zeros(pieces[0].num_rows, np.bool_)
@@ -46,12 +57,12 @@ def take_rows(pieces: Sequence[pa.RecordBatch], rows: Rows) -> Iterator[pa.Recor
         piece = int(np.searchsorted(ends, rows[0], side="right"))
         yield pieces[piece].slice(int(rows[0] - ends[piece]) + pieces[piece].num_rows, 1)
         return
-    if sum(piece.nbytes for piece in pieces) <= COPY_BYTES:
+    if sum(piece.nbytes for piece in pieces) <= copy_bytes:
         yield pa.concat_batches(pieces).take(pa.array(rows))
         return
     half = len(rows) // 2
     for part in (rows[:half], rows[half:]):
-        yield from take_rows(*_used_slices(pieces, ends, part))
+        yield from take_rows(*_used_slices(pieces, ends, part), copy_bytes)
 
 
 def _used_slices(pieces: Sequence[pa.RecordBatch], ends: Rows, rows: Rows) -> tuple[list[pa.RecordBatch], Rows]:
@@ -72,7 +83,9 @@ def _used_slices(pieces: Sequence[pa.RecordBatch], ends: Rows, rows: Rows) -> tu
     return slices, rows - dropped[np.searchsorted(ends, rows, side="right")]
 
 
-def combine_rows(batches: Iterable[pa.RecordBatch], batch_rows: int, ordered: bool) -> Iterator[pa.RecordBatch]:
+def combine_rows(
+    batches: Iterable[pa.RecordBatch], batch_rows: int, ordered: bool, copy_bytes: int = COPY_BYTES
+) -> Iterator[pa.RecordBatch]:
     """The same rows in batches of about batch_rows: small batches are put together, big ones pass.
 
     Args:
@@ -85,7 +98,7 @@ def combine_rows(batches: Iterable[pa.RecordBatch], batch_rows: int, ordered: bo
         if big and not (ordered and waiting):
             yield batch
             continue
-        if waiting and size + batch.nbytes > COPY_BYTES:
+        if waiting and size + batch.nbytes > copy_bytes:
             yield pa.concat_batches(waiting)
             waiting, rows, size = [], 0, 0
         waiting.append(batch)

@@ -31,7 +31,7 @@ def merge_runs(
             is read). Batches may be empty, sliced, of any length, and may repeat a key; they hold the key columns, the
             sequence fields, ``_SEQUENCE_NUMBER`` and ``_VALUE_KIND`` as spec says, and the output columns.
         spec: the rules of the merge.
-        output: the columns of the result; at least one.
+        output: the columns of the result; without any, its batches only tell how many rows there are.
         batch_rows: about how many rows a batch of the result has.
         ordered: the result is sorted by key; without it no row has to move.
         engine: what makes one row of the rows of a key.

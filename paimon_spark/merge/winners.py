@@ -60,20 +60,28 @@ def pick_last(groups: Groups, criteria: Sequence[Words]) -> Rows:
         criteria: a word per row each; they are looked at only where a key has several rows that are equal so far.
     """
     order, starts = groups.order, groups.starts
-    for word in criteria:
-        if len(order) == len(starts):
-            break
-        values = word[order]
-        best = np.maximum.reduceat(values, starts)
-        sizes = np.diff(starts, append=len(order))
-        kept = values == np.repeat(best, sizes)
-        if kept.all():
-            continue
-        counts = np.add.reduceat(kept, starts, dtype=np.intp)
-        order = order[np.flatnonzero(kept)]
-        starts = np.cumsum(counts) - counts
-    winners: Rows = order[np.append(starts[1:], len(order)) - 1]
+    sizes = np.diff(starts, append=len(order))
+    winners: Rows = order[starts + sizes - 1]
+    several = sizes > 1
+    if criteria and several.any():
+        order = order[np.flatnonzero(np.repeat(several, sizes))]
+        winners[several] = _pick_last_of_several(order, sizes[several], criteria)
     return winners
+
+
+def _pick_last_of_several(order: Rows, sizes: Rows, criteria: Sequence[Words]) -> Rows:
+    """One row of every group: groups follow each other in order, sizes says how many rows each has."""
+    for word in criteria:
+        starts = np.cumsum(sizes) - sizes
+        values = word[order]
+        best = values == np.repeat(np.maximum.reduceat(values, starts), sizes)
+        if best.all():
+            continue
+        order = order[np.flatnonzero(best)]
+        if len(order) == len(sizes):
+            return order
+        sizes = np.add.reduceat(best, starts, dtype=np.intp)
+    return order[np.cumsum(sizes) - 1]
 
 
 def _last_by_table(word: Words, starts: Sequence[int]) -> Mask | None:

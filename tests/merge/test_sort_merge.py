@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from merge_model import KEY_VALUES, Case, Row, Rules, draw_case, merge_naively
+from merge_model import KEY_VALUES, Case, Row, Rules, draw_case, merge_naively, text_of
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.merge.sort_merge import merge_runs
@@ -47,7 +47,7 @@ def check(case: Case, ordered: bool, batch_rows: int = 65536) -> None:
         assert sorted(payloads) == sorted(row.payload for row in expected)
     else:
         assert payloads == [row.payload for row in expected]
-    assert texts == [None if p % 3 == 0 else f"row {p}" for p in payloads]
+    assert texts == [text_of(payload) for payload in payloads]
     assert all(batch.schema.names == OUTPUT and batch.num_rows for batch in merged)
 
 
@@ -204,6 +204,14 @@ def test_small_pieces_come_out_together() -> None:
     assert all(4096 <= size < 4096 + 100 for size in sizes[:-1])
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.booleans())
+def test_without_output_columns_the_rows_are_counted(seed: int, ordered: bool) -> None:
+    case = draw_case(seed)
+    merged = merge_runs([case.batches(run) for run in case.runs], spec_of(case), [], 8, ordered)
+    assert sum(batch.num_rows for batch in merged) == len(merge_naively(case.runs, case.rules))
+
+
 def test_nothing_in_nothing_out() -> None:
     assert list(merge_runs([], PLAIN, ["k"])) == []
     assert list(merge_runs([iter([]), number_batches(np.arange(0), 0, 1)], PLAIN, ["k"])) == []
@@ -217,5 +225,5 @@ def test_a_null_key_is_refused_by_name() -> None:
 
 def test_a_key_without_an_order_is_refused_by_name() -> None:
     batch = pa.record_batch({"k": pa.array([[1]], pa.list_(pa.int64()))})
-    with pytest.raises(UnsupportedFeature, match="column 'k'.*list"):
+    with pytest.raises(UnsupportedFeature, match=r"column 'k'.*list"):
         list(merge_runs([iter([batch])], PLAIN, ["k"]))
