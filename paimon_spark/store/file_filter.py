@@ -16,7 +16,7 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.binary_row import row_decoder
 from paimon_spark.spec.manifest import DataFileMeta, SimpleStats
 from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import DataField, DataType
+from paimon_spark.spec.types import TIMESTAMPS, DataField, DataType, Root
 from paimon_spark.store.schemas import SchemaStore
 
 ABSENT = -1  # position of a column that the file's schema does not have
@@ -26,7 +26,8 @@ ABSENT = -1  # position of a column that the file's schema does not have
 class _Layout:
     """Where the statistics of the columns that matter lie in the rows of one kind of file.
 
-    decode gives the values of the columns that are present, in the order of names.
+    decode gives the values of the columns that are present, in the order of names; trust makes bounds that hold of the
+    minimum and maximum of the column at an index of names.
     """
 
     arity: int
@@ -34,6 +35,7 @@ class _Layout:
     positions: tuple[int, ...]
     absent: tuple[str, ...]
     decode: Callable[[bytes], tuple[Any, ...]]
+    trust: Callable[[int, Any, Any], tuple[Any, Any]]
 
 
 class FileFilter:
@@ -54,7 +56,7 @@ class FileFilter:
         self._schemas = schemas
         self._by_value = predicate
         self._by_key = restrict(predicate, set(schema.trimmed_primary_keys))
-        self._layouts: dict[tuple[int, tuple[str, ...] | None, bool], _Layout | None] = {}
+        self._layouts: dict[tuple[int, tuple[str, ...] | None, bool, bool], _Layout | None] = {}
 
     @property
     def uses_keys(self) -> bool:
@@ -85,7 +87,7 @@ class FileFilter:
         columns: tuple[str, ...] | None,
         is_key: bool,
     ) -> bool:
-        shape = (file.schema_id, columns, is_key)
+        shape = (file.schema_id, columns, is_key, file.file_name.endswith(".orc"))
         if shape not in self._layouts:
             self._layouts[shape] = self._layout(predicate, *shape)
         layout = self._layouts[shape]
@@ -98,7 +100,7 @@ class FileFilter:
         return may_match(predicate, found.get, file.row_count)
 
     def _layout(
-        self, predicate: Predicate, schema_id: int, columns: tuple[str, ...] | None, is_key: bool
+        self, predicate: Predicate, schema_id: int, columns: tuple[str, ...] | None, is_key: bool, is_orc: bool
     ) -> _Layout | None:
         """None when the file has no statistics that its schema can explain."""
         schema = self._schema if schema_id == self._schema.id else self._schemas.load(schema_id)
@@ -121,8 +123,15 @@ class FileFilter:
                 names.append(name)
                 positions.append(places[field.id][0])
         types = [field.type for field in stored]
-        decode = row_decoder(types, positions)
-        return _Layout(len(types), tuple(names), tuple(positions), tuple(absent), decode)
+        roots = [types[position].root for position in positions]
+        return _Layout(
+            len(types),
+            tuple(names),
+            tuple(positions),
+            tuple(absent),
+            row_decoder(types, positions),
+            lambda i, low, high: _bounds(roots[i], is_orc, low, high),
+        )
 
 
 def _same_type(one: DataType, other: DataType) -> bool:
@@ -142,16 +151,32 @@ def _column_stats(layout: _Layout, stats: SimpleStats, row_count: int) -> Mappin
         counts = None
     low = layout.decode(stats.min_values[4:])
     high = layout.decode(stats.max_values[4:])
-    for name, position, minimum, maximum in zip(layout.names, layout.positions, low, high, strict=True):
-        found[name] = bounds(minimum, maximum, None if counts is None else counts[position])
+    for i, (name, position) in enumerate(zip(layout.names, layout.positions, strict=True)):
+        minimum, maximum = layout.trust(i, low[i], high[i])
+        found[name] = ColumnStats(minimum, maximum, None if counts is None else counts[position])
     return found
 
 
-def bounds(minimum: Any, maximum: Any, null_count: int | None) -> ColumnStats:
-    """Statistics of a manifest, less what floats leave open: NaNs are not in their bounds, or are all of them."""
-    if isinstance(minimum, float) or isinstance(maximum, float):
-        return ColumnStats(None if minimum != minimum else minimum, None, null_count)
-    return ColumnStats(minimum, maximum, null_count)
+_TWO_DAYS = 2 * 86_400 * 10**9
+_GREGORIAN_DAY = -141_427  # 1582-10-15, the first day of the calendar that all writers share
+
+
+def _bounds(root: Root, is_orc: bool, low: Any, high: Any) -> tuple[Any, Any]:
+    """Bounds of the values as they are read, from the minimum and maximum as they were recorded.
+
+    ORC pads CHAR with blanks that are cut on reading, shifts timestamps by time zones and by a second before the epoch,
+    and counts days before 1582 in another calendar (format section 7.4).
+    """
+    if root is Root.CHAR and low is not None:
+        return low.rstrip(" "), high
+    if not is_orc or low is None or high is None or root not in _SHIFTED_BY_ORC:
+        return low, high
+    if root is Root.DATE:
+        return (low, high) if low >= _GREGORIAN_DAY else (None, None)
+    return (low - _TWO_DAYS, high + _TWO_DAYS) if low >= _GREGORIAN_DAY * 86_400 * 10**9 else (None, None)
+
+
+_SHIFTED_BY_ORC = TIMESTAMPS | {Root.DATE}
 
 
 def manifest_filter(
@@ -170,7 +195,7 @@ def manifest_filter(
             return True
         values = zip(names, decode(stats.min_values[4:]), decode(stats.max_values[4:]), strict=True)
         # The count of nulls is over entries, which is not what may_match takes it for: left unknown.
-        found = {name: bounds(low, high, None) for name, low, high in values}
+        found = {name: ColumnStats(low, high, None) for name, low, high in values}
         return may_match(wanted, found.get, 1)
 
     return may_hold
