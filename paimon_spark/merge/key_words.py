@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pt
 
-from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.errors import UnsupportedFeature
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Ints: TypeAlias = npt.NDArray[Any]
@@ -40,22 +40,15 @@ def key_columns(batch: pa.RecordBatch, names: Sequence[str]) -> tuple[KeyColumn,
     """The key columns of a batch.
 
     Args:
-        batch: rows that hold the columns; sliced arrays are fine.
+        batch: rows that hold the columns, without nulls; sliced arrays are fine.
         names: the key columns in key order.
 
     Raises:
-        CorruptFile: a null in a key column.
         UnsupportedFeature: a type that cannot be a key.
     """
     columns: list[KeyColumn] = []
     for name in names:
-        array = batch.column(name)
-        if array.null_count:
-            raise CorruptFile(
-                f"merging rows by primary key: key column '{name}' holds {array.null_count} nulls where none can be; "
-                "a file of the table is damaged, or was written by a system that breaks the format"
-            )
-        columns.extend(ordered_columns(array, name))
+        columns.extend(ordered_columns(batch.column(name), name))
     return tuple(columns)
 
 
@@ -129,12 +122,13 @@ def concat_columns(parts: Sequence[Sequence[KeyColumn]]) -> list[KeyColumn]:
     return [_concat(columns) for columns in zip(*parts, strict=True)]
 
 
-def key_words(columns: Sequence[KeyColumn], starts: Sequence[int] | None) -> list[Words]:
+def key_words(columns: Sequence[KeyColumn], starts: Sequence[int] | None, width: int = 64) -> list[Words]:
     """The keys of some rows as words: row a is before row b exactly when its words are.
 
     Args:
         columns: key columns of at least one row.
         starts: the rows at which a non-empty piece starts that is sorted by key; None: the rows are in no order.
+        width: how many bits of a word to use.
 
     Returns:
         At least one array of a word per row. Words hold only what differs between these rows: those of two calls must
@@ -147,7 +141,7 @@ def key_words(columns: Sequence[KeyColumn], starts: Sequence[int] | None) -> lis
         else:
             skip = 0 if starts is None or position else _shared_prefix(column, starts)
             fields.extend(_binary_fields(column, skip))
-    return pack_fields(fields, len(columns[0]))
+    return pack_fields(fields, len(columns[0]), width)
 
 
 def order_fields(array: pa.Array, name: str) -> list[Ints]:
@@ -276,7 +270,7 @@ def _uniform_fields(data: npt.NDArray[np.uint8], start: int, stride: int, rows: 
     return fields
 
 
-def pack_fields(fields: Sequence[Ints], rows: int) -> list[Words]:
+def pack_fields(fields: Sequence[Ints], rows: int, width: int = 64) -> list[Words]:
     """Integer columns as few words: each column less its minimum, in as many bits as its range needs, end to end.
 
     A column that does not fit into what is left of a word is cut there: its high bits go into this word, its low bits
@@ -285,6 +279,7 @@ def pack_fields(fields: Sequence[Ints], rows: int) -> list[Words]:
     Args:
         fields: integer arrays of at least one row, the most important first.
         rows: the number of rows.
+        width: how many bits of a word to use.
     """
     words: list[Words] = []
     free = 0
@@ -293,17 +288,18 @@ def pack_fields(fields: Sequence[Ints], rows: int) -> list[Words]:
         bits = (int(field.max()) - low).bit_length()
         if not bits:
             continue
-        value = field.astype(np.int64 if field.dtype.kind == "i" else np.uint64, copy=False).view(np.uint64)
+        value: Words = field.astype(np.int64 if field.dtype.kind == "i" else np.uint64, copy=False).view(np.uint64)
         if low:
             value = value - np.uint64(low & _ALL_BITS)
-        if bits <= free:
-            words[-1] = (words[-1] << np.uint64(bits)) | value
-            free -= bits
-            continue
-        spill = bits - free
-        if free:
-            words[-1] = (words[-1] << np.uint64(free)) | (value >> np.uint64(spill))
-            value = value & np.uint64((1 << spill) - 1)
-        words.append(value)
-        free = 64 - spill
+        while bits:
+            here = min(bits, free or width)
+            bits -= here
+            part = value >> np.uint64(bits) if bits else value
+            if free:
+                words[-1] = words[-1] << np.uint64(here) | part
+            else:
+                words.append(part)
+            free = (free or width) - here
+            if bits:
+                value = value & np.uint64((1 << bits) - 1)
     return words or [np.zeros(rows, np.uint64)]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from paimon_spark.errors import CorruptFile
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.key_words import Key, KeyColumn, key_columns, row_key, rows_up_to
 from paimon_spark.merge.rows import combine_rows
@@ -74,6 +75,12 @@ class _Cursor:
         self._rows = next((batch for batch in self._batches if batch.num_rows), None)
         if self._rows is None:
             return False
+        for name in self._key_names:
+            if nulls := self._rows.column(name).null_count:
+                raise CorruptFile(
+                    f"merging rows by primary key: key column '{name}' holds {nulls} nulls where none can be; "
+                    "a file of the table is damaged, or was written by a system that breaks the format"
+                )
         self._position = 0
         self._keys = key_columns(self._rows, self._key_names)
         self.last_key = row_key(self._keys, self._rows.num_rows - 1)

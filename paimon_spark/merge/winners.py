@@ -40,16 +40,42 @@ def last_rows(words: Sequence[Words], starts: Sequence[int]) -> Mask:
         mask = _last_by_table(words[0], starts)
         if mask is not None:
             return mask
-    order, same = _sort(words)
+    order = np.argsort(words[0], kind="stable")
+    same = _settle_ties(order, words[0][order], words)
     mask = np.empty(len(order), np.bool_)
     mask[order] = np.append(~same, True)
     return mask
 
 
 def group_rows(words: Sequence[Words]) -> Groups:
-    """The rows sorted by key, stable. words as in ``last_rows``."""
-    order, same = _sort(words)
-    return Groups(order, np.flatnonzero(np.append(True, ~same)))
+    """The rows sorted by key, stable.
+
+    Args:
+        words: as in ``last_rows``. numpy's stable sort merges what is sorted already: right for windows of sorted runs.
+    """
+    order = np.argsort(words[0], kind="stable")
+    return _groups(order, words[0][order], words)
+
+
+def group_unsorted_rows(words: Sequence[Words], width: int) -> Groups:
+    """The rows sorted by key, stable, where they come in no order: several times faster there than ``group_rows``.
+
+    numpy sorts plain integers with vector instructions, but not positions; so the position is made part of the integer.
+
+    Args:
+        words: the keys of at least one row in words of width bits.
+        width: ``spare_width(rows)``.
+    """
+    position = np.uint64(64 - width)
+    packed = words[0] << position | np.arange(len(words[0]), dtype=np.uint64)
+    packed.sort()
+    order = (packed & np.uint64((1 << (64 - width)) - 1)).view(np.int64)
+    return _groups(order, packed >> position, words)
+
+
+def spare_width(rows: int) -> int:
+    """How many bits of a word are left beside a row number."""
+    return 64 - max(1, (rows - 1).bit_length())
 
 
 def pick_last(groups: Groups, criteria: Sequence[Words]) -> Rows:
@@ -102,15 +128,24 @@ def _last_by_table(word: Words, starts: Sequence[int]) -> Mask | None:
     return np.concatenate([table[piece] == number for number, piece in enumerate(pieces)])
 
 
-def _sort(words: Sequence[Words]) -> tuple[Rows, Mask]:
-    """A stable order by all words, and for every row but the last in it: has the next one the same key?
+def _groups(order: Rows, values: Words, words: Sequence[Words]) -> Groups:
+    same = _settle_ties(order, values, words)
+    return Groups(order, np.flatnonzero(np.append(True, ~same)))
 
-    Sorts by the first word: numpy's stable sort merges what is sorted already, and pieces are. Only where that leaves
-    different keys side by side, those are sorted by the next word.
+
+def _settle_ties(order: Rows, values: Words, words: Sequence[Words]) -> Mask:
+    """Complete, in place, an order by the first word to one by all words.
+
+    Most rows with the same first word have the same key: only where they do not, they are sorted by the next word.
+
+    Args:
+        order: row numbers sorted by the first word, stable.
+        values: the first word in this order.
+
+    Returns:
+        For every row in order but the last: has the next one the same key?
     """
-    order = np.argsort(words[0], kind="stable")
-    values = words[0][order]
-    same = values[1:] == values[:-1]
+    same: Mask = values[1:] == values[:-1]
     for word in words[1:]:
         ties = np.flatnonzero(same)
         if not len(ties):
@@ -125,4 +160,4 @@ def _sort(words: Sequence[Words]) -> tuple[Rows, Mask]:
         rows = order[positions]
         order[positions] = rows[np.lexsort((word[rows], group[positions]))]
         same[ties] = word[order[ties]] == word[order[ties + 1]]
-    return order, same
+    return same
