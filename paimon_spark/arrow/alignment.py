@@ -1,0 +1,226 @@
+"""Rows of a DataFrame brought to the columns of a table, as Spark's ANSI store assignment does it.
+
+Columns are matched by name, first exactly, then in any letter case. A value is stored only where Spark's ANSI rules let
+it: numbers into numbers if they fit, dates into timestamps and back, any plain value into a string; never text into
+numbers. An absent column takes its default, or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.arrow.casts import cast_array
+from paimon_spark.arrow.conform import batch_of, conform, list_of, map_of, struct_of
+from paimon_spark.arrow.types import arrow_schema, arrow_type, data_type
+from paimon_spark.errors import DataError, UnsupportedFeature
+from paimon_spark.spec.type_text import type_sql
+from paimon_spark.spec.types import (
+    BINARIES,
+    FLOATS,
+    INTEGERS,
+    NESTED,
+    STRINGS,
+    TIMESTAMPS,
+    DataField,
+    DataType,
+    Root,
+)
+
+NUMERIC = INTEGERS | FLOATS | {Root.DECIMAL}
+DATED = TIMESTAMPS | {Root.DATE}
+
+
+def align_batch(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
+    """The rows in exactly ``arrow_schema(fields)``.
+
+    Args:
+        batch: rows with columns in any order.
+        fields: the columns of the table.
+
+    Raises:
+        DataError: columns are missing, too many or of a type that cannot be stored (the message lists only the
+            differences), a value overflows, is too long, or is null in a NOT NULL column without default.
+    """
+    positions = _positions(batch.schema, fields)
+    arrays: list[pa.Array] = []
+    schema = arrow_schema(fields)
+    for field, target in zip(fields, schema, strict=True):
+        position = positions.get(field.name)
+        if position is None:
+            arrays.append(pa.nulls(batch.num_rows, target.type))
+            continue
+        array = _plain(batch.column(position))
+        try:
+            arrays.append(_store(array, data_type(array.type), field.type))
+        except (DataError, UnsupportedFeature, pa.ArrowInvalid) as error:
+            raise DataError(f"writing column '{field.name}': {error}") from None
+    for field, array in zip(fields, arrays, strict=True):
+        if not field.type.nullable and field.default_value is None and array.null_count:
+            raise DataError(
+                f"the NOT NULL column '{field.name}' is null in {array.null_count} of {batch.num_rows} rows; filter "
+                f"these rows or give them a value"
+            )
+    return batch_of(arrays, schema, batch.num_rows)
+
+
+def _positions(schema: pa.Schema, fields: Sequence[DataField]) -> dict[str, int]:
+    """The position of each table column in the rows; complains about all differences at once."""
+    exact = {name: i for i, name in enumerate(schema.names)}
+    folded: dict[str, int] = {}
+    ambiguous: list[str] = []
+    for i, name in enumerate(schema.names):
+        if schema.names.count(name) > 1:
+            ambiguous.append(name)
+        folded.setdefault(name.lower(), i)
+    found: dict[str, int] = {}
+    differences: list[str] = [f"column '{name}' appears more than once" for name in sorted(set(ambiguous))]
+    for field in fields:
+        position = exact.get(field.name, folded.get(field.name.lower()))
+        if position is not None:
+            found[field.name] = position
+            problem = _mismatch(schema.field(position), field)
+            if problem is not None:
+                differences.append(problem)
+        elif not field.type.nullable and field.default_value is None:
+            differences.append(f"column '{field.name}' {type_sql(field.type)} is missing and must not be null")
+    taken = set(found.values())
+    differences += [f"column '{name}' is not in the table" for i, name in enumerate(schema.names) if i not in taken]
+    if differences:
+        raise DataError(f"the rows do not fit the table: {'; '.join(differences)}")
+    return found
+
+
+def _mismatch(column: pa.Field, field: DataField) -> str | None:
+    if column.type == pa.null():
+        return None
+    source = data_type(column.type, column.nullable)
+    if _storable(source, field.type):
+        return None
+    shown = type_sql(source.with_nullable(True))
+    return f"column '{field.name}' is {shown}, the table has {type_sql(field.type)}: cast it first"
+
+
+def _storable(source: DataType, target: DataType) -> bool:
+    """Whether Spark's ANSI store assignment takes a value of the source type (Cast.canANSIStoreAssign)."""
+    have, want = source.root, target.root
+    if want in NESTED or have in NESTED:
+        return _storable_nested(source, target)
+    if want in STRINGS:
+        return have not in BINARIES
+    if have in NUMERIC:
+        return want in NUMERIC
+    if have in DATED:
+        return want in DATED
+    if have in BINARIES:
+        return want in BINARIES
+    if have in STRINGS:
+        return False
+    return have is want
+
+
+def _storable_nested(source: DataType, target: DataType) -> bool:
+    if target.root is Root.MULTISET and source.root is Root.MAP:
+        return _storable(source.key_type, target.inner) and source.inner.root in INTEGERS
+    if source.root is not target.root:
+        return False
+    if target.root is Root.ROW:
+        names = {field.name.lower(): field for field in source.fields}
+        pairs = [(names.get(field.name.lower()), field) for field in target.fields]
+        return len(source.fields) == len(target.fields) and all(
+            have is not None and _storable(have.type, want.type) for have, want in pairs
+        )
+    if target.root is Root.MAP:
+        return _storable(source.key_type, target.key_type) and _storable(source.inner, target.inner)
+    return _storable(source.inner, target.inner)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """Dictionaries decoded."""
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _store(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """The values as the target type.
+
+    Raises:
+        DataError: a value does not fit.
+    """
+    if array.type == pa.null():
+        return pa.nulls(len(array), arrow_type(target))
+    arrow = arrow_type(target)
+    if target.root in NESTED:
+        return _store_nested(array, source, target)
+    if source.root in NUMERIC and target.root in NUMERIC:
+        return array if array.type == arrow else _store_number(array, arrow, target)
+    if target.root in STRINGS | BINARIES:
+        return _store_text(array, source, target)
+    if source.root is target.root:
+        return conform(array, arrow)
+    return cast_array(conform(array, arrow_type(source)), source, target)
+
+
+def _store_number(array: pa.Array, arrow: pa.DataType, target: DataType) -> pa.Array:
+    """A number as another number type; out of range is an error, a fraction is cut (integers) or rounded (decimals)."""
+    try:
+        if pa.types.is_decimal(arrow):
+            return _as_decimal(array, arrow)
+        if not pa.types.is_integer(arrow):
+            return array.cast(arrow, safe=False)
+        whole = array if pa.types.is_integer(array.type) else pc.trunc(array)
+        return whole.cast(arrow)
+    except pa.ArrowInvalid:
+        raise DataError(f"a value does not fit into {type_sql(target)}") from None
+
+
+def _as_decimal(array: pa.Array, arrow: pa.DataType) -> pa.Array:
+    """Rounded half up to the scale; a value beyond the precision is an error."""
+    fractions = pa.types.is_decimal(array.type) and array.type.scale > arrow.scale
+    if fractions or pa.types.is_floating(array.type):
+        array = pc.round(array, arrow.scale, round_mode="half_towards_infinity")
+    return array.cast(arrow)
+
+
+def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Text or bytes; longer than CHAR(n), VARCHAR(n) or VARBINARY(n) allow is an error, blanks at the end aside."""
+    arrow = arrow_type(target)
+    if source.root in STRINGS | BINARIES:
+        array = conform(array, arrow)
+    else:
+        plain = DataType(Root.VARCHAR, length=2**31 - 1)
+        array = cast_array(conform(array, arrow_type(source)), source, plain)
+    limit = target.length or 2**31 - 1
+    if limit >= 2**31 - 1 or not len(array):
+        return array
+    lengths = pc.utf8_length if target.root in STRINGS else pc.binary_length
+    too_long = pc.greater(lengths(array), limit)
+    if too_long.true_count and target.root in STRINGS:
+        array = pc.if_else(too_long, pc.utf8_rtrim(array, " "), array)
+        too_long = pc.greater(lengths(array), limit)
+    if too_long.true_count:
+        raise DataError(f"a value of length {pc.max(lengths(array))} does not fit into {type_sql(target)}")
+    return array
+
+
+def _store_nested(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    arrow = arrow_type(target)
+    if target.root is Root.ROW:
+        positions = {field.name.lower(): i for i, field in enumerate(source.fields)}
+        children = []
+        for field in target.fields:
+            position = positions[field.name.lower()]
+            children.append(_store(array.field(position), source.fields[position].type, field.type))
+        return struct_of(array, children, list(arrow))
+    if target.root in (Root.MAP, Root.MULTISET):
+        counts = DataType(Root.INT, nullable=False)
+        key, item = (target.key_type, target.inner) if target.root is Root.MAP else (target.inner, counts)
+        keys = _store(array.keys, source.key_type, key.with_nullable(False))
+        return map_of(array, keys, _store(array.items, source.inner, item), arrow)
+    array = array if pa.types.is_list(array.type) else array.cast(pa.list_(array.type.value_field))
+    values = array.values
+    stored = _store(values, source.inner, target.inner)
+    if not target.inner.nullable and stored.null_count:
+        raise DataError(f"an element is null, the table has {type_sql(target)}")
+    return list_of(array, stored, arrow)
