@@ -61,10 +61,10 @@ def sort_and_merge(
         yield from _sort_in_parts(rows, spec, first_sequence, kinds, selection, batch_rows, sort_bytes)
         return
     batch = _one_batch(rows)
-    picked = _kept(spec, kinds, selection, count)
-    order = _winners(batch, spec, picked)
-    sequences = order if selection is None else np.searchsorted(selection, order)
-    sequences = sequences + first_sequence
+    places = _kept_places(spec, kinds, selection, count)
+    places = places[_winners(batch, spec, places if selection is None else selection[places])]
+    order = places if selection is None else selection[places]
+    sequences = places + first_sequence
     schema = batch.schema.append(pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False))
     schema = schema.append(pa.field(VALUE_KIND, pa.int8(), nullable=False))
     in_order = len(order) == batch.num_rows and bool((order[1:] > order[:-1]).all())
@@ -83,34 +83,32 @@ def _one_batch(rows: pa.RecordBatch | pa.Table) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
-def _kept(spec: MergeSpec, kinds: Kinds | None, selection: Rows | None, count: int) -> Rows:
-    """The numbers of the selected rows that no option drops."""
-    picked = np.arange(count) if selection is None else selection
-    ignored = None if kinds is None else ignored_rows(kinds[picked], spec)
-    return picked if ignored is None else picked[~ignored]
+def _kept_places(spec: MergeSpec, kinds: Kinds | None, selection: Rows | None, count: int) -> Rows:
+    """Where in the selection a row stands that no option drops."""
+    ignored = None if kinds is None else ignored_rows(kinds if selection is None else kinds[selection], spec)
+    return np.arange(count) if ignored is None else np.flatnonzero(~ignored)
 
 
-def _winners(batch: pa.RecordBatch, spec: MergeSpec, picked: Rows) -> Rows:
-    """Of the picked rows the one that counts for each key, in key order."""
-    if len(picked) == 0:
-        return picked
-    order_columns = batch.select([*spec.key_names, *(field.name for field in spec.sequence_fields)])
-    if len(picked) < batch.num_rows:
-        order_columns = order_columns.take(pa.array(picked))
+def _winners(batch: pa.RecordBatch, spec: MergeSpec, rows: Rows) -> Rows:
+    """Where in rows (ascending numbers) stands the one that counts for each key, in key order."""
+    if len(rows) == 0:
+        return rows
+    needed = batch.select([*spec.key_names, *(field.name for field in spec.sequence_fields)])
+    if len(rows) < batch.num_rows:
+        needed = needed.take(pa.array(rows))
     for name in spec.key_names:
-        if nulls := order_columns.column(name).null_count:
+        if nulls := needed.column(name).null_count:
             raise DataError(
                 f"writing a primary-key table: {nulls} rows hold a null in key column '{name}'; "
                 "a primary key is never null, so drop these rows or give them a value"
             )
-    width = spare_width(len(picked))
-    words = key_words(key_columns(order_columns, spec.key_names), None, width)
+    width = spare_width(len(rows))
+    words = key_words(key_columns(needed, spec.key_names), None, width)
     fields = []
     for field in spec.sequence_fields:
-        fields.extend(sequence_order(order_columns.column(field.name), field.name, spec.sequence_descending))
-    criteria = pack_fields(fields, len(picked)) if fields else []
-    winners: Rows = picked[pick_last(group_unsorted_rows(words, width), criteria)]
-    return winners
+        fields.extend(sequence_order(needed.column(field.name), field.name, spec.sequence_descending))
+    criteria = pack_fields(fields, len(rows)) if fields else []
+    return pick_last(group_unsorted_rows(words, width), criteria)
 
 
 def _sort_in_parts(
