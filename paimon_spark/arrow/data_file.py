@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paimon_spark.arrow.avro_data import AvroReader, AvroWriter
 from paimon_spark.arrow.file_access import FileReader, FileWriter, RowGroup, WriteSettings
 from paimon_spark.arrow.orc_file import OrcReader
+from paimon_spark.arrow.orc_writer import OrcWriter
 from paimon_spark.arrow.parquet_file import ParquetReader
 from paimon_spark.arrow.parquet_writer import ParquetWriter
 from paimon_spark.errors import UnsupportedFeature
@@ -31,6 +33,8 @@ def open_reader(source: Any, file_format: str, where: str) -> FileReader:
         return ParquetReader(source, where)
     if file_format == "orc":
         return OrcReader(source, where)
+    if file_format == "avro":
+        return AvroReader(source, where)
     raise _unsupported(file_format, where)
 
 
@@ -49,6 +53,10 @@ def open_writer(sink: Any, file_format: str, fields: Sequence[DataField], settin
     """
     if file_format == "parquet":
         return ParquetWriter(sink, fields, settings)
+    if file_format == "orc":
+        return OrcWriter(sink, fields, settings)
+    if file_format == "avro":
+        return AvroWriter(sink, fields, settings)
     raise _unsupported(file_format, "to write")
 
 
