@@ -320,8 +320,9 @@ def _is_text(raw: bytes) -> bool:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """No cyclic garbage collection meanwhile: what is made is free of cycles, and walking it time and again takes as long
-    as a third of making it."""
+    """Meanwhile no cyclic garbage is collected: what is made has no cycles, and to walk it again and again takes a third
+    of the time of making it.
+    """
     paused = gc.isenabled()
     gc.disable()
     try:
