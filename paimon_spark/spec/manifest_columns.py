@@ -320,7 +320,7 @@ def _is_text(raw: bytes) -> bool:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Meanwhile no cyclic garbage is collected: what is made has no cycles, and to walk it again and again takes a third
+    """Meanwhile no cyclic garbage is collected: what is made has no cycles, and walking it again and again takes a third
     of the time of making it.
     """
     paused = gc.isenabled()
