@@ -1,0 +1,240 @@
+"""Values of one data type as values of another, as the Java system casts them (Java: CastExecutors and its rules).
+
+Used where a column changed its type after files were written, and for default values. The rules are Java's, not
+Spark's: a number too big for a narrower integer wraps around, one too big for a DECIMAL becomes null, text that cannot be
+parsed is an error. Where Java asks its default time zone (TIMESTAMP_LTZ against local types) UTC is meant here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.arrow.conform import conform, rescale
+from paimon_spark.arrow.raw_values import int64_array, int64_values, with_nulls
+from paimon_spark.arrow.text_casts import cut_text, format_texts, parse_texts
+from paimon_spark.arrow.types import NANOS_PER_UNIT, arrow_type, timestamp_unit
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spec.type_text import type_sql
+from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, MAX_LENGTH, NESTED, STRINGS, TIMESTAMPS, DataType, Root
+
+Cast = Callable[[pa.Array, DataType, DataType], pa.Array]
+
+_PRIMITIVE = INTEGERS | FLOATS
+_DAY_NANOS = 86_400 * 10**9
+_TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)
+_INTEGER_BITS = {Root.TINYINT: np.int8, Root.SMALLINT: np.int16, Root.INT: np.int32, Root.BIGINT: np.int64}
+
+
+def cast_array(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """The values as the target type; nulls stay null.
+
+    Args:
+        array: of ``arrow_type(source)``.
+
+    Raises:
+        UnsupportedFeature: Java has no such cast (nested types, for one); also for an empty array.
+        DataError: a text cannot be parsed, or a timestamp leaves the range of its new unit.
+    """
+    if source.with_nullable(True) == target.with_nullable(True):
+        return conform(array, arrow_type(target))
+    cast = _find(source, target)
+    if cast is None:
+        raise UnsupportedFeature(
+            f"casting {type_sql(source)} to {type_sql(target)} is not supported: rewrite the old files in the new type"
+        )
+    return cast(array, source, target)
+
+
+def _find(source: DataType, target: DataType) -> Cast | None:
+    """The rule for a pair of types, by their kinds."""
+    have, want = source.root, target.root
+    if have in NESTED or want in NESTED:
+        return None
+    if have in STRINGS:
+        return cut_text if want in STRINGS else _text_to_bytes if want in BINARIES else parse_texts
+    if want in STRINGS:
+        return _bytes_to_text if have in BINARIES else format_texts
+    if have in _PRIMITIVE or have in (Root.DECIMAL, Root.BOOLEAN):
+        return _from_number(have, want)
+    if have in BINARIES and want in BINARIES:
+        return _cut_bytes
+    if have in TIMESTAMPS or have in (Root.DATE, Root.TIME):
+        return _from_time(have, want)
+    return None
+
+
+def _from_number(have: Root, want: Root) -> Cast | None:
+    if want in _PRIMITIVE:
+        if have is Root.DECIMAL:
+            return _decimal_to_number
+        return _boolean_to_number if have is Root.BOOLEAN else _number_to_number
+    if want is Root.DECIMAL:
+        return _boolean_to_decimal if have is Root.BOOLEAN else _to_decimal
+    if want is Root.BOOLEAN:
+        return lambda array, source, target: pc.not_equal(array, pa.scalar(0).cast(array.type))
+    if want in TIMESTAMPS and have in (Root.INT, Root.BIGINT):
+        return _seconds_to_timestamp
+    return None
+
+
+def _from_time(have: Root, want: Root) -> Cast | None:
+    if have in TIMESTAMPS:
+        if want in TIMESTAMPS:
+            return _timestamp_to_timestamp
+        if want in (Root.INT, Root.BIGINT):
+            return _timestamp_to_seconds
+        return {Root.DATE: _timestamp_to_date, Root.TIME: _timestamp_to_time}.get(want)
+    if want in TIMESTAMPS:
+        return _date_to_timestamp if have is Root.DATE else _time_to_timestamp
+    if have is want is Root.TIME:
+        return lambda array, source, target: array
+    return None
+
+
+def _numbers(array: pa.Array) -> npt.NDArray[np.generic]:
+    """The values of a number column; what stands at a null does not matter."""
+    filled = array if not array.null_count else pc.fill_null(array, pa.scalar(0).cast(array.type))
+    values: npt.NDArray[np.generic] = filled.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _number_to_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Java's primitive conversions: integers wrap around, floats are cut and stop at the ends; NaN is 0."""
+    arrow = arrow_type(target)
+    values = _numbers(array)
+    if target.root in FLOATS or source.root in INTEGERS:
+        with np.errstate(over="ignore"):
+            return with_nulls(pa.array(values.astype(arrow.to_pandas_dtype())), array)
+    wide: type[np.int32 | np.int64] = (
+        np.int64 if target.root is Root.BIGINT else np.int32
+    )  # Java goes through int to byte and short
+    return with_nulls(pa.array(_saturate(values, wide).astype(_INTEGER_BITS[target.root])), array)
+
+
+def _saturate(values: npt.NDArray[np.generic], wide: type[np.int32 | np.int64]) -> npt.NDArray[np.generic]:
+    limits = np.iinfo(wide)
+    numbers = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    low, high = numbers <= limits.min, numbers >= limits.max
+    whole = np.where(low | high, 0, numbers).astype(wide)
+    return np.where(low, limits.min, np.where(high, limits.max, whole)).astype(wide)
+
+
+def _boolean_to_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    return array.cast(pa.int8()).cast(arrow_type(target))
+
+
+def _boolean_to_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    return _to_decimal(array.cast(pa.int32()), DataType(Root.INT), target)
+
+
+def _decimal_to_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Integers: the fraction is cut, then the lowest bits count. Floats: the nearest double, then the nearest float."""
+    if target.root not in FLOATS:
+        whole = pc.trunc(array).cast(pa.decimal128(38, 0))
+        return with_nulls(pa.array(_low_words(whole).astype(_INTEGER_BITS[target.root])), array)
+    if array.type.precision <= 18:
+        doubles = with_nulls(pa.array(_low_words(array) / 10.0**array.type.scale), array)
+    else:
+        doubles = parse_texts(format_texts(array, source, _TEXT), _TEXT, DataType(Root.DOUBLE))
+    return _number_to_number(doubles, DataType(Root.DOUBLE), target)
+
+
+def _low_words(array: pa.Array) -> npt.NDArray[np.int64]:
+    """The low 64 bits of the unscaled values of a decimal128 array."""
+    words = np.frombuffer(array.buffers()[1] or b"", np.int64)[::2]
+    return words[array.offset : array.offset + len(array)]
+
+
+def _to_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Rounded half up; what does not fit the precision becomes null. Floats go by the text of the double they are."""
+    arrow = arrow_type(target)
+    if source.root in FLOATS:
+        texts = format_texts(array.cast(pa.float64()), DataType(Root.DOUBLE), _TEXT)
+        return parse_texts(texts, _TEXT, target)
+    wide = array if source.root is Root.DECIMAL else array.cast(pa.decimal128(20, 0))
+    wide = wide.cast(pa.decimal256(76, wide.type.scale))
+    if wide.type.scale > arrow.scale:
+        wide = pc.round(wide, arrow.scale, round_mode="half_towards_infinity")
+    bound = pa.scalar(Decimal(10 ** (arrow.precision - arrow.scale)), wide.type)
+    fitting = pc.if_else(pc.less(pc.abs(wide), bound), wide, pa.scalar(None, wide.type))
+    return fitting.cast(pa.decimal256(76, arrow.scale)).cast(arrow)
+
+
+def _text_to_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    return _cut_bytes(array.cast(pa.binary()), source, target)
+
+
+def _bytes_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    return array.cast(pa.string())
+
+
+def _cut_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Cut to the length of the type; BINARY(n) is also filled up with zero bytes."""
+    limit = target.length or 1
+    if limit >= MAX_LENGTH:
+        return array
+    cut = pc.binary_slice(array, 0, limit)
+    if target.root is not Root.BINARY:
+        return cut
+    padded = pc.binary_join_element_wise(cut, pa.scalar(bytes(limit)), pa.scalar(b""))
+    return pc.binary_slice(padded, 0, limit)
+
+
+def _truncated(array: pa.Array, precision: int) -> pa.Array:
+    """Timestamps with the digits beyond the precision set to zero, towards the past."""
+    step = 10 ** (9 - precision) // NANOS_PER_UNIT[array.type.unit]
+    if step <= 1:
+        return array
+    counts = int64_values(array)
+    return int64_array(counts - counts % step, array, array.type)
+
+
+def _timestamp_to_timestamp(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    precision = 6 if target.precision is None else target.precision
+    if (6 if source.precision is None else source.precision) > precision:
+        array = _truncated(array, precision)
+    return conform(array, arrow_type(target))
+
+
+def _in_unit(array: pa.Array, nanos: int, target: pa.DataType) -> pa.Array:
+    """Timestamps as counts of `nanos` nanoseconds, rounded down."""
+    have = NANOS_PER_UNIT[array.type.unit]
+    return rescale(array, max(have // nanos, 1), max(nanos // have, 1), target)
+
+
+def _timestamp_to_seconds(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Seconds since the epoch, cut towards zero as Java divides; INT wraps around."""
+    per_second = 10**9 // NANOS_PER_UNIT[array.type.unit]
+    counts = int64_values(array)
+    seconds = np.where(counts < 0, -(-counts // per_second), counts // per_second)
+    return with_nulls(pa.array(seconds.astype(_INTEGER_BITS[target.root])), array)
+
+
+def _timestamp_to_date(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    return _in_unit(array, _DAY_NANOS, pa.int64()).cast(pa.int32()).view(pa.date32())
+
+
+def _timestamp_to_time(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    millis = int64_values(_in_unit(array, 10**6, pa.int64())) % 86_400_000
+    return with_nulls(pa.array(millis.astype(np.int32)), array).view(pa.time32("ms"))
+
+
+def _seconds_to_timestamp(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    unit = NANOS_PER_UNIT[timestamp_unit(target.precision)]
+    return rescale(array.cast(pa.int64()), 10**9 // unit, 1, arrow_type(target))
+
+
+def _date_to_timestamp(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    unit = NANOS_PER_UNIT[timestamp_unit(target.precision)]
+    return rescale(array.view(pa.int32()).cast(pa.int64()), _DAY_NANOS // unit, 1, arrow_type(target))
+
+
+def _time_to_timestamp(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    unit = NANOS_PER_UNIT[timestamp_unit(target.precision)]
+    return rescale(array.view(pa.int32()).cast(pa.int64()), 10**6 // unit, 1, arrow_type(target))
