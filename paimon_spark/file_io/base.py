@@ -35,6 +35,10 @@ class OutputStream(Protocol):
 
     def flush(self) -> None: ...
 
+    def tell(self) -> int:
+        """How many bytes have been written."""
+        ...
+
     def close(self) -> None:
         """Makes the whole file durable and visible. After an error a part of it may exist: delete it by its name."""
         ...

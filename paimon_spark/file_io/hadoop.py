@@ -65,6 +65,9 @@ class HadoopOutput:
     def write(self, data: bytes | bytearray | memoryview, /) -> int:
         return int(self._stream.write(data))
 
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
     def flush(self) -> None:
         self._stream.flush()
 

@@ -48,6 +48,7 @@ class ObjectOutput:
 
     def __init__(self, path: str, store: Any, key: str) -> None:
         self._path = path
+        self._written = 0
         self._writer: Any = obstore.open_writer(store, key, buffer_size=UPLOAD_PART_BYTES)
 
     @property
@@ -58,7 +59,12 @@ class ObjectOutput:
         if self._writer is None:
             raise ValueError(f"write to the closed file {self._path}")
         with _named_errors(self._path):
-            return int(self._writer.write(data))
+            count = int(self._writer.write(data))
+        self._written += count
+        return count
+
+    def tell(self) -> int:
+        return self._written
 
     def flush(self) -> None:
         """Nothing to do: parts are sent as they fill."""

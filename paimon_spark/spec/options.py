@@ -203,6 +203,7 @@ FILE_COMPRESSION = Option("file.compression", "zstd", lambda text: text.strip().
 FILE_COMPRESSION_PER_LEVEL: Option[dict[int, str]] = Option("file.compression.per.level", {}, parse_level_map)
 FILE_COMPRESSION_ZSTD_LEVEL = _int("file.compression.zstd-level", 1)
 FILE_SUFFIX_INCLUDE_COMPRESSION = _bool("file.suffix.include.compression", False)
+FILE_BLOCK_SIZE = _opt_memory("file.block-size")
 DATA_FILE_PREFIX = Option("data-file.prefix", "data-", parse_text)
 DATA_FILE_THIN_MODE = _bool("data-file.thin-mode", False)
 DATA_FILE_PATH_DIRECTORY = _opt_text("data-file.path-directory")

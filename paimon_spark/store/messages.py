@@ -11,8 +11,8 @@ from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry
 class CommitMessage:
     """The changes of one task to one (partition, bucket). partition is an arity-prefixed BinaryRow.
 
-    new_files, deleted_files and changelog_files go into the APPEND (or OVERWRITE) snapshot; the compact_* files into the
-    COMPACT snapshot. Index entries of kind ADD and DELETE go with the files beside them.
+    new_files, deleted_files and changelog_files go into the APPEND (or OVERWRITE) snapshot; the compact_* files into
+    the COMPACT snapshot. Index entries of kind ADD and DELETE go with the files beside them.
     """
 
     partition: bytes

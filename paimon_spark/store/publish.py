@@ -53,11 +53,11 @@ def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
         if found is not None:
             return found.uuid == snapshot.uuid
         if failure is None:
-            return False  # taken a moment ago and gone: expired, or a request of another writer in conflict
+            return False  # taken a moment ago and gone: expired, or in conflict with another request
     raise CommitStateUnknown(
-        f"the commit of user {snapshot.commit_user} to the table at {snapshots.table} may or may not have been published: "
-        f"the store did not answer ({failure}), and {path} could not be found. Nothing was deleted. When the store "
-        f"answers again, look whether that snapshot names this user; if not, run the job again"
+        f"the commit of user {snapshot.commit_user} to the table at {snapshots.table} may or may not be published: "
+        f"the store did not answer ({failure}), and {path} was not found. Nothing was deleted. When the store answers "
+        "again, look whether that snapshot names this user; if not, run the job again"
     ) from failure
 
 

@@ -166,8 +166,9 @@ def test_upload_of_many_parts(store: Store) -> None:
     io, root = store
     part = os.urandom(1 << 20)
     with io.open_output(f"{root}/big") as stream:
-        for _ in range(20):
-            stream.write(part)
+        for number in range(20):
+            assert stream.tell() == number * len(part)
+            assert stream.write(part) == len(part)
     assert io.read_bytes(f"{root}/big") == part * 20
 
 

@@ -1,0 +1,205 @@
+"""Writing rows: the share of one task becomes data files (Java: TableWriteImpl, MergeTreeWriter, AppendOnlyWriter)."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.arrow.bucketing import assign_buckets, group_rows
+from paimon_spark.merge.window import MergeSpec
+from paimon_spark.merge.write_order import sort_and_merge
+from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.options import MB
+from paimon_spark.spec.paths import data_file_name
+from paimon_spark.store.bucket_filter import bucket_fields
+from paimon_spark.store.data_writer import SLICE_ROWS, BucketWriter, file_batch
+from paimon_spark.store.file_layout import file_layout
+from paimon_spark.store.file_paths import bucket_directory
+from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.row_rules import Kinds, row_rules
+from paimon_spark.store.table import BucketMode, Table
+from paimon_spark.store.write_plan import TASK_STRIDE, WritePlan, plan_write
+
+_log = logging.getLogger(__name__)
+
+APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables wait only so that small groups are not written one by one
+MAX_OPEN_FILES = 16  # an open file holds up to a row group in memory
+
+Place: TypeAlias = tuple[bytes, int]  # partition, bucket
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass
+class _Buffer:
+    """Rows that wait to be grouped by partition and bucket."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    kinds: list[Kinds | None] = field(default_factory=list)
+    bytes: int = 0
+
+    def add(self, batch: pa.RecordBatch, kinds: Kinds | None) -> None:
+        self.batches.append(batch)
+        self.kinds.append(kinds)
+        self.bytes += batch.nbytes
+
+    def take(self) -> tuple[pa.RecordBatch, Kinds | None]:
+        """All rows as one batch, and their kinds if any is not an insert; the buffer is empty then."""
+        kinds = None
+        if any(k is not None for k in self.kinds):
+            parts = zip(self.batches, self.kinds, strict=True)
+            kinds = np.concatenate([np.zeros(b.num_rows, np.int8) if k is None else k for b, k in parts])
+        batches, self.batches, self.kinds, self.bytes = self.batches, [], [], 0
+        return pa.concat_batches(batches), kinds
+
+
+class TableWrite:
+    """One task of a write job.
+
+    Rows of a table with a primary key wait until ``write-buffer-size`` is reached; then every (partition, bucket) gets
+    its rows as one sorted run of level 0, with one row a key. Rows of append tables go to their files in the order they
+    come. Nothing is visible before a TableCommit takes the messages.
+    """
+
+    def __init__(self, table: Table, commit_user: str, task_id: int = 0, plan: WritePlan | None = None) -> None:
+        """
+        Args:
+            table: with the options of this write.
+            commit_user: of the job.
+            task_id: differs between the tasks of a job: rows of a higher one are newer.
+            plan: made once for all tasks of the job; None makes one here.
+
+        Raises:
+            UnsupportedFeature, OptionError: the table cannot be written.
+        """
+        check_writable(table.schema, table.options)
+        options = table.options
+        self._table = table
+        self._rules = row_rules(table.location, table.schema, options)
+        self._layout = file_layout(table.schema, options)
+        self._has_buckets = table.bucket_mode == BucketMode.HASH_FIXED
+        self._total_buckets = options.value(o.BUCKET) if self._has_buckets else -1
+        self._bucket_fields = bucket_fields(table.schema, options)
+        self._sequence = (plan or plan_write(table)).first_sequence + TASK_STRIDE * task_id
+        self._merge = _merge_spec(table)
+        self._buffer = _Buffer()
+        self._limit = options.value(o.WRITE_BUFFER_SIZE) if self._layout.keys else APPEND_BUFFER_BYTES
+        self._uuid = str(uuid.uuid4())
+        self._names = 0
+        self._begun: list[str] = []
+        self._open: dict[Place, BucketWriter] = {}
+        self._files: dict[Place, list[DataFileMeta]] = {}
+
+    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None:
+        """Takes rows.
+
+        Args:
+            batch: all columns of the table, in its order and types.
+            kinds: 0 +I, 1 -U, 2 +U, 3 -D of each row; None: all are inserts.
+
+        Raises:
+            DataError: rows that the table cannot hold.
+        """
+        batch, kinds = self._rules.prepare(batch, kinds)
+        if not batch.num_rows:
+            return
+        self._buffer.add(batch, kinds)
+        if self._buffer.bytes >= self._limit or not self._is_grouped:
+            self._flush()
+
+    def finish(self) -> list[CommitMessage]:
+        """Writes what waits. All files of the messages are complete and durable; the task takes no more rows."""
+        self._flush()
+        for place in list(self._open):
+            self._close(place)
+        return [
+            CommitMessage(partition, bucket, self._total_buckets, new_files=tuple(files))
+            for (partition, bucket), files in self._files.items()
+            if files
+        ]
+
+    def abort(self) -> None:
+        """Deletes all files of this task, also those it has handed out: only for messages that nobody commits."""
+        for writer in self._open.values():
+            writer.discard()
+        self._open.clear()
+        for path in self._begun:
+            try:
+                self._table.file_io.delete(path)
+            except OSError as error:
+                _log.warning("left behind %s of an aborted task: %s", path, error)
+
+    @property
+    def _is_grouped(self) -> bool:
+        """Whether rows have to be told apart, by partition, bucket or key."""
+        return bool(self._layout.keys or self._table.schema.partition_keys or self._has_buckets)
+
+    def _flush(self) -> None:
+        if not self._buffer.batches:
+            return
+        rows, kinds = self._buffer.take()
+        buckets = None
+        if self._has_buckets:
+            function = self._table.options.value(o.BUCKET_FUNCTION)
+            buckets = assign_buckets(rows, self._bucket_fields, self._total_buckets, function)
+        for partition, bucket, positions in group_rows(rows, self._table.schema.partition_fields, buckets):
+            if self._layout.keys:
+                self._write_run((partition, bucket), rows, kinds, positions)
+            else:
+                part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
+                self._writer((partition, bucket)).write(part)
+
+    def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
+        """The chosen rows as one sorted run, one row a key."""
+        writer = self._writer(place)
+        for merged in sort_and_merge(rows, self._merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS):
+            writer.write(file_batch(self._layout, merged))
+        self._sequence += len(positions)
+        self._close(place)
+
+    def _writer(self, place: Place) -> BucketWriter:
+        """The open writer of a place, made the newest; too many of them do not stay open."""
+        writer = self._open.pop(place, None)
+        if writer is None:
+            while len(self._open) >= MAX_OPEN_FILES:
+                self._close(next(iter(self._open)))
+            written = sum(file.row_count for file in self._files.get(place, ()))
+            writer = BucketWriter(
+                self._table.file_io,
+                self._layout,
+                bucket_directory(self._table, *place),
+                self._new_name,
+                self._begun,
+                # Append tables without buckets count from zero in every writer, as in Java.
+                (self._sequence if self._has_buckets else 0) + written,
+            )
+        self._open[place] = writer
+        return writer
+
+    def _close(self, place: Place) -> None:
+        self._files.setdefault(place, []).extend(self._open[place].close())
+        del self._open[place]
+
+    def _new_name(self) -> str:
+        number = self._names
+        self._names += 1
+        layout = self._layout
+        return data_file_name(layout.prefix, self._uuid, number, layout.file_format, layout.suffix)
+
+
+def _merge_spec(table: Table) -> MergeSpec:
+    """How rows of one key that one task writes become one row."""
+    schema, options = table.schema, table.options
+    return MergeSpec(
+        key_fields=schema.key_fields,
+        value_names=schema.names,
+        sequence_fields=tuple(schema.by_name[name] for name in options.value(o.SEQUENCE_FIELD)),
+        sequence_descending=options.value(o.SEQUENCE_SORT_ORDER) == "descending",
+    )
