@@ -1,8 +1,8 @@
 """Values of one data type as values of another, as the Java system casts them (Java: CastExecutors and its rules).
 
 Used where a column changed its type after files were written, and for default values. The rules are Java's, not
-Spark's: a number too big for a narrower integer wraps around, one too big for a DECIMAL becomes null, text that cannot be
-parsed is an error. Where Java asks its default time zone (TIMESTAMP_LTZ against local types) UTC is meant here.
+Spark's: a number too big for a narrower integer wraps around, one too big for a DECIMAL becomes null, text that cannot
+be parsed is an error. Where Java asks its default time zone (TIMESTAMP_LTZ against local types) UTC is meant here.
 """
 
 from __future__ import annotations
