@@ -23,6 +23,7 @@ from paimon_spark.store.create import create_table
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write_plan import plan_write
 
 Part = tuple[Sequence[Row], Sequence[str] | None]
 
@@ -54,9 +55,9 @@ def overwrite(path: str, rows: Sequence[Row], partitions: Any) -> CommitResult |
 
 
 def _messages(table: Table, user: str, parts: Sequence[Part]) -> list[CommitMessage]:
-    messages = []
+    messages, plan = [], plan_write(table)
     for task, (rows, kinds) in enumerate(parts):
-        writer = TableWrite(table, user, task)
+        writer = TableWrite(table, user, task, plan)
         codes = None if kinds is None else np.array([KINDS.index(kind) for kind in kinds], np.int8)
         writer.write(arrow_batch(rows, table.schema.fields), codes)
         messages.append(writer.finish())
