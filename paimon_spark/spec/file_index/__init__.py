@@ -1,0 +1,5 @@
+"""Indexes of single data files: bytes <-> values (format section 9).
+
+They live in a container (``container``), in the manifest or beside the data file. Indexes only skip: a row or file that
+one leaves in is always looked at again.
+"""
