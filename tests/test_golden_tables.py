@@ -31,7 +31,7 @@ ALLOWED = {"aggregation", "first-row", "partial-update", "BLOB", "data-evolution
 
 # What an expectation file asks for beside the latest rows -> the options that ask us for it.
 TIME_TRAVEL = {"rows_tag_t1": {"scan.tag-name": "t1"}, "rows_branch_br1": {"branch": "br1"}}
-# System columns of row tracking: a later release reads them.
+# The rows with the system columns of row tracking, which no read gives yet.
 NOT_READ_YET = {"rows_with_row_id"}
 
 
@@ -56,12 +56,10 @@ def test_reads_as_its_writer(table: GoldenTable, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("table", "key"),
-    [(t, k) for t in TABLES for k in t.expectation() if k.startswith("rows_")],
+    [(t, k) for t in TABLES for k in t.expectation() if k.startswith("rows_") and k not in NOT_READ_YET],
     ids=str,
 )
 def test_reads_tags_and_branches_as_its_writer(table: GoldenTable, key: str, tmp_path: Path) -> None:
-    if key in NOT_READ_YET:
-        pytest.skip("the row id of row tracking is no column of a read yet")
     path = table.unpack(tmp_path)
     assert read(path, TIME_TRAVEL[key]) == expected(table, path, key, TIME_TRAVEL[key])
 
