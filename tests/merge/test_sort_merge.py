@@ -157,6 +157,26 @@ def test_many_rows_of_text_keys(shape: str, ordered: bool) -> None:
         assert list(found) == sorted(found)
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_many_rows_told_apart_by_sequence_number(ordered: bool) -> None:
+    source = np.random.default_rng(3)
+    spec = MergeSpec((DataField(0, "k", BIGINT),))
+    best: dict[int, tuple[int, bool, int]] = {}
+    runs = []
+    for number in range(6):
+        keys = np.sort(source.choice(5000, 2500, replace=False))
+        sequences, kinds = source.integers(0, 50, 2500), source.integers(0, 4, 2500).astype(np.int8)
+        for key, sequence, kind in zip(keys.tolist(), sequences.tolist(), kinds.tolist(), strict=True):
+            best[key] = max(best.get(key, (-1, False, 0)), (sequence, kind in (0, 2), number))
+        columns = {"k": keys, "_SEQUENCE_NUMBER": sequences, "_VALUE_KIND": kinds, "run": np.full(2500, number)}
+        batch = pa.record_batch(columns)
+        runs.append(iter([batch.slice(start, 700) for start in range(0, 2500, 700)]))
+    merged = pa.Table.from_batches(merge_runs(runs, spec, ["k", "run"], 1000, ordered))
+    found = dict(zip(merged["k"].to_pylist(), merged["run"].to_pylist(), strict=True))
+    assert len(found) == merged.num_rows
+    assert found == {key: number for key, (_, adds, number) in best.items() if adds}
+
+
 def test_more_runs_than_a_byte_can_number() -> None:
     runs = [number_batches(np.arange(i % 3, 40, 2), 1000 * i, 7) for i in range(300)]
     merged = pa.Table.from_batches(merge_runs(runs, PLAIN, ["k", "payload"])).to_pylist()
