@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_spark.arrow.column_stats import ColumnStats
-from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of, restrict
+from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, and_, columns_of, conjuncts, restrict
 from paimon_spark.arrow.pruning import may_match
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.binary_row import row_decoder
@@ -54,28 +54,28 @@ class FileFilter:
         """
         self._schema = schema
         self._schemas = schemas
-        self._by_value = predicate
-        self._by_key = restrict(predicate, set(schema.trimmed_primary_keys))
+        partition = set(schema.partition_keys)  # partitions were judged by their values, statistics know no better
+        self._by_value = and_(*[part for part in conjuncts(predicate) if not columns_of(part) <= partition])
+        self._by_key = restrict(self._by_value, set(schema.trimmed_primary_keys))
         self._layouts: dict[tuple[int, tuple[str, ...] | None, bool, bool], _Layout | None] = {}
 
     @property
-    def uses_keys(self) -> bool:
-        return not isinstance(self._by_key, AlwaysTrue)
-
-    @property
-    def uses_values(self) -> bool:
+    def needs_statistics(self) -> bool:
         return not isinstance(self._by_value, AlwaysTrue)
 
-    def may_match_key(self, file: DataFileMeta) -> bool:
-        """By the key statistics alone: safe before a merge, for all versions of a key share its key."""
-        if not self.uses_keys:
-            return True
-        return self._may_match(self._by_key, file, file.key_stats, None, is_key=True)
+    def matching_keys(self, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
+        """Those that may match by key statistics alone: safe before a merge, all versions of a key share its key."""
+        if isinstance(self._by_key, AlwaysTrue):
+            return files
+        return [file for file in files if self._may_match(self._by_key, file, file.key_stats, None, is_key=True)]
 
-    def may_match_value(self, file: DataFileMeta) -> bool:
-        """By the value statistics: only safe for files that need no merge, or for all files of a section together."""
-        if not self.uses_values:
-            return True
+    def matching_values(self, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
+        """Those that may match by value statistics: safe only for files that need no merge, or for whole sections."""
+        if isinstance(self._by_value, AlwaysTrue):
+            return files
+        return [file for file in files if self._may_match_value(file)]
+
+    def _may_match_value(self, file: DataFileMeta) -> bool:
         columns = file.value_stats_cols if file.value_stats_cols is not None else file.write_cols
         return self._may_match(self._by_value, file, file.value_stats, columns, is_key=False)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -26,13 +26,13 @@ from paimon_spark.spec.paths import bucket_path
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.bucket_filter import BucketFilter, bucket_fields
-from paimon_spark.store.bucket_sections import append_sections, compacted_sections, merged_sections
+from paimon_spark.store.bucket_parts import Parts, append_parts, compacted_parts, merged_parts
 from paimon_spark.store.deletion_files import DeletionFiles, find_deletion_files, partition_directory
 from paimon_spark.store.file_filter import FileFilter, manifest_filter
 from paimon_spark.store.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.manifest_files import read_manifest_columns, read_manifest_list
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.splits import Split, SplitSection, pack_sections
+from paimon_spark.store.splits import Split, pack_parts
 from paimon_spark.store.time_travel import local_wall_millis
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -143,14 +143,13 @@ def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]
     return all(then.get(i) == now[i] for i in field_ids)
 
 
-def _sections_of(request: ScanRequest) -> Callable[[Sequence[DataFileMeta]], list[SplitSection]]:
-    """How the files of a bucket of this table become sections."""
-    keep = FileFilter(request.predicate, request.schema, request.schemas)
+def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[DataFileMeta]], Parts]:
+    """How the files of a bucket of this table become parts of splits."""
     if not request.schema.primary_keys:
-        return partial(append_sections, keep=keep)
+        return partial(append_parts, keep=keep)
     if skips_level_zero(request.options):
-        return partial(compacted_sections, keep=keep)
-    return partial(merged_sections, key_types=[field.type for field in request.schema.key_fields], keep=keep)
+        return partial(compacted_parts, keep=keep)
+    return partial(merged_parts, key_types=[field.type for field in request.schema.key_fields], keep=keep)
 
 
 def _splits(
@@ -159,22 +158,29 @@ def _splits(
     target = request.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = request.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     types = tuple(field.type for field in request.schema.partition_fields)
-    sections_of = _sections_of(request)
+    keep = FileFilter(request.predicate, request.schema, request.schemas)
+    parts_of = _parts_of(request, keep)
     since = None if request.created_since is None else local_wall_millis(request.created_since)
     directories: dict[bytes, str] = {}
-    # All at once: making entries costs little more for many than for one.
-    entries = iter(columns.entries(np.concatenate(groups))) if groups else iter(())
+    chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
+    # All at once: making objects costs little more for many buckets than for one.
+    files_of_all = iter(columns.data_files(chosen, stats=keep.needs_statistics))
     for group in groups:
-        of_bucket = list(itertools.islice(entries, len(group)))
-        files = [entry.file for entry in of_bucket if since is None or (entry.file.creation_time or 0) >= since]
-        sections = sections_of(files)
-        if not sections:
+        files = list(itertools.islice(files_of_all, len(group)))
+        if since is not None:
+            files = [file for file in files if (file.creation_time or 0) >= since]
+        alone, sections = parts_of(files)
+        if not alone and not sections:
             continue
-        partition, bucket = of_bucket[0].partition, of_bucket[0].bucket
+        first = int(group[0])
+        partition, bucket = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])
         if partition not in directories:
             directories[partition] = partition_directory(request.schema, request.options, partition)
         where = bucket_path(request.location, directories[partition], bucket, request.options)
         vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
-        for packed in pack_sections(sections, target, open_cost):
-            names = (file.file_name for section in packed for file in section.files) if vectors else ()
-            yield Split(partition, bucket, where, packed, {n: vectors[n] for n in names if n in vectors})
+        for part in pack_parts(alone, sections, target, open_cost):
+            split = Split(partition, bucket, where, *part)
+            if vectors:
+                found = {file.file_name: vectors[file.file_name] for file in split.files if file.file_name in vectors}
+                split = replace(split, deletions=found)
+            yield split

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.file_io import FileIO
-from paimon_spark.merge.sections import SortedRun, runs_by_age
+from paimon_spark.merge.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.sort_merge import merge_runs
 from paimon_spark.merge.window import MergeSpec, is_retract
 from paimon_spark.spec import options as o
@@ -30,7 +31,7 @@ from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.deletion_files import read_deleted_positions
 from paimon_spark.store.file_rows import FileRequest, read_file
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.splits import Split, SplitSection
+from paimon_spark.store.splits import Split
 
 BATCH_ROWS = 65536
 _SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
@@ -65,15 +66,12 @@ class SplitReader:
         Raises:
             CorruptFile: a data file or deletion vector is missing or damaged.
         """
-        for section in split.sections:
-            if section.needs_merge:
-                batches = self._merged(split, section, batch_rows)
-            else:
-                batches = self._raw(split, section, batch_rows)
-            for batch in batches:
-                rows = filter_batch(self.predicate, batch)
-                if rows.num_rows:
-                    yield self._project(rows)
+        raw = (self._raw(split, file, batch_rows) for file in split.raw_files)
+        merged = (self._merged(split, section, batch_rows) for section in split.sections)
+        for batch in itertools.chain.from_iterable(itertools.chain(raw, merged)):
+            rows = filter_batch(self.predicate, batch)
+            if rows.num_rows:
+                yield self._project(rows)
 
     @cached_property
     def _read_fields(self) -> tuple[DataField, ...]:
@@ -97,23 +95,21 @@ class SplitReader:
     def _sequence_fields(self) -> tuple[DataField, ...]:
         return tuple(self.schema.by_name[name] for name in self.options.value(o.SEQUENCE_FIELD))
 
-    def _raw(self, split: Split, section: SplitSection, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows of files that share no key with others; what retracts has nothing to retract and goes."""
-        for file in section.files:
-            has_kind = bool(self.schema.primary_keys) and file.delete_row_count != 0
-            system = (_KIND_FIELD,) if has_kind else ()
-            request = FileRequest(self._read_fields, system, self.predicate, probes=True)
-            for batch in self._file(split, file, request, batch_rows):
-                yield _without_retractions(batch) if has_kind else batch
+    def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a file that shares no key with others: what retracts has nothing to retract, and goes."""
+        has_kind = bool(self.schema.primary_keys) and file.delete_row_count != 0
+        request = FileRequest(self._read_fields, (_KIND_FIELD,) if has_kind else (), self.predicate, probes=True)
+        for batch in self._file(split, file, request, batch_rows):
+            yield _without_retractions(batch) if has_kind else batch
 
-    def _merged(self, split: Split, section: SplitSection, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _merged(self, split: Split, section: Section, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The newest row of each key. Only a condition on keys may skip row groups before the merge.
 
         Sequence numbers are not read where the age of the files settles which row is newer, nor row kinds where no file
         holds a retraction (performance notes, 3a).
         """
-        by_age = runs_by_age(section.runs, [field.type for field in self.schema.key_fields])
-        has_kind = any(file.delete_row_count != 0 for file in section.files)
+        by_age = runs_by_age(section, [field.type for field in self.schema.key_fields])
+        has_kind = any(file.delete_row_count != 0 for run in section for file in run.files)
         system = (() if by_age else (_SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
         keys = set(self.schema.trimmed_primary_keys)
         request = FileRequest(self._merge_fields, system, restrict(self.predicate, keys))
@@ -127,7 +123,7 @@ class SplitReader:
             has_sequence=by_age is None,
             has_kind=has_kind,
         )
-        runs = [self._run(split, run, request, batch_rows) for run in by_age or section.runs]
+        runs = [self._run(split, run, request, batch_rows) for run in by_age or section]
         output = spec.value_names or spec.key_names[:1]
         return merge_runs(runs, spec, output, batch_rows)
 

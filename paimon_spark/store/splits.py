@@ -1,15 +1,12 @@
-"""The units of a read: sections that one task reads, packed to a target size (Java: DataSplit, SplitGenerator)."""
+"""The units of a read: files and sections of one bucket, packed to a target size (Java: DataSplit, SplitGenerator)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from paimon_spark.merge.sections import SortedRun
+from paimon_spark.merge.sections import Section
 from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,41 +20,32 @@ class DeletionFile:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitSection:
-    """Files that no other file of the scan shares a key with: one run is read as it is, several are merged."""
-
-    runs: tuple[SortedRun, ...]
-
-    @property
-    def needs_merge(self) -> bool:
-        return len(self.runs) > 1
-
-    @property
-    def files(self) -> Iterator[DataFileMeta]:
-        return (file for run in self.runs for file in run.files)
-
-
-@dataclass(frozen=True, slots=True)
 class Split:
-    """What one task reads: sections of one (partition, bucket).
+    """What one task reads of one (partition, bucket).
 
     Attributes:
         partition: arity-prefixed BinaryRow.
-        bucket: the bucket, -1 never.
+        bucket: number of the bucket.
         bucket_path: directory of the files that name no path of their own.
-        sections: read one after the other.
+        raw_files: files that need no merge, in the order to read them.
+        sections: sorted runs that are merged, section by section.
         deletions: deletion vectors by data file name.
     """
 
     partition: bytes
     bucket: int
     bucket_path: str
-    sections: tuple[SplitSection, ...]
+    raw_files: tuple[DataFileMeta, ...]
+    sections: tuple[Section, ...] = ()
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
 
     @property
     def files(self) -> Iterator[DataFileMeta]:
-        return (file for section in self.sections for file in section.files)
+        """All data files of the split."""
+        yield from self.raw_files
+        for section in self.sections:
+            for run in section:
+                yield from run.files
 
     @property
     def file_count(self) -> int:
@@ -76,43 +64,51 @@ class Split:
     @property
     def exact_row_count(self) -> int | None:
         """The rows that a read without a condition returns; None when only reading can tell."""
+        if self.sections:
+            return None
         total = 0
-        for section in self.sections:
-            if section.needs_merge:
+        for file in self.raw_files:
+            deletion = self.deletions.get(file.file_name)
+            if file.delete_row_count != 0 and file.min_key != EMPTY_ROW:  # append tables have no retractions
                 return None
-            for file in section.files:
-                deletion = self.deletions.get(file.file_name)
-                if file.delete_row_count != 0 and file.min_key != EMPTY_ROW:  # append tables have no retractions
-                    return None
-                if deletion is not None and deletion.cardinality is None:
-                    return None
-                total += file.row_count - (0 if deletion is None else deletion.cardinality or 0)
+            if deletion is not None and deletion.cardinality is None:
+                return None
+            total += file.row_count - (0 if deletion is None else deletion.cardinality or 0)
         return total
 
 
-def raw_section(file: DataFileMeta) -> SplitSection:
-    return SplitSection((SortedRun((file,)),))
+def pack_ordered(weights: Sequence[int], target: int) -> list[tuple[int, int]]:
+    """Neighbouring items in bins of at most the target weight, or of one item (Java: BinPacking.packForOrdered).
 
-
-def pack_ordered(items: Iterable[T], weight: Callable[[T], int], target: int) -> list[list[T]]:
-    """Consecutive items in bins of at most the target weight, or of one item (Java: BinPacking.packForOrdered)."""
-    bins: list[list[T]] = []
-    room = -1
-    for item in items:
-        item_weight = weight(item)
-        if item_weight > room or not bins:
-            bins.append([])
-            room = target
-        bins[-1].append(item)
-        room -= item_weight
+    Returns:
+        The number of the first item of each bin, and of the one behind its last.
+    """
+    bins: list[tuple[int, int]] = []
+    start, room = 0, target
+    for number, weight in enumerate(weights):
+        if weight > room and number > start:
+            bins.append((start, number))
+            start, room = number, target
+        room -= weight
+    if weights:
+        bins.append((start, len(weights)))
     return bins
 
 
-def section_weight(section: SplitSection, open_cost: int) -> int:
-    """The size of a section in bytes, at least the cost of opening a file."""
-    return max(sum(file.file_size for file in section.files), open_cost)
+def pack_parts(
+    files: Sequence[DataFileMeta], sections: Sequence[Section], target: int, open_cost: int
+) -> Iterator[tuple[tuple[DataFileMeta, ...], tuple[Section, ...]]]:
+    """The files and sections of one bucket in groups for one split each; order is kept, files come first.
 
-
-def pack_sections(sections: Sequence[SplitSection], target: int, open_cost: int) -> list[tuple[SplitSection, ...]]:
-    """Sections of one bucket in groups for one split each; order is kept."""
-    return [tuple(group) for group in pack_ordered(sections, lambda s: section_weight(s, open_cost), target)]
+    Args:
+        files: what needs no merge.
+        sections: what is merged; never cut.
+        target: bytes of a split.
+        open_cost: bytes that a file or section counts for at least.
+    """
+    weights = [max(file.file_size, open_cost) for file in files]
+    for section in sections:
+        weights.append(max(sum(file.file_size for run in section for file in run.files), open_cost))
+    count = len(files)
+    for start, end in pack_ordered(weights, target):
+        yield tuple(files[start:end]), tuple(sections[max(start - count, 0) : max(end - count, 0)])

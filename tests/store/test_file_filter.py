@@ -104,23 +104,23 @@ def compare(column: str, op: Op, value: Any) -> Compare:
     ],
 )
 def test_old_file_under_the_new_schema(where: Predicate, kept: bool, schemas: SchemaStore) -> None:
-    assert FileFilter(where, NEW, schemas).may_match_value(FILE) is kept
+    assert bool(FileFilter(where, NEW, schemas).matching_values([FILE])) is kept
 
 
 def test_keys_are_judged_by_the_condition_on_keys_alone(schemas: SchemaStore) -> None:
     where = And((compare("k", Op.GE, 9), compare("w", Op.EQ, 1)))
-    assert FileFilter(where, NEW, schemas).may_match_key(FILE)
-    assert not FileFilter(where, NEW, schemas).may_match_value(FILE)
-    assert not FileFilter(And((compare("k", Op.GT, 9), compare("w", Op.EQ, 150))), NEW, schemas).may_match_key(FILE)
-    assert FileFilter(Or((compare("k", Op.GT, 9), compare("w", Op.EQ, 1))), NEW, schemas).may_match_key(FILE)
+    assert FileFilter(where, NEW, schemas).matching_keys([FILE])
+    assert not FileFilter(where, NEW, schemas).matching_values([FILE])
+    assert not FileFilter(And((compare("k", Op.GT, 9), compare("w", Op.EQ, 150))), NEW, schemas).matching_keys([FILE])
+    assert FileFilter(Or((compare("k", Op.GT, 9), compare("w", Op.EQ, 1))), NEW, schemas).matching_keys([FILE])
 
 
 def test_dense_statistics(schemas: SchemaStore) -> None:
     dense = replace(FILE, value_stats=stats((TEXT, INT), ("ba", 5), ("bz", 9), (0, 0)), value_stats_cols=("t", "k"))
-    assert not FileFilter(compare("t", Op.EQ, "c"), NEW, schemas).may_match_value(dense)
-    assert not FileFilter(compare("k", Op.EQ, 4), NEW, schemas).may_match_value(dense)
-    assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).may_match_value(dense)  # not collected
-    assert not FileFilter(compare("n", Op.EQ, 1), NEW, schemas).may_match_value(dense)  # not there at all
+    assert not FileFilter(compare("t", Op.EQ, "c"), NEW, schemas).matching_values([dense])
+    assert not FileFilter(compare("k", Op.EQ, 4), NEW, schemas).matching_values([dense])
+    assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([dense])  # not collected
+    assert not FileFilter(compare("n", Op.EQ, 1), NEW, schemas).matching_values([dense])  # not there at all
 
 
 @pytest.mark.parametrize(
@@ -133,27 +133,27 @@ def test_dense_statistics(schemas: SchemaStore) -> None:
 )
 def test_unknown_statistics_keep_the_file(value_stats: SimpleStats, schemas: SchemaStore) -> None:
     file = replace(FILE, value_stats=value_stats)
-    assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).may_match_value(file)
-    assert FileFilter(IsNull(("t",)), NEW, schemas).may_match_value(file)
+    assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([file])
+    assert FileFilter(IsNull(("t",)), NEW, schemas).matching_values([file])
 
 
 @pytest.mark.parametrize("null_counts", [None, (), (0, 0)])
 def test_unknown_null_counts(null_counts: tuple[int, ...] | None, schemas: SchemaStore) -> None:
     file = replace(FILE, value_stats=replace(FILE.value_stats, null_counts=null_counts))
-    assert FileFilter(IsNull(("t",)), NEW, schemas).may_match_value(file)
-    assert not FileFilter(compare("w", Op.GT, 200), NEW, schemas).may_match_value(file)
+    assert FileFilter(IsNull(("t",)), NEW, schemas).matching_values([file])
+    assert not FileFilter(compare("w", Op.GT, 200), NEW, schemas).matching_values([file])
 
 
 def test_columns_no_schema_explains_keep_the_file(schemas: SchemaStore) -> None:
     file = replace(FILE, write_cols=("k", "_ROW_ID"))
-    assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).may_match_value(file)
+    assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([file])
 
 
 def test_damaged_statistics_are_named(schemas: SchemaStore) -> None:
     low = FILE.value_stats.min_values
     file = replace(FILE, value_stats=replace(FILE.value_stats, min_values=low[:20]))
     with pytest.raises(CorruptFile, match=r"data-1\.parquet"):
-        FileFilter(compare("w", Op.EQ, -1), NEW, schemas).may_match_value(file)
+        FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([file])
 
 
 DAY = 86_400 * 10**9
@@ -181,7 +181,7 @@ def test_what_formats_do_to_bounds(
 ) -> None:
     schema = TableSchema(0, (DataField(0, "c", data_type),), 0)
     file = replace(FILE, file_name=f"data-1.{name}", value_stats=stats((data_type,), (low,), (high,), (0,)))
-    assert FileFilter(compare("c", Op.EQ, value), schema, schemas).may_match_value(file) is kept
+    assert bool(FileFilter(compare("c", Op.EQ, value), schema, schemas).matching_values([file])) is kept
 
 
 def test_manifests_by_partition() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from paimon_spark.merge.sections import SortedRun
 from paimon_spark.spec.binary_row import encode_arity_row
 from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
 from paimon_spark.spec.types import DataType, Root
-from paimon_spark.store.splits import DeletionFile, Split, SplitSection, pack_ordered, pack_sections, raw_section
+from paimon_spark.store.splits import DeletionFile, Split, pack_ordered, pack_parts
 
 KEY = encode_arity_row((1,), (DataType(Root.INT),))
 
@@ -37,26 +36,35 @@ def file(name: str, size: int = 100, rows: int = 10, deletes: int | None = 0, ke
 
 @given(weights=st.lists(st.integers(0, 12), max_size=30), target=st.integers(1, 20))
 def test_bins_keep_order_and_are_as_full_as_they_can(weights: list[int], target: int) -> None:
-    bins = pack_ordered(weights, lambda w: w, target)
+    bins = [weights[start:end] for start, end in pack_ordered(weights, target)]
     assert [w for each in bins for w in each] == weights
     assert all(sum(each) <= target or len(each) == 1 for each in bins)
     assert all(sum(left) + right[0] > target for left, right in itertools.pairwise(bins))
 
 
 def test_a_small_file_weighs_what_opening_it_costs() -> None:
-    sections = [raw_section(file(str(i), size=1)) for i in range(6)]
-    assert [len(group) for group in pack_sections(sections, target=100, open_cost=40)] == [2, 2, 2]
-    assert [len(group) for group in pack_sections(sections, target=100, open_cost=1)] == [6]
+    files = [file(str(i), size=1) for i in range(6)]
+    assert [len(group) for group, _ in pack_parts(files, [], target=100, open_cost=40)] == [2, 2, 2]
+    assert [len(group) for group, _ in pack_parts(files, [], target=100, open_cost=1)] == [6]
 
 
 def test_a_section_is_never_cut() -> None:
-    wide = SplitSection((SortedRun((file("a", 90), file("b", 90))), SortedRun((file("c", 90),))))
-    groups = pack_sections([raw_section(file("x", 60)), wide, raw_section(file("y", 60))], target=100, open_cost=1)
-    assert [[f.file_name for s in group for f in s.files] for group in groups] == [["x"], ["a", "b", "c"], ["y"]]
+    x, y = file("x", 60), file("y", 60)
+    section = (SortedRun((file("a", 90), file("b", 90))), SortedRun((file("c", 90),)))
+    other = (SortedRun((file("d", 5),)), SortedRun((file("e", 5),)))
+    assert list(pack_parts([x, y], [section, other], target=100, open_cost=1)) == [
+        ((x,), ()),
+        ((y,), ()),
+        ((), (section,)),
+        ((), (other,)),
+    ]
+    assert list(pack_parts([x, y], [section, other], target=390, open_cost=1)) == [((x, y), (section,)), ((), (other,))]
+    assert list(pack_parts([x, y], [section, other], target=400, open_cost=1)) == [((x, y), (section, other))]
+    assert list(pack_parts([], [section, other], target=400, open_cost=1)) == [((), (section, other))]
 
 
-def test_no_sections_no_splits() -> None:
-    assert pack_sections([], 100, 1) == []
+def test_no_parts_no_splits() -> None:
+    assert list(pack_parts([], [], 100, 1)) == []
 
 
 @pytest.mark.parametrize(
@@ -73,13 +81,12 @@ def test_no_sections_no_splits() -> None:
 )
 def test_exact_row_count(one: DataFileMeta, deletion: DeletionFile | None, count: int | None) -> None:
     deletions = {} if deletion is None else {"f": deletion}
-    assert Split(EMPTY_ROW, 0, "b", (raw_section(one),), deletions).exact_row_count == count
+    assert Split(EMPTY_ROW, 0, "b", (one,), (), deletions).exact_row_count == count
 
 
 def test_merging_loses_the_count() -> None:
-    merged = SplitSection((SortedRun((file("a"),)), SortedRun((file("b"),))))
-    split = Split(EMPTY_ROW, 0, "b", (raw_section(file("c")), merged))
+    section = (SortedRun((file("a"),)), SortedRun((file("b"),)))
+    split = Split(EMPTY_ROW, 0, "b", (file("c"),), (section,))
     assert split.exact_row_count is None
+    assert [f.file_name for f in split.files] == ["c", "a", "b"]
     assert (split.file_count, split.row_count, split.size) == (3, 30, 300)
-    assert merged.needs_merge
-    assert not raw_section(replace(file("c"), level=5)).needs_merge
