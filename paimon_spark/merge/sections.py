@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from paimon_spark.merge.key_order import SortKey, sort_key_of
-from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.spec.binary_row import arity_row_decoder
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.types import DataType
 
@@ -87,8 +87,8 @@ def runs_by_age(section: Section, key_types: Sequence[DataType]) -> Section | No
 
 def _ranges_by_section(files: Sequence[DataFileMeta], key_types: Sequence[DataType]) -> list[list[_Range]]:
     """The files with their key ranges, sorted by (first, last) and cut where no earlier file reaches."""
-    make = sort_key_of(key_types)
-    ranges = sorted((_range(file, key_types, make) for file in files), key=lambda r: (r.first, r.last))
+    decode, make = arity_row_decoder(key_types), sort_key_of(key_types)
+    ranges = sorted((_range(file, decode, make) for file in files), key=lambda r: (r.first, r.last))
     sections: list[list[_Range]] = []
     reach: SortKey = ()
     for item in ranges:
@@ -99,9 +99,11 @@ def _ranges_by_section(files: Sequence[DataFileMeta], key_types: Sequence[DataTy
     return sections
 
 
-def _range(file: DataFileMeta, key_types: Sequence[DataType], make: Callable[[Sequence[object]], SortKey]) -> _Range:
-    first = make(decode_arity_row(file.min_key, key_types))
-    last = first if file.max_key == file.min_key else make(decode_arity_row(file.max_key, key_types))
+def _range(
+    file: DataFileMeta, decode: Callable[[bytes], tuple[object, ...]], make: Callable[[Sequence[object]], SortKey]
+) -> _Range:
+    first = make(decode(file.min_key))
+    last = first if file.max_key == file.min_key else make(decode(file.max_key))
     return _Range(first, last, file)
 
 

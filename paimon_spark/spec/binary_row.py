@@ -207,11 +207,22 @@ def decode_row(data: bytes, types: Sequence[DataType]) -> tuple[Any, ...]:
 
 def decode_arity_row(data: bytes, types: Sequence[DataType]) -> tuple[Any, ...]:
     """The values of a row as manifests hold it. Errors as in decode_row, and for another arity than that of types."""
-    if len(data) < 4 or int.from_bytes(data[:4], "big") != len(types):
-        raise CorruptFile(
-            f"a row of {len(data)} bytes, beginning with {data[:4].hex()}, does not hold {len(types)} fields"
-        )
-    return row_decoder(types)(data[4:])
+    return arity_row_decoder(types)(data)
+
+
+def arity_row_decoder(types: Sequence[DataType]) -> Callable[[bytes], tuple[Any, ...]]:
+    """A function that does what decode_arity_row does for one list of types: for many rows of one shape."""
+    arity = len(types).to_bytes(4, "big")
+    decode_fields = row_decoder(types)
+
+    def decode(data: bytes) -> tuple[Any, ...]:
+        if data[:4] != arity:
+            raise CorruptFile(
+                f"a row of {len(data)} bytes, beginning with {data[:4].hex()}, does not hold {len(types)} fields"
+            )
+        return decode_fields(data[4:])
+
+    return decode
 
 
 def row_decoder(
