@@ -2,3 +2,9 @@
 
 ``open_table`` needs no Spark: schema, snapshots, and Arrow batches of any table. ``PaimonTable`` is the same for Spark.
 """
+
+from paimon_spark import errors
+from paimon_spark.arrow.predicate_expr import col
+from paimon_spark.store.table import open_table
+
+__all__ = ["col", "errors", "open_table"]

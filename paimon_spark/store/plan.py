@@ -77,7 +77,8 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[Split, ...]:
     live = fold(columns, partition_codes, chosen)
     groups = group_by_bucket(columns, partition_codes, live)
     deletions: DeletionFiles = {}
-    if groups and request.options.value(o.DELETION_VECTORS_ENABLED):
+    has_vectors = request.options.value(o.DELETION_VECTORS_ENABLED)
+    if groups and has_vectors:
         deletions = find_deletion_files(request.file_io, request.location, request.schema, request.options, snapshot)
     return tuple(_splits(request, columns, groups, deletions))
 

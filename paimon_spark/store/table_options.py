@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import IMMUTABLE_OPTIONS, known_key, known_keys
-from paimon_spark.spec.options import Options, parse_list
+from paimon_spark.spec.options import Option, Options, parse_list
 from paimon_spark.spec.schema import TableSchema
 
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.")
@@ -72,7 +73,7 @@ def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> No
 _DECLARED_KEYS = (o.PRIMARY_KEY.key, o.PARTITION.key)
 # Not immutable in the official catalog, but a read or a write that sees them differently from the table is wrong.
 _FIXED_PER_TABLE = frozenset({o.BUCKET.key, o.DELETION_VECTORS_ENABLED.key})
-_TYPED = (
+_TYPED: tuple[Option[Any], ...] = (
     o.TYPE,
     o.BUCKET,
     o.BUCKET_KEY,
