@@ -7,18 +7,28 @@ sequences, MAP and MULTISET sequences of pairs. In a multiset NaN equals NaN, -0
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.predicate import Op
 from paimon_spark.arrow.types import arrow_field
 from paimon_spark.spec.types import DataField, DataType, Root
 
 Row = tuple[Any, ...]
 NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+COMPARISONS: dict[Op, Callable[[Any, Any], bool]] = {
+    Op.EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
 INT = DataType(Root.INT)
 
 
@@ -80,6 +90,17 @@ def _values(array: pa.Array) -> list[Any]:
 def _sliced(array: pa.Array, items: list[Any], collect: type) -> list[Any]:
     offsets, valid = array.offsets.to_pylist(), array.is_valid().to_pylist()
     return [collect(items[a:b]) if ok else None for a, b, ok in zip(offsets, offsets[1:], valid, strict=False)]
+
+
+def satisfies(found: Any, op: Op, value: Any) -> bool:
+    """Whether a filter keeps a value of a multiset, as Spark does: NULL never, NaN the greatest, -0.0 equal to 0.0."""
+    if found is None:
+        return False
+    if isinstance(value, float):
+        left = (1, 0.0) if found == "NaN" else (0, found[0])
+        right = (1, 0.0) if math.isnan(value) else (0, value)
+        return COMPARISONS[op](left, right)
+    return COMPARISONS[op](found, value)
 
 
 def arrow_batch(rows: Sequence[Sequence[Any]], fields: Sequence[DataField]) -> pa.RecordBatch:

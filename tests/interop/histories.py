@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import our_engine
-from comparing import Row
+from comparing import COMPARISONS, Row, satisfies
 from genuine import Genuine
-from random_tables import VALUES, WIDER, Column, random_shape
+from random_tables import WIDER, Column, pool, random_shape
+from readers import assert_same
+
+from paimon_spark.arrow.predicate import Compare
 
 KINDS = ["+I", "+I", "+I", "+U", "-D", "-D", "-U"]
 PLAIN_PARTITIONS = {"INT", "BIGINT", "BOOLEAN"}  # types whose text means the same to everybody
+FILTERS = 4
 STEPS = (4, 12)
 ROWS = 40
 
@@ -38,6 +43,26 @@ class History:
         self._create()
         for _ in range(self.random.randint(*STEPS)):
             self.random.choice(self._steps())()
+
+    def check_reads(self) -> None:
+        """Both readers see the same rows, now and at an earlier snapshot; our filters find what is there."""
+        snapshots = our_engine.snapshot_ids(self.path)
+        earlier = self.random.sample(snapshots, min(1, len(snapshots)))
+        for snapshot in earlier:
+            assert_same(self.path, [self.java], {"scan.snapshot-id": str(snapshot)})
+        rows = assert_same(self.path, [self.java])
+        for _ in range(FILTERS):
+            self._check_filter(rows)
+
+    def _check_filter(self, rows: Counter[Row]) -> None:
+        at = self.random.randrange(len(self.shape.columns))
+        column = self.shape.columns[at]
+        if not isinstance(column.type, str):
+            return
+        op, value = self.random.choice(list(COMPARISONS)), self.random.choice(column.values)
+        self._note(f"filter {column.name} {op} {value!r}")
+        found = our_engine.read(self.path, where=Compare((column.name,), op, value))
+        assert found == Counter({row: n for row, n in rows.items() if satisfies(row[at], op, value)})
 
     def _note(self, text: str) -> None:
         self.log.append(f"{len(self.log)}: {text}")
@@ -147,5 +172,5 @@ class History:
             return None
         column = self.random.choice(columns)
         column.type = self.random.choice(WIDER[column.type])
-        column.values = VALUES[column.type]
+        column.values = pool(column.type, self.shape.options["file.format"])
         return ("updateColumnType", column.name, column.type)

@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import our_engine
 import pytest
-from comparing import comparable_rows
 from genuine import Genuine, table_path
 from histories import History
 
@@ -24,16 +22,7 @@ def test_any_history_reads_the_same(seed: int, java: Genuine, tmp_path: Path) ->
     history = History(seed, table_path(tmp_path), java)
     try:
         history.run()
+        history.check_reads()
     except Exception as error:
         error.add_note("\n".join(history.log))
         raise
-    snapshots = our_engine.snapshot_ids(history.path)
-    for options in (
-        {},
-        *({"scan.snapshot-id": str(i)} for i in history.random.sample(snapshots, min(1, len(snapshots)))),
-    ):
-        ours = our_engine.read(history.path, options)
-        theirs = [row for _, row in java.read(history.path, options=options)]
-        assert ours == comparable_rows(theirs, our_engine.types(history.path, options)), f"{options}\n" + "\n".join(
-            history.log
-        )
