@@ -190,7 +190,8 @@ def _encode_map(value: Mapping[Any, Any] | Sequence[tuple[Any, Any]], key: DataT
 def _encode_vector(values: Sequence[Any], t: DataType) -> bytes:
     if len(values) != t.length:
         raise ValueError(f"it has {len(values)} elements")
-    return struct.pack(f"<i{len(values)}{_FIXED[t.inner.root][1]}", len(values), *values)
+    elements = struct.pack(f"<{len(values)}{_FIXED[t.inner.root][1]}", *values)
+    return struct.pack("<i", len(values)) + elements + bytes(-len(elements) % 8)
 
 
 # ---------------------------------------------------------------------------------------------------------- decoding
