@@ -12,7 +12,7 @@ import pyarrow as pa
 import tables
 from measure import Results
 
-from paimon_spark import open_table
+from paimon_spark.store.table import open_table
 
 MIB = 2**20
 

@@ -9,15 +9,14 @@ from pathlib import Path
 import data
 import numpy as np
 from measure import Results, fastest
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
 
-from paimon_spark import open_table
 from paimon_spark.spec.binary_row import encode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta, SimpleStats
 from paimon_spark.spec.types import DataType, Root
+from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table
+from paimon_spark.store.table import Table, open_table
 
 BIGINT, STRING = DataType(Root.BIGINT), DataType(Root.VARCHAR, length=2**31 - 1)
 FILES_PER_PARTITION = 250
@@ -30,7 +29,7 @@ def table_of_files(root: Path, files: int) -> Table:
     if not done.exists():
         shutil.rmtree(path, ignore_errors=True)
         schema = data.batch("int64 dense", np.arange(1), 0).schema
-        create_table(str(path), schema, partition_keys=("s2",), options={"bucket": "-1"})
+        create_table(str(path), new_schema(schema, (), ("s2",), {"bucket": "-1"}))
         table = open_table(str(path))
         messages = [message(part, min(FILES_PER_PARTITION, files)) for part in range(-(-files // FILES_PER_PARTITION))]
         TableCommit(table, "bench").append(messages)

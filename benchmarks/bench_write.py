@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tables
 from measure import Results, fastest
-from paimon_spark.store.create import create_table
 from pypaimon_rust.datafusion import PaimonCatalog, SQLContext
 
-from paimon_spark import open_table
+from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.store.table import open_table
 
 BUCKETS = 8
 
@@ -32,7 +32,7 @@ def floor(batches: list[pa.RecordBatch], target: Path) -> None:
 
 def ours(batches: list[pa.RecordBatch], path: Path) -> None:
     options = {"bucket": str(BUCKETS), "write-only": "true"}
-    create_table(str(fresh(path)), batches[0].schema, primary_keys=("id",), options=options)
+    create_table(str(fresh(path)), new_schema(batches[0].schema, ("id",), (), options))
     tables.write(open_table(str(path)), batches, "bench")
 
 
@@ -44,7 +44,7 @@ def rust(batches: list[pa.RecordBatch], warehouse: Path) -> None:
     context.set_current_catalog("p")
     context.sql("create database d")
     types = (
-        "id bigint not null, s1 string, s2 string, d1 double, d2 double, d3 double, l1 bigint, l2 bigint, ts timestamp"
+        "id bigint not null, s1 string, s2 string, d1 double, d2 double, d3 double, l1 bigint, l2 bigint, ts timestamp(6)"
     )
     context.sql(f"create table p.d.r ({types}, primary key (id)) with ('bucket' = '{BUCKETS}')")
     table = PaimonCatalog({"warehouse": f"file:{warehouse}"}).get_table("d.r")

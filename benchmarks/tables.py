@@ -9,12 +9,11 @@ import data
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
-from paimon_spark.store.write import TableWrite
 
-from paimon_spark import open_table
-from paimon_spark.store.table import Table
+from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.write import TableWrite
 
 
 def write(table: Table, batches: Iterable[pa.RecordBatch], user: str) -> None:
@@ -37,7 +36,7 @@ def primary_key_table(root: Path, shape: str, count: int, upserts: int, rounds: 
             "target-file-size": "1 gb",
             "write-buffer-size": "8 gb",
         }
-        create_table(str(path), schema, primary_keys=data.KEYS[shape], options=options)
+        create_table(str(path), new_schema(schema, data.KEYS[shape], (), options))
         for turn, numbers in enumerate(data.base_and_upserts(count, upserts, rounds)):
             write(open_table(str(path)), data.rows(shape, numbers, 1000 * turn), f"load-{turn}")
         done.touch()
@@ -50,7 +49,7 @@ def append_table(root: Path, count: int) -> Table:
     done = path.with_suffix(".done")
     if not done.exists():
         schema = data.batch("int64 dense", np.arange(1), 0).schema
-        create_table(str(path), schema, options={"bucket": "-1"})
+        create_table(str(path), new_schema(schema, (), (), {"bucket": "-1"}))
         write(open_table(str(path)), data.rows("int64 dense", np.arange(count), 0), "load")
         done.touch()
     return open_table(str(path))
