@@ -114,19 +114,28 @@ def ignored_rows(kinds: Kinds, spec: MergeSpec) -> npt.NDArray[np.bool_] | None:
 
 
 def merge_criteria(window: Window, spec: MergeSpec, kinds: Kinds | None) -> list[Words]:
-    """What orders rows of one key, as words: the row with the greatest counts last; rows with equal words as they come.
-
-    Rows that are ignored, then the sequence fields (a null lowest in both orders), then the sequence number, then
-    retractions before additions (Java: SortMergeReaderWithLoserTree, UserDefinedSeqComparator).
+    """What tells the row of a key that counts, as words: rows that are ignored first, then as ``order_criteria``.
 
     Args:
         kinds: ``window.kinds(spec)``.
     """
-    fields: list[npt.NDArray[Any]] = []
-    if kinds is not None:
-        ignored = ignored_rows(kinds, spec)
-        if ignored is not None:
-            fields.append((~ignored).view(np.uint8))
+    ignored = None if kinds is None else ignored_rows(kinds, spec)
+    return order_criteria(window, spec, kinds, None if ignored is None else ~ignored)
+
+
+def order_criteria(
+    window: Window, spec: MergeSpec, kinds: Kinds | None, counts: npt.NDArray[np.bool_] | None = None
+) -> list[Words]:
+    """What orders rows of one key, as words: the row with the greatest counts last; rows with equal words as they come.
+
+    The sequence fields (a null lowest in both orders), then the sequence number, then retractions before additions
+    (Java: SortMergeReaderWithLoserTree, UserDefinedSeqComparator).
+
+    Args:
+        kinds: ``window.kinds(spec)``.
+        counts: rows for which this is false come before all others.
+    """
+    fields: list[npt.NDArray[Any]] = [] if counts is None else [counts.view(np.uint8)]
     for field in spec.sequence_fields:
         fields.extend(sequence_order(window.column(field.name), field.name, spec.sequence_descending))
     if spec.has_sequence:

@@ -1,0 +1,61 @@
+"""``max`` and ``min`` (Java: FieldMaxAgg, FieldMinAgg): nulls do not count, the order is Java's (NaN greatest)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
+from paimon_spark.merge.key_words import order_fields, pack_fields
+from paimon_spark.merge.winners import Groups, pick_last
+from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
+
+_COMPARABLE = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
+_PLAIN = INTEGERS | TIMESTAMPS | {Root.DATE, Root.TIME}  # one Arrow word a value, in the order of integers
+
+
+def maximum(fold: Fold) -> pa.Array:
+    """The greatest value that is not null."""
+    return _extreme(fold, least=False)
+
+
+def minimum(fold: Fold) -> pa.Array:
+    """The least value that is not null."""
+    return _extreme(fold, least=True)
+
+
+def _extreme(fold: Fold, least: bool) -> pa.Array:
+    fields = order_fields(fold.values, fold.column)
+    if fold.type.root in _PLAIN:
+        return _extreme_integer(fold, fields[0], least)
+    if least:
+        fields = [~field for field in fields]
+    if fold.valid is not None:
+        fields = [fold.valid.view(np.uint8), *(np.where(fold.valid, field, 0).astype(field.dtype) for field in fields)]
+    criteria = pack_fields(fields, len(fold.values))
+    rows = pick_last(Groups(np.arange(len(fold.values)), fold.starts), criteria)
+    return fold.values.take(pa.array(rows))
+
+
+def _extreme_integer(fold: Fold, values: npt.NDArray[Any], least: bool) -> pa.Array:
+    ufunc = np.minimum if least else np.maximum
+    missing = None
+    if fold.valid is not None:
+        limits = np.iinfo(values.dtype)
+        values = np.where(fold.valid, values, limits.max if least else limits.min)
+        missing = ~np.logical_or.reduceat(fold.valid, fold.starts)
+    best = ufunc.reduceat(values, fold.starts)
+    return pa.array(best, mask=missing).view(fold.values.type)
+
+
+def _objection(data_type: DataType, options: FieldOptions) -> str | None:
+    return None if data_type.root in _COMPARABLE else "needs a type with an order: a number, text, bytes, date or time"
+
+
+SPECS: Specs = {
+    "max": AggregateSpec(maximum, _objection, commutative=True),
+    "min": AggregateSpec(minimum, _objection, commutative=True),
+}

@@ -1,0 +1,172 @@
+"""What an aggregate function gets and gives (features section 4; Java: FieldAggregator).
+
+A function folds the values of one column, key by key, into one value per key. It is a plain function of a ``Fold``,
+registered as an ``AggregateSpec`` in its module and listed in ``registry``. The rules of the fold:
+
+* The accumulator of a key starts as null. A row of kind +I or +U folds its value into it, a row of kind -U or -D
+  (``retract``) takes its value out of it.
+* A *seeded* key starts with its first value as the accumulator instead, as it is: that row is not folded. (A record
+  that was set by a retraction, or an accumulator that an earlier fold left.)
+* Nulls are values like others: each function has its own rule for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.merge.winners import Mask, Rows
+from paimon_spark.spec.options import Option, Options, parse_bool, parse_choice, parse_int, parse_list
+from paimon_spark.spec.types import DataType
+
+MAX_COUNT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class FieldOptions:
+    """The options ``fields.<column>.*`` of one column.
+
+    ignore_retract: rows of kind -U and -D do not count. The caller leaves them out; no function sees this option.
+    delimiter: of ``listagg``. distinct: of ``collect`` and ``listagg``.
+    nested_key, nested_sequence: fields of the rows in an ARRAY<ROW>, for ``nested_update``, ``nested_partial_update``.
+    nested_key_null: "merge", "ignore" or "error".
+    count_limit: the most elements of ``nested_update``. ts_field: of ``merge_map_with_keytime``; None: the last field.
+    """
+
+    ignore_retract: bool = False
+    delimiter: str = ","
+    distinct: bool = False
+    nested_key: tuple[str, ...] = ()
+    nested_sequence: tuple[str, ...] = ()
+    nested_key_null: str = "merge"
+    count_limit: int = MAX_COUNT
+    ts_field: str | None = None
+
+
+def field_options(options: Options, column: str) -> FieldOptions:
+    """The options of one column.
+
+    Raises:
+        OptionError: a value does not parse; the message names its key.
+    """
+    prefix = f"fields.{column}."
+    return FieldOptions(
+        ignore_retract=options.value(Option(prefix + "ignore-retract", False, parse_bool)),
+        delimiter=options.get(prefix + "list-agg-delimiter", ","),
+        distinct=options.value(Option(prefix + "distinct", False, parse_bool)),
+        nested_key=options.value(Option(prefix + "nested-key", (), parse_list)),
+        nested_sequence=options.value(Option(prefix + "nested-sequence-field", (), parse_list)),
+        nested_key_null=options.value(
+            Option(prefix + "nested-key-null-strategy", "merge", parse_choice("merge", "ignore", "error"))
+        ),
+        count_limit=options.value(Option(prefix + "count-limit", MAX_COUNT, parse_int)),
+        ts_field=options.get(prefix + "ts-field"),
+    )
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The values of one column in the order in which they are folded, key after key.
+
+    values: an Arrow array of the column's type (arrow.types.arrow_type); may be sliced.
+    starts: where the values of each key start; every key has at least one, so starts[0] is 0 and they ascend strictly.
+    retract: True where the value is taken out; None if there is none such.
+    seeded: per key, True where the first value is the accumulator to start with; None if there is none such.
+        A seed is never marked as a retraction.
+    type, column, function, options: for the rules of the function and for messages.
+    """
+
+    values: pa.Array
+    starts: Rows
+    type: DataType
+    column: str
+    function: str
+    options: FieldOptions = field(default_factory=FieldOptions)
+    retract: Mask | None = None
+    seeded: Mask | None = None
+
+    @property
+    def keys(self) -> int:
+        """How many keys, and so how many values of the result."""
+        return len(self.starts)
+
+    @cached_property
+    def sizes(self) -> Rows:
+        """How many values each key has."""
+        return np.diff(self.starts, append=len(self.values))
+
+    @cached_property
+    def lasts(self) -> Rows:
+        """Where the last value of each key is."""
+        return self.starts + self.sizes - 1
+
+    @cached_property
+    def valid(self) -> Mask | None:
+        """True where a value is not null; None where none is null."""
+        return None if not self.values.null_count else self.values.is_valid().to_numpy(zero_copy_only=False)
+
+    def keys_of_rows(self) -> Rows:
+        """The number of its key for every value."""
+        return np.repeat(np.arange(self.keys), self.sizes)
+
+
+Aggregate: TypeAlias = Callable[[Fold], pa.Array]
+"""One value per key, of the type of ``Fold.values``.
+
+Raises DataError for values it cannot fold (overflow, a null key where one is an error), with column and function.
+"""
+
+Objection: TypeAlias = Callable[[DataType, FieldOptions], str | None]
+"""What is wrong with a column of this type and these options, in words that follow "it ..."; None: nothing."""
+
+
+@dataclass(frozen=True)
+class AggregateSpec:
+    """One aggregate function.
+
+    fold: the function.
+    objection: whether it takes a column of a type with some options.
+    retracts: it can take values out; where not, ``fold`` never gets retractions.
+    commutative: the order of the values of a key makes no difference at all to the result (max), or the function gets
+        them in the order of arrival anyway (floating-point sum). Late rows of a sequence group are then not moved.
+    """
+
+    fold: Aggregate
+    objection: Objection
+    retracts: bool = False
+    commutative: bool = False
+
+
+Specs: TypeAlias = Mapping[str, AggregateSpec]
+
+
+def last_where(mask: Mask, starts: Rows) -> npt.NDArray[np.int64]:
+    """For every key the position of its last value where mask is true, -1 if there is none."""
+    positions = np.where(mask, np.arange(len(mask)), -1)
+    return np.maximum.reduceat(positions, starts)
+
+
+def first_where(mask: Mask, starts: Rows) -> npt.NDArray[np.int64]:
+    """For every key the position of its first value where mask is true, -1 if there is none."""
+    positions = np.where(mask, np.arange(len(mask)), len(mask))
+    first = np.minimum.reduceat(positions, starts)
+    return np.where(first == len(mask), -1, first)
+
+
+def take_or_null(values: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
+    """The values at positions, null where a position is negative."""
+    missing = positions < 0
+    if missing.any():
+        return values.take(pa.array(np.where(missing, 0, positions), mask=missing))
+    return values.take(pa.array(positions))
+
+
+def any_type(data_type: DataType, options: FieldOptions) -> str | None:
+    """No objection to any type."""
+    return None
