@@ -142,8 +142,8 @@ def find_fields(schema: TableSchema, columns: Sequence[str]) -> tuple[DataField,
             raise OptionError(f"the column '{name}' fits {', '.join(f.name for f in found)}: write its exact name")
         if not found:
             near = difflib.get_close_matches(name, schema.names, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise OptionError(f"no column '{name}'{hint} The columns are {', '.join(schema.names)}")
+            hint = f", did you mean '{near[0]}'?" if near else ""
+            raise OptionError(f"no column '{name}'{hint}; the columns are {', '.join(schema.names)}")
         if found[0] in fields:
             raise OptionError(f"the column '{found[0].name}' is named twice among the columns to read")
         fields.append(found[0])
