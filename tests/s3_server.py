@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.request import Request, urlopen
 
 import boto3
 from moto.server import DomainDispatcherApplication, create_backend_app
@@ -37,6 +38,8 @@ def s3_server(bucket: str) -> Iterator[dict[str, str]]:
             aws_secret_access_key=options["s3.secret-key"],
             region_name=options["s3.region"],
         )
+        with urlopen(Request(f"{options['s3.endpoint']}/moto-api/reset", method="POST")):
+            pass  # moto keeps its buckets in the process, also those of a server that is gone
         client.create_bucket(Bucket=bucket)
         yield options
     finally:

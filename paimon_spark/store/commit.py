@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, stop_any
-from tenacity.wait import wait_exponential_jitter
+from tenacity.wait import wait_exponential, wait_random
 
 from paimon_spark.errors import DataError, RetriesExhausted
 from paimon_spark.spec import options as o
@@ -255,7 +255,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
     waits = options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000, options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000
     trials = Retrying(
         stop=stop_any(*stops, *([] if timeout is None else [stop_after_delay(timeout / 1000)])),
-        wait=wait_exponential_jitter(initial=waits[0], max=waits[1], jitter=waits[0]),
+        wait=wait_exponential(multiplier=waits[0], max=waits[1]) + wait_random(0, waits[0]),
         retry=retry_if_exception_type(_LostRace),
     )
     try:

@@ -1,0 +1,149 @@
+"""A FileIO whose n-th operation goes wrong: before it happens, half-way, or after (the answer is lost)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import TracebackType
+from typing import IO, NoReturn, Self, TypeVar
+
+from paimon_spark.file_io import FileIO, FileStatus, OutputStream
+
+T = TypeVar("T")
+
+
+class When(StrEnum):
+    BEFORE = "before"
+    HALF = "half-way"
+    AFTER = "after"
+
+
+class InjectedFault(OSError):
+    """What a faulty store raises."""
+
+
+def fail() -> NoReturn:
+    raise InjectedFault("injected fault")
+
+
+def kill() -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("unreachable")
+
+
+@dataclass
+class FaultyFileIO:
+    """Counts operations from 0 and lets one go wrong.
+
+    Attributes:
+        inner: does the work.
+        at: the operation that goes wrong; None: none.
+        when: what has happened of it by then.
+        act: raises, or ends the process.
+        lasting: whether the store stays away from then on.
+        log: the operations done so far; a name that begins with "!" changes the store.
+    """
+
+    inner: FileIO
+    at: int | None = None
+    when: When = When.BEFORE
+    act: Callable[[], NoReturn] = fail
+    lasting: bool = False
+    log: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, name: str, half: Callable[[], object], whole: Callable[[], T]) -> T:
+        with self._lock:
+            number = len(self.log)
+            self.log.append(name)
+        if self.at is None or number < self.at or (number > self.at and not self.lasting):
+            return whole()
+        if number == self.at and self.when == When.HALF:
+            half()
+        if number == self.at and self.when == When.AFTER:
+            whole()
+        return self.act()
+
+    def _read(self, name: str, whole: Callable[[], T]) -> T:
+        return self.run(name, lambda: None, whole)
+
+    def read_bytes(self, path: str) -> bytes:
+        return self._read("read", lambda: self.inner.read_bytes(path))
+
+    def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
+        return self._read("open_input", lambda: self.inner.open_input(path, size))
+
+    def open_output(self, path: str) -> FaultyStream:
+        stream = self._read("!open_output", lambda: self.inner.open_output(path))
+        return FaultyStream(self, stream)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        half = data[: len(data) // 2]
+        self.run("!write", lambda: self.inner.write_bytes(path, half), lambda: self.inner.write_bytes(path, data))
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        return self.run("!create", self._half_written(path, data), lambda: self.inner.create_if_absent(path, data))
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        self.run("!overwrite", self._half_written(path, data), lambda: self.inner.overwrite(path, data))
+
+    def list(self, path: str) -> list[FileStatus]:
+        return self._read("list", lambda: self.inner.list(path))
+
+    def exists(self, path: str) -> bool:
+        return self._read("exists", lambda: self.inner.exists(path))
+
+    def delete(self, path: str) -> None:
+        self.run("!delete", lambda: None, lambda: self.inner.delete(path))
+
+    def _half_written(self, path: str, data: bytes) -> Callable[[], None]:
+        """What is left of an atomic write that breaks off: a dot file of half the bytes."""
+        directory, _, name = path.rpartition("/")
+        return lambda: self.inner.write_bytes(f"{directory}/.{name}.broken.tmp", data[: len(data) // 2])
+
+
+@dataclass
+class FaultyStream:
+    """A file being written. Its first write and its close are operations; other writes are much like the first."""
+
+    store: FaultyFileIO
+    inner: OutputStream
+    is_new: bool = True
+
+    @property
+    def closed(self) -> bool:
+        return self.inner.closed
+
+    def write(self, data: bytes | bytearray | memoryview, /) -> int:
+        if not self.is_new:
+            return self.inner.write(data)
+        self.is_new = False
+        half = memoryview(data)[: len(data) // 2]
+        return self.store.run("!stream write", lambda: self.inner.write(half), lambda: self.inner.write(data))
+
+    def flush(self) -> None:
+        self.inner.flush()
+
+    def tell(self) -> int:
+        return self.inner.tell()
+
+    def close(self) -> None:
+        self.store.run("!stream close", self.inner.flush, self.inner.close)
+
+    def discard(self) -> None:
+        self.inner.discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
