@@ -133,14 +133,17 @@ class AggregateSpec:
     fold: the function.
     objection: whether it takes a column of a type with some options.
     retracts: it can take values out; where not, ``fold`` never gets retractions.
-    commutative: the order of the values of a key makes no difference at all to the result (max), or the function gets
-        them in the order of arrival anyway (floating-point sum). Late rows of a sequence group are then not moved.
+    commutative: the order of the values of a key makes no difference to the result (max), or only by rounding, and then
+        the order of arrival is right (a floating-point sum). Late rows of a sequence group are not moved.
+    appends_late: late rows of a sequence group are folded as they come although the order matters (collect); all other
+        functions get them before the values that are there (Java: FieldAggregator.aggReversed).
     """
 
     fold: Aggregate
     objection: Objection
     retracts: bool = False
     commutative: bool = False
+    appends_late: bool = False
 
 
 Specs: TypeAlias = Mapping[str, AggregateSpec]
