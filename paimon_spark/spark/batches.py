@@ -1,17 +1,25 @@
-"""Record batches in exactly the Arrow form Spark expects of a data source.
+"""The Arrow form in which Spark and a data source exchange rows.
 
-Spark compares the schema of the first batch with its own: microseconds, zone UTC, plain strings, nullability at every
-depth. Only columns whose form differs from the table's are rebuilt; their nested buffers are reused.
+Spark compares the schema of the first batch it is given with its own: microseconds, zone UTC, plain strings,
+nullability at every depth. ``arrow.conform`` brings a batch there; TIME, which Spark sees as INT, comes back by
+``with_times``.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pt
 from pyspark.sql import types as st
 
-from paimon_spark.errors import DataError, UnsupportedFeature
+from paimon_spark.arrow.conform import list_of, map_of, struct_of
+from paimon_spark.errors import DataError
+from paimon_spark.spec.types import DataField, DataType, Root
+
+MILLIS_PER_DAY = 86_400_000
+_ANYTHING = DataType(Root.BOOLEAN)  # stands for a field the table does not have
 
 _PLAIN: dict[type[st.DataType], pa.DataType] = {
     st.BooleanType: pa.bool_(),
@@ -26,6 +34,7 @@ _PLAIN: dict[type[st.DataType], pa.DataType] = {
     st.DateType: pa.date32(),
     st.TimestampType: pa.timestamp("us", tz="UTC"),
     st.TimestampNTZType: pa.timestamp("us"),
+    st.NullType: pa.null(),
 }
 
 
@@ -33,7 +42,7 @@ def spark_arrow_type(spark: st.DataType) -> pa.DataType:
     """The Arrow type in which Spark hands over and takes values of a type.
 
     Raises:
-        UnsupportedFeature: a type no Paimon column is shown as.
+        DataError: a type that no column of a table can hold.
     """
     plain = _PLAIN.get(type(spark))
     if plain is not None:
@@ -48,61 +57,84 @@ def spark_arrow_type(spark: st.DataType) -> pa.DataType:
             return pa.map_(pa.field("key", spark_arrow_type(spark.keyType), nullable=False), value)
         case st.StructType():
             return pa.struct(list(spark_arrow_schema(spark)))
-    raise UnsupportedFeature(f"the Spark type {spark.simpleString()} cannot be read from a table")
+        case st.CharType() | st.VarcharType():
+            return pa.string()
+        case st.UserDefinedType():
+            return spark_arrow_type(spark.sqlType())
+    raise DataError(f"no column of a table can hold the Spark type {spark.simpleString()}: cast it to another type")
 
 
 def spark_arrow_schema(schema: st.StructType) -> pa.Schema:
-    """The Arrow schema Spark expects of batches for a Spark schema."""
-    return pa.schema([pa.field(f.name, spark_arrow_type(f.dataType), nullable=f.nullable) for f in schema.fields])
-
-
-def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with its columns, taken by position, in the names and types of the schema.
-
-    Timestamps finer than microseconds are rounded down, TIME becomes its milliseconds.
+    """The Arrow schema Spark expects of batches for a Spark schema.
 
     Raises:
-        DataError: a timestamp lies outside what Spark can hold.
+        DataError: a type that no column of a table can hold; the message names the column.
     """
-    arrays = [_conform(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
-    if not arrays:
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * batch.num_rows, pa.struct([])))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    fields = []
+    for field in schema.fields:
+        try:
+            fields.append(pa.field(field.name, spark_arrow_type(field.dataType), nullable=field.nullable))
+        except DataError as error:
+            raise DataError(f"column '{field.name}': {error}") from None
+    return pa.schema(fields)
 
 
-def _conform(array: pa.Array, to: pa.DataType) -> pa.Array:
-    have = array.type
-    if have.equals(to, check_metadata=True):
+def contains_time(data_type: DataType) -> bool:
+    """Whether a type is TIME or holds one, at any depth."""
+    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
+    return data_type.root is Root.TIME or any(contains_time(part) for part in parts if part is not None)
+
+
+def with_times(batch: pa.RecordBatch, fields: Iterable[DataField]) -> pa.RecordBatch:
+    """Rows to be written, with TIME where they hold the milliseconds of the day that Spark shows a TIME as.
+
+    Args:
+        batch: columns in any order.
+        fields: the columns of the table.
+
+    Raises:
+        DataError: a number is no time of the day.
+    """
+    timed = {field.name.lower(): field for field in fields if contains_time(field.type)}
+    if not timed:
+        return batch
+    arrays = []
+    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+        field = timed.get(name.lower())
+        arrays.append(array if field is None else _with_times(array, field.type, field.name))
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _with_times(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
+    """The array with TIME for INT wherever the data type says so; what does not look like it is left as it is."""
+    have, root = array.type, data_type.root
+    if not contains_time(data_type):
         return array
-    if pt.is_timestamp(to) and pt.is_timestamp(have):
-        return _as_micros(array, to)
-    if pt.is_time32(have):
-        return array.view(to)
-    if pt.is_struct(to):
-        children = [_conform(array.field(i), to.field(i).type) for i in range(to.num_fields)]
-        mask = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(children, fields=list(to), mask=mask)
-    if pt.is_map(to):
-        entries = [_conform(array.keys, to.key_type), _conform(array.items, to.item_type)]
-        pairs = pa.StructArray.from_arrays(entries, fields=[to.key_field, to.item_field])
-        return _same_lists(array, to, pairs)
-    if pt.is_list(to):
-        return _same_lists(array, to, _conform(array.values, to.value_type))
-    return array.cast(to)
+    if root is Root.TIME and pt.is_int32(have):
+        return _times(array, column)
+    if root is Root.ARRAY and pt.is_list(have):
+        values = _with_times(array.values, data_type.inner, column)
+        return list_of(array, values, pa.list_(have.value_field.with_type(values.type)))
+    if root is Root.MAP and pt.is_map(have):
+        keys = _with_times(array.keys, data_type.key_type, column)
+        items = _with_times(array.items, data_type.inner, column)
+        to = pa.map_(have.key_field.with_type(keys.type), have.item_field.with_type(items.type))
+        return map_of(array, keys, items, to)
+    if root is Root.ROW and pt.is_struct(have):
+        inner = {field.name.lower(): field.type for field in data_type.fields}
+        children = [
+            _with_times(array.field(i), inner.get(f.name.lower(), _ANYTHING), column) for i, f in enumerate(have)
+        ]
+        return struct_of(array, children, [f.with_type(c.type) for f, c in zip(have, children, strict=True)])
+    return array
 
 
-def _same_lists(array: pa.Array, to: pa.DataType, values: pa.Array) -> pa.Array:
-    """Lists (or maps) with the same offsets and nulls over other values."""
-    return pa.Array.from_buffers(to, len(array), array.buffers()[:2], array.null_count, array.offset, [values])
-
-
-def _as_micros(array: pa.Array, to: pa.DataType) -> pa.Array:
-    if array.type.unit == "ns":
-        nanos = array.view(pa.int64())
-        micros = pc.divide(nanos, 1000)  # rounds towards zero, which before 1970 is up
-        late = pc.less(nanos, pc.multiply(micros, 1000))
-        return pc.subtract(micros, late.cast(pa.int64())).view(to)
-    try:
-        return array.cast(to)
-    except pa.ArrowInvalid as error:
-        raise DataError(f"a timestamp is outside of what Spark can hold: {error}; filter such rows out") from error
+def _times(array: pa.Array, column: str) -> pa.Array:
+    bounds = pc.min_max(array).as_py()
+    low, high = bounds["min"], bounds["max"]
+    if low is not None and (low < 0 or high >= MILLIS_PER_DAY):
+        wrong = low if low < 0 else high
+        raise DataError(
+            f"column '{column}' is TIME, which Spark sees as the milliseconds of the day: {wrong} is not among them"
+        )
+    return array.view(pa.time32("ms"))

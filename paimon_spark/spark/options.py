@@ -17,12 +17,13 @@ PATH = "path"
 PATHS = "paths"  # Spark's form of load([a, b])
 COLUMNS = "columns"
 FILTER = "filter"
+PUSH_FILTERS = "push-filters"
 ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
 
 _NAME = r"\s*(?:`(?:[^`]|``)+`|[^,`\s][^,`]*)\s*"
-_READ_ONLY = (COLUMNS, FILTER)
+_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS)
 _WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE)
 
 
@@ -34,12 +35,14 @@ class ReadOptions:
         path: the table directory.
         columns: names of the columns to read, in order; None means all.
         where: the text of the `filter` option.
+        push_filters: whether filters that Spark pushes down make the read smaller.
         table: dynamic table options and storage options.
     """
 
     path: str
     columns: tuple[str, ...] | None = None
     where: str | None = None
+    push_filters: bool = False
     table: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -74,7 +77,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     columns = given.pop(COLUMNS, None)
     where = given.pop(FILTER, None)
     names = None if columns is None else parse_columns(columns)
-    return ReadOptions(path, names, where if where and where.strip() else None, given)
+    pushes = _bool(PUSH_FILTERS, given.pop(PUSH_FILTERS, "false"))
+    return ReadOptions(path, names, where if where and where.strip() else None, pushes, given)
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:

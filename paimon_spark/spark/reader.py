@@ -6,19 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from paimon_spark.arrow.predicate_sql import parse_predicate
-from paimon_spark.store.read import SplitReader
-from paimon_spark.store.scan import Scan
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
+from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicate import Predicate, and_
+from paimon_spark.arrow.predicate_sql import parse_predicate
 from paimon_spark.errors import DataError, OptionError
-from paimon_spark.spark.batches import conform, spark_arrow_schema
+from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
 from paimon_spark.spark.options import COLUMNS, ReadOptions
 from paimon_spark.spark.types import can_show, spark_schema, spark_type
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.read import SplitReader
+from paimon_spark.store.scan import Scan
 from paimon_spark.store.splits import Split
 from paimon_spark.store.table import Table
 
@@ -44,20 +45,25 @@ class PaimonReader(DataSourceReader):
         table: as opened with the options of the read.
         schema: what Spark expects: the table's columns, some of them, or those a user named by ``.schema(...)``.
         where: the text of the `filter` option.
+        push_filters: whether to take over filters from Spark. It is safe only where a loaded DataFrame is scanned once:
+            Spark keeps one planned read for it, and each scan, filtered or not, runs the one planned last.
     """
 
-    def __init__(self, table: Table, schema: StructType, where: str | None) -> None:
+    def __init__(self, table: Table, schema: StructType, where: str | None, push_filters: bool = False) -> None:
         self._table = table
+        self._push_filters = push_filters
         self._columns = asked_columns(table, schema)
         self._predicate: Predicate = and_() if where is None else parse_predicate(where, table.schema.fields)
         self._arrow_schema = spark_arrow_schema(schema)
         self._split_reader: SplitReader | None = None
         # Not a method: Spark refuses every query of a reader class with its own pushFilters while
         # spark.sql.python.filterPushdown.enabled is off, which it is unless somebody sets it.
-        self.pushFilters = _PushFilters(self)  # type: ignore[method-assign,assignment]  # see above
+        self.pushFilters = _PushFilters(self)  # type: ignore[method-assign]  # see above
 
     def push(self, filters: list[Filter]) -> list[Filter]:
-        """Takes over the filters it can decide and returns the others."""
+        """Takes over the filters it can decide, if it may, and returns the others."""
+        if not self._push_filters:
+            return filters
         pushed, left = push_filters(filters, self._columns)
         self._predicate = and_(self._predicate, pushed)
         return left
@@ -70,7 +76,7 @@ class PaimonReader(DataSourceReader):
         if not isinstance(partition, SplitPartition):
             return iter(())
         reader = self._split_reader or self._scan().reader()
-        batches = (conform(batch, self._arrow_schema) for batch in reader.read(partition.split))
+        batches = (conform_batch(batch, self._arrow_schema) for batch in reader.read(partition.split))
         return even_batches(batches)
 
     def _scan(self) -> Scan:
@@ -83,9 +89,8 @@ class PaimonReader(DataSourceReader):
 class _PushFilters:
     """Looks like the base class's pushFilters where Spark tests for an override, and pushes when it is called."""
 
-    __func__ = DataSourceReader.pushFilters
-
     def __init__(self, reader: PaimonReader) -> None:
+        self.__func__ = DataSourceReader.pushFilters  # on the object: on the class it would become a bound method
         self._reader = reader
 
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
@@ -152,9 +157,6 @@ def even_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        if rows and rows + batch.num_rows > MAX_BATCH_ROWS:
-            yield _joined(held)
-            held, rows = [], 0
         for start in range(0, batch.num_rows, MAX_BATCH_ROWS):
             held.append(batch.slice(start, MAX_BATCH_ROWS))
             rows += held[-1].num_rows

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from paimon_spark.spark.writer import PaimonWriter, open_writer
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 from pyspark.sql.types import StructType
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.options import ReadOptions, read_options, write_options
 from paimon_spark.spark.reader import PaimonReader, table_schema
+from paimon_spark.spark.writer import PaimonWriter, open_writer
 from paimon_spark.store.table import Table, open_table
 
 
@@ -22,8 +22,13 @@ class PaimonDataSource(DataSource):
         spark.read.format("paimon").option("columns", "id, total").option("filter", "total > 10 or vip").load(...)
         spark.read.format("paimon").schema("id int, total double").load(...)    # a projection too
 
-    Spark hands a Python source no projection and, unless ``spark.sql.python.filterPushdown.enabled`` is true, no filter:
-    the options `columns` and `filter` carry both. A `where` on the DataFrame is right in any case, only slower.
+    Spark hands a Python source no projection, and no filter that could be trusted: the options `columns` and `filter`
+    carry both. A `where` on the DataFrame is right in any case, only slower.
+
+    The first query of a loaded DataFrame or view chooses the snapshot for all its queries: Spark plans it once. Load it
+    again (or create the view again) to see newer rows. For the same reason filters are pushed down only on request:
+    with ``spark.sql.python.filterPushdown.enabled`` on, Spark reads every scan of a DataFrame with the filters of the
+    one planned last. The option ``push-filters`` = true allows it, for a DataFrame that is used once, in one query.
 
     Write::
 
@@ -49,7 +54,7 @@ class PaimonDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         table, options = self._open()
-        return PaimonReader(table, schema, options.where)
+        return PaimonReader(table, schema, options.where, options.push_filters)
 
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
         return open_writer(write_options(self.options), schema, overwrite)

@@ -9,9 +9,10 @@ import pytest
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
-from paimon_spark.spark.batches import conform, spark_arrow_schema
+from paimon_spark.spark.batches import spark_arrow_schema, with_times
 from paimon_spark.spark.types import spark_schema
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 
@@ -25,7 +26,7 @@ def shown(field_type: DataType, array: pa.Array) -> pa.Array:
     fields = (DataField(0, "c", field_type),)
     batch = pa.RecordBatch.from_arrays([array], schema=arrow_schema(fields))
     schema = spark_arrow_schema(spark_schema(fields))
-    result = conform(batch, schema)
+    result = conform_batch(batch, schema)
     result.validate(full=True)
     assert result.schema.equals(schema, check_metadata=True)
     return result.column(0)
@@ -56,7 +57,7 @@ def test_nanoseconds_are_rounded_down_also_before_1970_and_at_the_ends() -> None
 
 def test_milliseconds_beyond_the_range_of_spark_are_an_error() -> None:
     array = pa.array([2**62], pa.int64()).cast(pa.timestamp("ms"))
-    with pytest.raises(DataError, match="outside of what Spark can hold"):
+    with pytest.raises(DataError, match="outside the range"):
         shown(DataType(Root.TIMESTAMP, precision=3), array)
 
 
@@ -103,4 +104,40 @@ def test_nested_values_keep_their_nulls_and_places_in_a_slice(offset: int) -> No
 
 def test_a_batch_without_columns_keeps_its_rows() -> None:
     batch = pa.RecordBatch.from_struct_array(pa.array([{}] * 3, pa.struct([])))
-    assert conform(batch, spark_arrow_schema(st.StructType())).num_rows == 3
+    assert conform_batch(batch, spark_arrow_schema(st.StructType())).num_rows == 3
+
+
+def test_milliseconds_come_back_as_times_at_any_depth() -> None:
+    row = DataType(Root.ROW, fields=(DataField(0, "T", TIME), DataField(1, "i", INT)))
+    deep = DataType(Root.MAP, key=TIME, element=DataType(Root.ARRAY, element=row))
+    fields = (DataField(0, "Deep", deep), DataField(1, "t", TIME), DataField(2, "i", INT))
+    clock = pa.time32("ms")
+    stored = pa.map_(clock, pa.list_(pa.struct([("T", clock), ("i", pa.int32())])))
+    given = pa.map_(pa.int32(), pa.list_(pa.struct([("T", pa.int32()), ("i", pa.int32())])))
+    values = [[(86_399_999, [{"T": 0, "i": -1}, {"T": None, "i": None}, None])], None, [], [(5, None)]]
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array(values, given), pa.array([1, None, 0, 2], pa.int32()), pa.array([-1, 2, 3, 4], pa.int32())],
+        names=["deep", "T", "i"],
+    )
+    got = with_times(batch.slice(0, 4), fields)
+    assert [f.type for f in got.schema] == [stored, clock, pa.int32()]
+    assert got.column(0).cast(given).to_pylist() == values
+    assert with_times(batch.slice(2), fields).column(0).cast(given).to_pylist() == values[2:]
+    assert got.column(1).cast(pa.int32()).to_pylist() == [1, None, 0, 2]
+
+
+@pytest.mark.parametrize("wrong", [-1, 86_400_000])
+def test_a_number_that_is_no_time_of_the_day_is_refused(wrong: int) -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array([[0, wrong]], pa.list_(pa.int32()))], names=["a"])
+    with pytest.raises(DataError, match=f"'a' is TIME.*{wrong} is not among them"):
+        with_times(batch, (DataField(0, "a", DataType(Root.ARRAY, element=TIME)),))
+
+
+def test_tables_without_times_cost_nothing() -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array([1])], names=["a"])
+    assert with_times(batch, (DataField(0, "a", INT),)) is batch
+
+
+def test_a_type_no_column_can_hold_is_refused_with_its_column() -> None:
+    with pytest.raises(DataError, match=r"'c'.*interval"):
+        spark_arrow_schema(st.StructType().add("c", st.DayTimeIntervalType()))

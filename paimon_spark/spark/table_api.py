@@ -1,0 +1,195 @@
+"""PaimonTable: what can be done with a table beyond ``spark.read`` and ``df.write``, on classic Spark and on Connect.
+
+Writes take the road with a shuffle: one task owns a bucket, files are few and large. Metadata is read and commits are
+made by this process, which therefore must reach the table's storage, as the executors must.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from paimon_spark.spark.new_table import NewTable
+from paimon_spark.spark.options import (
+    COLUMNS,
+    DYNAMIC_OVERWRITE,
+    FILTER,
+    OVERWRITE_WHERE,
+    PATH,
+    format_columns,
+    write_options,
+)
+from paimon_spark.spark.shuffle_write import write_shuffled
+from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.table import Table, find_table, open_table
+
+_NO_OPTIONS: Mapping[str, str] = {}
+_DETAIL = (
+    "location string, schema_id bigint, comment string, partition_keys array<string>, primary_keys array<string>, "
+    "bucket_mode string, options map<string, string>, snapshot_id bigint, files bigint, bytes bigint, rows bigint"
+)
+_HISTORY = (
+    "snapshot_id bigint not null, schema_id bigint not null, commit_user string not null, commit_identifier bigint "
+    "not null, commit_kind string not null, commit_time timestamp not null, base_manifest_list string not null, "
+    "delta_manifest_list string not null, changelog_manifest_list string, total_record_count bigint, "
+    "delta_record_count bigint, changelog_record_count bigint, watermark bigint, next_row_id bigint, operation string, "
+    "writer_version string"
+)
+
+
+class PaimonTable:
+    """A table at a path. It holds no state of the table: every call sees the latest one."""
+
+    def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
+        """Use ``forPath``, which checks that the table is there."""
+        self._spark = spark
+        self._path = path
+        self._options = dict(options)
+
+    @classmethod
+    def forPath(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> PaimonTable:
+        """The table at a path.
+
+        Args:
+            options: storage options (``s3.endpoint``, ...) and table options for all uses of this object.
+
+        Raises:
+            TableNotFound: there is none; the message tells what was found there.
+        """
+        return cls(spark, open_table(path, options).location, options)
+
+    @classmethod
+    def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:
+        """Whether there is a table at the path."""
+        return find_table(path, options) is not None
+
+    @classmethod
+    def create(cls, spark: SparkSession) -> NewTable[PaimonTable]:
+        """Declares a table to be created; one that exists is an error."""
+        return NewTable(lambda path, options: cls.forPath(spark, path, options), ignore_if_exists=False)
+
+    @classmethod
+    def createIfNotExists(cls, spark: SparkSession) -> NewTable[PaimonTable]:
+        """Declares a table to be created; one that exists is taken as it is."""
+        return NewTable(lambda path, options: cls.forPath(spark, path, options), ignore_if_exists=True)
+
+    def toDF(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | Column | None = None,
+        options: Mapping[str, str] = _NO_OPTIONS,
+    ) -> DataFrame:
+        """The rows as a DataFrame. Its first query chooses the snapshot for all its queries.
+
+        Args:
+            columns: names of the columns to read, in order; None means all.
+            where: a condition. As SQL text it is used for pruning and decided while reading; as a Column it is a
+                ``DataFrame.where``, over the chosen columns only.
+            options: more options of the read, such as ``scan.snapshot-id``.
+        """
+        reader = self._spark.read.format("paimon").options(**{**self._options, **options})
+        if columns is not None:
+            reader = reader.option(COLUMNS, format_columns(tuple(columns)))
+        if isinstance(where, str):
+            reader = reader.option(FILTER, where)
+        rows = reader.load(self._path)
+        return rows if where is None or isinstance(where, str) else rows.where(where)
+
+    def append(self, df: DataFrame, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+        """Adds the rows, or upserts them if the table has a primary key.
+
+        Args:
+            options: of this write; ``row-kind-column`` among them.
+
+        Raises:
+            PaimonError: the DataFrame, the options and the table do not fit, or the commit failed.
+        """
+        return self._write(df, options, overwrite=False)
+
+    def overwrite(
+        self, df: DataFrame, where: str | None = None, options: Mapping[str, str] = _NO_OPTIONS
+    ) -> WriteMetrics:
+        """Replaces all rows, or those of some partitions, in one snapshot.
+
+        Args:
+            where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
+                partitions are refused.
+        """
+        chosen = _NO_OPTIONS if where is None else {OVERWRITE_WHERE: where}
+        return self._write(df, {**options, **chosen}, overwrite=True)
+
+    def dynamic_partition_overwrite(self, df: DataFrame, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+        """Replaces the partitions that the DataFrame has rows of, and no other."""
+        return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, overwrite=True)
+
+    def detail(self) -> DataFrame:
+        """One row: location, schema_id, comment, partition_keys, primary_keys, bucket_mode, options, snapshot_id, files, bytes, rows.
+
+        `rows` counts the rows in files, before equal keys are merged; snapshot_id is NULL before the first write.
+        """  # noqa: E501
+        table = self._open()
+        plan = table.scan().plan()
+        schema = table.schema
+        row = (
+            table.location,
+            schema.id,
+            schema.comment,
+            list(schema.partition_keys),
+            list(schema.primary_keys),
+            str(table.bucket_mode),
+            dict(schema.options),
+            None if plan.snapshot is None else plan.snapshot.id,
+            sum(split.file_count for split in plan.splits),
+            sum(split.size for split in plan.splits),
+            sum(split.row_count for split in plan.splits),
+        )
+        return self._spark.createDataFrame([row], _DETAIL)
+
+    def history(self, limit: int | None = None) -> DataFrame:
+        """The snapshots, newest first, with the columns of the system table `$snapshots`.
+
+        Args:
+            limit: at most so many.
+        """
+        snapshots = self._open().snapshots
+        ids = snapshots.ids()[::-1][:limit]
+        found = (snapshots.find(snapshot_id) for snapshot_id in ids)
+        rows = [_history_row(snapshot) for snapshot in found if snapshot is not None]  # None: expired meanwhile
+        return self._spark.createDataFrame(rows, _HISTORY)
+
+    def _open(self) -> Table:
+        return open_table(self._path, self._options)
+
+    def _write(self, df: DataFrame, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
+        began = time.monotonic()
+        job = open_job(write_options({**self._options, **options, PATH: self._path}), df.schema, overwrite)
+        result = commit_job(job, write_shuffled(df, job))
+        millis = round((time.monotonic() - began) * 1000)
+        if result is None:
+            return WriteMetrics(0, 0, 0, millis, None)
+        return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id)
+
+
+def _history_row(s: Snapshot) -> tuple[object, ...]:
+    return (
+        s.id,
+        s.schema_id,
+        s.commit_user,
+        s.commit_identifier,
+        str(s.commit_kind),
+        dt.datetime.fromtimestamp(s.time_millis / 1000, dt.UTC),
+        s.base_manifest_list,
+        s.delta_manifest_list,
+        s.changelog_manifest_list,
+        s.total_record_count,
+        s.delta_record_count,
+        s.changelog_record_count,
+        s.watermark,
+        s.next_row_id,
+        s.operation,
+        s.writer_version,
+    )

@@ -1,0 +1,63 @@
+"""The road of ``df.write``: no shuffle, every task writes the rows it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from paimon_spark.spark.options import WriteOptions
+from paimon_spark.spark.write_job import WriteJob, abort_job, commit_job, open_job, write_rows
+from paimon_spark.store.messages import CommitMessage
+
+
+@dataclass(frozen=True)
+class WrittenFiles(WriterCommitMessage):
+    """What one task hands to the commit."""
+
+    messages: tuple[CommitMessage, ...]
+
+
+class PaimonWriter(DataSourceArrowWriter):
+    """Writes in the tasks, commits in a process of the driver; each is a copy of the one planned by ``open_writer``.
+
+    The commit user was drawn with the job, so all copies share it.
+    """
+
+    def __init__(self, job: WriteJob) -> None:
+        self._job = job
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
+        context = TaskContext.get()
+        task_id = 0 if context is None else context.partitionId()
+        return WrittenFiles(tuple(write_rows(self._job, task_id, iterator)))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        commit_job(self._job, _files(messages))
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Removes the files of finished tasks if the job failed before its commit.
+
+        Spark calls this in a process of its own that knows nothing of a commit that may have been tried. It can only
+        have been tried if no task failed, that is if no message is missing; then ``commit_job`` has cleaned up where
+        that was safe, and nothing is deleted here.
+        """
+        if any(message is None for message in messages):
+            abort_job(self._job, _files(messages))
+
+
+def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> PaimonWriter:
+    """The writer of a job: opens the table, or creates it, and checks that the DataFrame fits.
+
+    Raises:
+        PaimonError: the options, the DataFrame and the table do not fit together; nothing was written.
+    """
+    return PaimonWriter(open_job(options, schema, overwrite))
+
+
+def _files(messages: list[WriterCommitMessage | None]) -> list[CommitMessage]:
+    return [message for task in messages if isinstance(task, WrittenFiles) for message in task.messages]
