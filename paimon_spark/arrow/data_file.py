@@ -11,19 +11,21 @@ from paimon_spark.arrow.orc_file import OrcReader
 from paimon_spark.arrow.orc_writer import OrcWriter
 from paimon_spark.arrow.parquet_file import ParquetReader
 from paimon_spark.arrow.parquet_writer import ParquetWriter
+from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.types import DataField
 
 __all__ = ["FileReader", "FileWriter", "RowGroup", "WriteSettings", "open_reader", "open_writer"]
 
 
-def open_reader(source: Any, file_format: str, where: str) -> FileReader:
+def open_reader(source: Any, file_format: str, where: str, *, orc_legacy_ltz: bool = True) -> FileReader:
     """Open a data file for reading.
 
     Args:
         source: a pyarrow NativeFile or a binary file object with random access; the reader closes it.
         file_format: "parquet", "orc" or "avro".
         where: the path, for messages.
+        orc_legacy_ltz: the table option ``orc.timestamp-ltz.legacy.type``.
 
     Raises:
         UnsupportedFeature: another format.
@@ -32,7 +34,7 @@ def open_reader(source: Any, file_format: str, where: str) -> FileReader:
     if file_format == "parquet":
         return ParquetReader(source, where)
     if file_format == "orc":
-        return OrcReader(source, where)
+        return OrcReader(source, where, orc_legacy_ltz)
     if file_format == "avro":
         return AvroReader(source, where)
     raise _unsupported(file_format, where)
@@ -51,6 +53,7 @@ def open_writer(sink: Any, file_format: str, fields: Sequence[DataField], settin
         UnsupportedFeature: another format, or a type that the format cannot hold.
         OptionError: a compression that the format cannot have.
     """
+    arrow_schema(fields)  # refuses types of no format by the name of the column
     if file_format == "parquet":
         return ParquetWriter(sink, fields, settings)
     if file_format == "orc":

@@ -38,7 +38,8 @@ def decode_int96(array: pa.Array, target: pa.DataType) -> pa.Array:
     days = raw["day"].astype(np.int64) - _EPOCH_DAY
     counts = days * (_NANOS_PER_DAY // unit) + np.floor_divide(raw["nanos"], unit)
     rough = days * (_NANOS_PER_DAY / unit) + raw["nanos"] / unit
-    outside = np.abs(rough - counts) > 2.0**62
+    unset = (raw["day"] == 0) & (raw["nanos"] == 0)  # what stands behind the null of a struct around a NOT NULL field
+    outside = (np.abs(rough - counts) > 2.0**62) & ~unset
     if outside.any() and (outside & valid_mask(array)).any():
         raise DataError(f"a timestamp in the file is outside the range of {target}")
     return int64_array(counts, array, target)

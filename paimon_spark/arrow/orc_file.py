@@ -15,7 +15,7 @@ from paimon_spark.arrow.conform import conform, list_of, map_of, struct_of
 from paimon_spark.arrow.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
 from paimon_spark.arrow.orc_footer import read_tail
 from paimon_spark.arrow.orc_stats import stripe_stats
-from paimon_spark.arrow.orc_timestamps import FarTimestamps, far_columns
+from paimon_spark.arrow.orc_timestamps import StripeTimestamps, TimestampPlan, plan_timestamps
 from paimon_spark.arrow.patched_file import PatchedFile, native
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
@@ -23,13 +23,11 @@ from paimon_spark.spec.types import DataField, DataType, Root
 
 
 class OrcReader:
-    """One ORC file (see ``file_access.FileReader``).
+    """One ORC file (see ``file_access.FileReader``). legacy_ltz: how Java stored TIMESTAMP_LTZ (see orc_timestamps)."""
 
-    TIMESTAMP_LTZ values are taken as stored, which is what Java reads in a UTC process (format section 7.4).
-    """
-
-    def __init__(self, source: Any, where: str) -> None:
+    def __init__(self, source: Any, where: str, legacy_ltz: bool = True) -> None:
         self._where = where
+        self._legacy_ltz = legacy_ltz
         with reading(where), damaged(where):
             self._source = native(source)
             self._tail = read_tail(self._source)
@@ -55,22 +53,19 @@ class OrcReader:
         self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         groups = range(len(self._tail.stripes)) if row_groups is None else row_groups
-        far = self._far(columns)
-        for span in [[group] for group in groups] if far else spans(groups):
+        numbers = [self._tail.top_level[c.name] for c in columns if c.name in self._names]
+        with reading(self._where), damaged(self._where):
+            plan = plan_timestamps(self._source, self._tail, numbers, self._legacy_ltz)
+        for span in [[group] for group in groups] if plan and plan.exact else spans(groups):
             expected = sum(self.row_groups[i].row_count for i in span)
-            batches = self._batches(columns, batch_rows, span, far)
+            batches = self._batches(columns, batch_rows, span, plan)
             yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
 
     def close(self) -> None:
         self._source.close()
 
-    def _far(self, columns: Sequence[DataField]) -> set[int]:
-        top_level = self._tail.top_level
-        with damaged(self._where):
-            return {far for c in columns if c.name in top_level for far in far_columns(self._tail, top_level[c.name])}
-
     def _batches(
-        self, columns: Sequence[DataField], batch_rows: int, stripes: Sequence[int], far: Collection[int]
+        self, columns: Sequence[DataField], batch_rows: int, stripes: Sequence[int], plan: TimestampPlan | None
     ) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(columns)
         present = [name for name in schema.names if name in self._names]
@@ -78,22 +73,22 @@ class OrcReader:
             yield from empty_batches(schema, sum(self.row_groups[i].row_count for i in stripes), batch_rows)
             return
         with reading(self._where), damaged(self._where):
-            restored = FarTimestamps(self._source, self._tail, stripes[0], far) if far else None
-            batches = self._stream(present, batch_rows, stripes, far)
+            timestamps = StripeTimestamps(self._source, self._tail, stripes[0], plan) if plan else None
+            batches = self._stream(present, batch_rows, stripes, plan.exact if plan else ())
         while True:
             with reading(self._where), damaged(self._where):
                 batch = next(batches, None)
                 if batch is None:
                     return
-                arrays = [self._column(column, batch, restored) for column in columns]
+                arrays = [self._column(column, batch, timestamps) for column in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _stream(
-        self, names: Sequence[str], batch_rows: int, stripes: Sequence[int], far: Collection[int]
+        self, names: Sequence[str], batch_rows: int, stripes: Sequence[int], as_long: Collection[int]
     ) -> Iterator[pa.RecordBatch]:
         source = self._source
-        if far or len(stripes) < len(self._tail.stripes):
-            tail = self._tail.changed(stripes, far)
+        if as_long or len(stripes) < len(self._tail.stripes):
+            tail = self._tail.changed(stripes, as_long)
             source = pa.PythonFile(PatchedFile(self._source, self._tail.data_end, tail), mode="r")
         fragment = ds.OrcFileFormat().make_fragment(source)
         batches: Iterator[pa.RecordBatch] = fragment.to_batches(
@@ -101,15 +96,15 @@ class OrcReader:
         )
         return batches
 
-    def _column(self, column: DataField, batch: pa.RecordBatch, far: FarTimestamps | None) -> pa.Array:
+    def _column(self, column: DataField, batch: pa.RecordBatch, timestamps: StripeTimestamps | None) -> pa.Array:
         target = arrow_schema([column]).field(0).type
         index = batch.schema.get_field_index(column.name)
         if index < 0:
             return pa.nulls(batch.num_rows, target)
         array = batch.column(index)
         try:
-            if far is not None:
-                array = far.restore(array, self._tail.top_level[column.name], target)
+            if timestamps is not None:
+                array = timestamps.restore(array, self._tail.top_level[column.name], target)
             return _trimmed(conform(array, target), column.type)
         except DataError as error:
             raise DataError(f"reading column '{column.name}' of data file {self._where}: {error}") from None

@@ -138,12 +138,12 @@ class OrcTail:
         return bytes(out)
 
     def decompress(self, data: bytes) -> bytes:
-        """A stream of the file, decompressed. LZ4 may leave zeros behind the last value.
+        """A stream of the file, decompressed.
 
         Raises:
             ValueError: the chunks are damaged, or of a codec that is not supported.
         """
-        return decompress(data, self.compression, self.block_size)
+        return decompress(data, self.compression)
 
 
 def _orc_type(message: Message) -> OrcType:
@@ -159,7 +159,7 @@ def _as_long(raw: bytes) -> bytes:
     return encode_message([(f, w, LONG if f == _TYPE_KIND else v) for f, w, v in decode_message(raw)])
 
 
-def decompress(data: bytes, compression: int, block_size: int) -> bytes:
+def decompress(data: bytes, compression: int) -> bytes:
     """Chunks of a stream joined; compression as numbered in the postscript."""
     if compression == _NONE:
         return data
@@ -169,12 +169,35 @@ def decompress(data: bytes, compression: int, block_size: int) -> bytes:
         chunk = data[at + 3 : at + 3 + (head >> 1)]
         if len(chunk) != head >> 1:
             raise ValueError("a compressed chunk ends early")
-        out.append(chunk if head & 1 else _inflate(chunk, compression, block_size))
+        out.append(chunk if head & 1 else _inflate(chunk, compression))
         at += 3 + len(chunk)
     return b"".join(out)
 
 
-def _inflate(chunk: bytes, compression: int, block_size: int) -> bytes:
+def _lz4_size(chunk: bytes) -> int:
+    """The size an LZ4 block unpacks to, which ORC does not note: the sum over its sequences."""
+    size = at = 0
+    while at < len(chunk):
+        token = chunk[at]
+        literals, at = _lz4_count(chunk, at + 1, token >> 4)
+        size += literals
+        at += literals
+        if at >= len(chunk):
+            break
+        copied, at = _lz4_count(chunk, at + 2, token & 15)
+        size += copied + 4
+    return size
+
+
+def _lz4_count(chunk: bytes, at: int, nibble: int) -> tuple[int, int]:
+    if nibble < 15:
+        return nibble, at
+    while chunk[at] == 255:
+        nibble, at = nibble + 255, at + 1
+    return nibble + chunk[at], at + 1
+
+
+def _inflate(chunk: bytes, compression: int) -> bytes:
     try:
         if compression == _ZLIB:
             return zlib.decompress(chunk, -15)
@@ -183,8 +206,8 @@ def _inflate(chunk: bytes, compression: int, block_size: int) -> bytes:
         if compression == _SNAPPY:
             return bytes(pa.Codec("snappy").decompress(chunk, read_varint(chunk, 0)[0]))
         if compression == _LZ4:
-            return bytes(pa.Codec("lz4_raw").decompress(chunk, block_size))
-    except (zlib.error, OSError, pa.ArrowException) as error:
+            return bytes(pa.Codec("lz4_raw").decompress(chunk, _lz4_size(chunk)))
+    except (zlib.error, OSError, IndexError, pa.ArrowException) as error:
         raise ValueError(f"a compressed chunk is damaged: {error}") from error
     raise ValueError(f"ORC compression {compression} is not supported")
 
@@ -205,7 +228,7 @@ def read_tail(source: pa.NativeFile) -> OrcTail:
     data_end = footer_start - metadata_length
     if data_end < 0:
         raise ValueError("the ORC footer is longer than the file")
-    compression, block_size = first(postscript, _PS_COMPRESSION, _NONE), first(postscript, _PS_BLOCK_SIZE, 2**18)
-    footer = decompress(source.read_at(footer_length, footer_start), compression, block_size)
-    metadata = decompress(source.read_at(metadata_length, data_end), compression, block_size)
+    compression = first(postscript, _PS_COMPRESSION, _NONE)
+    footer = decompress(source.read_at(footer_length, footer_start), compression)
+    metadata = decompress(source.read_at(metadata_length, data_end), compression)
     return OrcTail(postscript, decode_message(footer), metadata, data_end)

@@ -67,7 +67,10 @@ def nanoseconds(stored: Int64s) -> Int64s:
 
 
 class Runs:
-    """Unsigned integers in run-length encoding, version 1 or 2, taken in order."""
+    """Unsigned integers in run-length encoding, version 1 or 2, taken in order, as the signed integers of their bits.
+
+    Arrow writes the fraction of a second before 1970 as a negative number.
+    """
 
     def __init__(self, data: bytes, version: int) -> None:
         self._data = data
@@ -106,12 +109,12 @@ class Runs:
             byte = self._byte()
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return value
+                return _signed(value, 64)
             shift += 7
 
     def _signed_varint(self) -> int:
         value = self._varint()
-        return (value >> 1) ^ -(value & 1)
+        return (value >> 1 & (2**63 - 1)) ^ -(value & 1)
 
     def _big_endian(self, size: int) -> int:
         if self._at + size > len(self._data):
@@ -143,7 +146,7 @@ class Runs:
         kind = head >> 6
         if kind == _SHORT_REPEAT:
             value = self._big_endian((head >> 3 & 7) + 1)
-            return np.full((head & 7) + 3, value, np.int64)
+            return np.full((head & 7) + 3, _signed(value, 64), np.int64)
         width = head >> 1 & 31
         count = ((head & 1) << 8 | self._byte()) + 1
         if kind == _DIRECT_RUN:
@@ -173,3 +176,8 @@ class Runs:
             at += int(entry) >> patch_width
             values[at] |= (int(entry) & ((1 << patch_width) - 1)) << width
         return values + base
+
+
+def _signed(value: int, bits: int) -> int:
+    """The signed integer with the same lowest bits."""
+    return value - (1 << bits) if value >> (bits - 1) & 1 else value

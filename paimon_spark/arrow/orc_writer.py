@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import orc
+from pyarrow import types as pt
 
 from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conform_batch
@@ -50,7 +51,8 @@ class OrcWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         self._collector.add(batch)
         before = self._sink.tell()
-        self._writer.write(pa.Table.from_batches([conform_batch(batch, self._schema)]))
+        arrays = [_unsliced(array) for array in conform_batch(batch, self._schema).columns]
+        self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
         self._unflushed = self._unflushed + batch.nbytes if self._sink.tell() == before else 0
 
     def close(self) -> None:
@@ -58,3 +60,8 @@ class OrcWriter:
 
     def stats(self) -> Mapping[str, ColumnStats]:
         return self._collector.result()
+
+
+def _unsliced(array: pa.Array) -> pa.Array:
+    """Nested arrays copied: Arrow's ORC writer takes the wrong rows of the children of slices."""
+    return pa.concat_arrays([array]) if pt.is_nested(array.type) else array

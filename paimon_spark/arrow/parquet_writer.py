@@ -15,10 +15,11 @@ from pyarrow import types as pt
 from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.file_access import WriteSettings
+from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_nulls
 from paimon_spark.arrow.int96 import INT96, fixed_to_int96
 from paimon_spark.arrow.parquet_stats import file_stats
 from paimon_spark.arrow.physical_schema import leaves, parquet_schema
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import DataError, OptionError
 from paimon_spark.spec.types import DataField
 
 _DEFAULT_BLOCK_SIZE = 128 * 2**20
@@ -41,9 +42,10 @@ class ParquetWriter:
         self._settings = settings
         self._codec = _codec(settings.compression)
         self._sink = _HeldFooter(sink) if any(_has_int96(f.type) for f in self._schema) else sink
+        self._required_inside = [i for i, f in enumerate(self._schema) if has_required_field(f.type)]
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self._pending_bytes = self._flushed_bytes = 0
-        self._writer: pq.ParquetWriter | None = None
+        self._writer: _Writer | None = None
         self._metadata: list[pq.FileMetaData] = []
         self._nulls = [0] * len(self._fields)
         self._nan = [False] * len(self._fields)
@@ -88,7 +90,7 @@ class ParquetWriter:
     def _flush(self) -> None:
         if not self._pending:
             return
-        batches = [conform_batch(batch, self._schema) for batch in self._pending]
+        batches = [self._physical(batch) for batch in self._pending]
         table = pa.Table.from_batches(batches, self._schema)
         writer = self._writer or self._open(batches)
         writer.write_table(table, row_group_size=table.num_rows)
@@ -100,9 +102,19 @@ class ParquetWriter:
         self._pending = []
         self._pending_rows = self._pending_bytes = 0
 
-    def _open(self, batches: Sequence[pa.RecordBatch]) -> pq.ParquetWriter:
+    def _physical(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        batch = conform_batch(batch, self._schema)
+        for i in self._required_inside:
+            name = self._schema.names[i]
+            try:
+                batch = batch.set_column(i, self._schema.field(i), without_hidden_nulls(batch.column(i)))
+            except DataError as error:
+                raise DataError(f"writing column '{name}': {error}") from None
+        return batch
+
+    def _open(self, batches: Sequence[pa.RecordBatch]) -> _Writer:
         with_stats = [path for path, leaf in _leaf_columns(self._schema) if leaf != INT96]
-        self._writer = pq.ParquetWriter(
+        self._writer = _Writer(
             self._sink,
             self._schema,
             compression=self._codec,
@@ -116,6 +128,13 @@ class ParquetWriter:
             metadata_collector=self._metadata,
         )
         return self._writer
+
+
+class _Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow has no types
+    """Arrow's writer, which would else write the footer of a file that was given up, when the garbage is collected."""
+
+    def __del__(self) -> None:
+        """Nothing: only ``close`` ends a file."""
 
 
 class _HeldFooter:

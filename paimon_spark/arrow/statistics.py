@@ -1,6 +1,6 @@
 """Statistics of data files as manifests hold them (format section 6; Java: StatsCollectorFactories).
 
-What a column's bounds are is known from the file writer; here they are cut to the stats mode of each column and encoded.
+What bounds a column has is known from the file writer; here they are cut to the stats mode of each column and encoded.
 """
 
 from __future__ import annotations
