@@ -149,10 +149,8 @@ DAMAGED_TYPES = (
     DataType(Root.VECTOR, element=DataType(Root.FLOAT), length=2),
     DataType(Root.VARIANT),
 )
-DAMAGED_ROW = encode_arity_row(
-    (7, "longer than seven", Decimal("123.45"), 5, (["x", None, "eight..."], 3), [("k", 1)], [0.5, 1.5], (b"v", b"mmm")),
-    DAMAGED_TYPES,
-)
+NESTED_VALUES = ((["x", None, "eight..."], 3), [("k", 1)], [0.5, 1.5], (b"v", b"mmm"))
+DAMAGED_ROW = encode_arity_row((7, "longer than seven", Decimal("123.45"), 5, *NESTED_VALUES), DAMAGED_TYPES)
 
 
 @pytest.mark.parametrize("length", range(len(DAMAGED_ROW)))

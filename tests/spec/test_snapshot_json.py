@@ -16,12 +16,31 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, decode_snapshot, decode_tag, encode_snapshot, encode_tag
 
 FULL = Snapshot(
-    id=7, schema_id=1, base_manifest_list="b", delta_manifest_list="d", commit_user="us\"er",
-    commit_identifier=2**63 - 1, commit_kind="OVERWRITE", time_millis=1795198457760,
-    total_record_count=30, delta_record_count=-3, uuid="u", base_manifest_list_size=1, delta_manifest_list_size=2, changelog_manifest_list="c", changelog_manifest_list_size=3,
-    index_manifest="i", changelog_record_count=4, watermark=-5, statistics="stat-0", properties={"a": "ä"},
-    next_row_id=9, operation="MERGE", writer_version="2.1", unknown={"later": [1, {"x": None}]},
-)  # fmt: skip
+    id=7,
+    schema_id=1,
+    base_manifest_list="b",
+    delta_manifest_list="d",
+    commit_user='us"er',
+    commit_identifier=2**63 - 1,
+    commit_kind="OVERWRITE",
+    time_millis=1795198457760,
+    total_record_count=30,
+    delta_record_count=-3,
+    uuid="u",
+    base_manifest_list_size=1,
+    delta_manifest_list_size=2,
+    changelog_manifest_list="c",
+    changelog_manifest_list_size=3,
+    index_manifest="i",
+    changelog_record_count=4,
+    watermark=-5,
+    statistics="stat-0",
+    properties={"a": "ä"},
+    next_row_id=9,
+    operation="MERGE",
+    writer_version="2.1",
+    unknown={"later": [1, {"x": None}]},
+)
 MINIMAL = Snapshot(1, 0, "b", "d", "user", 1, "APPEND", 5, 0, 0)
 NEEDED = (
     "version", "id", "schemaId", "baseManifestList", "deltaManifestList", "commitUser", "commitIdentifier",

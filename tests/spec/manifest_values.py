@@ -1,0 +1,95 @@
+"""Random manifest entries, manifest lists and index manifests for the tests of their codecs."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from paimon_spark.spec.binary_row import encode_arity_row
+from paimon_spark.spec.manifest import (
+    DataFileMeta,
+    DeletionRange,
+    GlobalIndexMeta,
+    IndexManifestEntry,
+    ManifestEntry,
+    ManifestFileMeta,
+    SimpleStats,
+)
+from paimon_spark.spec.types import MAX_LENGTH, DataType, Root
+
+_STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
+_LONG = DataType(Root.BIGINT)
+
+texts = st.text(st.characters(codec="utf-8"), max_size=80)
+int32 = st.integers(-(2**31), 2**31 - 1)
+int64 = st.one_of(st.integers(0, 100), st.integers(-(2**63), 2**63 - 1))
+rows = st.one_of(
+    st.binary(max_size=30),
+    st.builds(lambda text, n: encode_arity_row([text, n], [_STRING, _LONG]), texts, int64),
+)
+text_tuples = st.lists(texts, max_size=4).map(tuple)
+counts = st.lists(st.none() | int64, max_size=40).map(tuple)
+stats = st.builds(SimpleStats, rows, rows, st.none() | counts)
+
+data_files = st.builds(
+    DataFileMeta,
+    file_name=texts,
+    file_size=int64,
+    row_count=int64,
+    min_key=rows,
+    max_key=rows,
+    key_stats=stats,
+    value_stats=stats,
+    min_sequence_number=int64,
+    max_sequence_number=int64,
+    schema_id=int64,
+    level=int32,
+    extra_files=text_tuples,
+    creation_time=st.none() | int64,
+    delete_row_count=st.none() | int64,
+    embedded_index=st.none() | st.binary(max_size=600),
+    file_source=st.none() | st.integers(0, 1),
+    value_stats_cols=st.none() | text_tuples,
+    external_path=st.none() | texts,
+    first_row_id=st.none() | int64,
+    write_cols=st.none() | text_tuples,
+    write_cols_sequences=st.none() | st.lists(int64, max_size=3).map(tuple),
+)
+entries = st.builds(ManifestEntry, st.integers(0, 1), rows, int32, int32, data_files)
+manifest_metas = st.builds(
+    ManifestFileMeta,
+    file_name=texts,
+    file_size=int64,
+    num_added_files=int64,
+    num_deleted_files=int64,
+    partition_stats=stats,
+    schema_id=int64,
+    min_bucket=st.none() | int32,
+    max_bucket=st.none() | int32,
+    min_level=st.none() | int32,
+    max_level=st.none() | int32,
+    min_row_id=st.none() | int64,
+    max_row_id=st.none() | int64,
+)
+deletion_ranges = st.builds(DeletionRange, texts, int32, int32, st.none() | int64)
+global_indexes = st.builds(
+    GlobalIndexMeta,
+    int64,
+    int64,
+    int32,
+    st.none() | st.lists(int32, max_size=3).map(tuple),
+    st.none() | st.binary(max_size=10),
+    st.none() | st.binary(max_size=10),
+)
+index_entries = st.builds(
+    IndexManifestEntry,
+    kind=st.integers(0, 1),
+    partition=rows,
+    bucket=int32,
+    index_type=texts,
+    file_name=texts,
+    file_size=int64,
+    row_count=int64,
+    deletion_ranges=st.none() | st.lists(deletion_ranges, max_size=3).map(tuple),
+    external_path=st.none() | texts,
+    global_index=st.none() | global_indexes,
+)
