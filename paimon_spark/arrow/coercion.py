@@ -203,9 +203,9 @@ def _bound(path: Path, op: Op, value: Value, scale: _Scale) -> Predicate:
 def _above_or_below(path: Path, op: Op, number: int, scale: _Scale) -> Predicate:
     """``column op value(number)``, where the number may lie just outside of the scale."""
     below = op in (Op.LT, Op.LE)
-    if number < scale.low:
+    if number < scale.low or (number == scale.low and op in (Op.LT, Op.GE)):
         return UnlessNull(path, not below)
-    if number > scale.high:
+    if number > scale.high or (number == scale.high and op in (Op.LE, Op.GT)):
         return UnlessNull(path, below)
     return Compare(path, op, scale.value(number))
 
@@ -242,7 +242,8 @@ def _moments(source: DataType, common: DataType, zone: dt.tzinfo) -> _Scale:
         micros = nanos // MICRO * MICRO
         return to_instant(micros, zone) if local else micros
 
-    return _Scale(-(1 << 63), (1 << 63) - 1, lambda n: n * unit, cast)
+    limit = (1 << 63) * (10**6 // unit)  # Java keeps 64 bits of milliseconds, whatever the precision
+    return _Scale(-limit, limit - 1, lambda n: n * unit, cast)
 
 
 def _number_cast(common: DataType) -> Callable[[Any], Value]:

@@ -175,6 +175,8 @@ def not_(part: Predicate) -> Predicate:
             return NULL
         case Not(inner):
             return inner
+        case UnlessNull(column, result):
+            return UnlessNull(column, not result)
         case _:
             return Not(part)
 

@@ -127,7 +127,7 @@ def parse_predicate(sql: str, fields: Sequence[DataField], time_zone: str = "UTC
 def _parse(sql: str) -> Node:
     dialect = sqlglot.Dialect.get_or_raise("spark")
     try:
-        trees = dialect.parser().parse(_join_quotes(dialect.tokenize(sql)), sql)
+        trees = dialect.parser().parse(_join_strings(dialect.tokenize(sql)), sql)
     except SqlglotError as error:
         reason = str(error).replace("\x1b[4m", "").replace("\x1b[0m", "").split("\n")[0]
         raise PredicateError(f"it is not a condition in SQL ({reason})") from None
@@ -136,14 +136,14 @@ def _parse(sql: str) -> Node:
     return trees[0]
 
 
-def _join_quotes(tokens: Sequence[Token]) -> list[Token]:
-    """Two strings that touch are one with a quote inside, as in 'it''s'; the parser would drop the quote."""
+def _join_strings(tokens: Sequence[Token]) -> list[Token]:
+    """Strings in a row are one string; where they touch, as in 'it''s', with the quote between that sqlglot drops."""
     joined: list[Token] = []
     for token in tokens:
         last = joined[-1] if joined else None
-        is_text = token.token_type is TokenType.STRING
-        if is_text and last is not None and last.token_type is TokenType.STRING and last.end + 1 == token.start:
-            text = f"{last.text}'{token.text}"
+        if last is not None and last.token_type is token.token_type is TokenType.STRING:
+            quote = "'" if last.end + 1 == token.start else ""
+            text = last.text + quote + token.text
             joined[-1] = Token(TokenType.STRING, text, last.line, last.col, last.start, token.end, last.comments)
         else:
             joined.append(token)
