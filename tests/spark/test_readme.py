@@ -1,4 +1,4 @@
-"""The examples of README.md run as they stand: on classic Spark, on Spark Connect, and by spark-submit on two workers."""
+"""The examples of README.md run as they stand: classic Spark, Spark Connect, and spark-submit on two workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[2]
 JOB = ROOT / "tests" / "readme_job.py"
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-EXPECTED = "orders: [(8, '2026-11-01', 3.5), (9, '2026-11-02', 40.0)"
+EXPECTED = "orders: [(8, '2026-11-01', 3.5), (11, '2026-11-02', 7.0), (12, '2026-11-03', 8.0)]"
 LOCAL = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
 TIMEOUT = 300
 
