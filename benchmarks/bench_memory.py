@@ -18,11 +18,17 @@ MIB = 2**20
 
 
 def child(path: str) -> None:
-    """Read the table at path, batch by batch; print rows, pool peak and growth of the resident set in bytes."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Read the table at path, batch by batch; print rows and peaks in bytes."""
     rows = tables.drain(open_table(path).scan().to_batches())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"rows": rows, "pool": pa.default_memory_pool().max_memory(), "before": before, "rss": peak}))
+    print(json.dumps({"rows": rows, "pool": pa.default_memory_pool().max_memory(), "rss": resident_peak()}))
+
+
+def resident_peak() -> int:
+    """Peak resident set in bytes of this process itself (ru_maxrss would count the parent's, which it is forked from)."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return 1024 * next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
 
 
 def run(results: Results, root: Path, scale: float) -> None:

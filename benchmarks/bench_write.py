@@ -43,9 +43,7 @@ def rust(batches: list[pa.RecordBatch], warehouse: Path) -> None:
     context.register_catalog("p", {"warehouse": f"file:{warehouse}"})
     context.set_current_catalog("p")
     context.sql("create database d")
-    types = (
-        "id bigint not null, s1 string, s2 string, d1 double, d2 double, d3 double, l1 bigint, l2 bigint, ts timestamp(6)"
-    )
+    types = "id bigint not null, s1 string, s2 string, d1 double, d2 double, d3 double, l1 bigint, l2 bigint, ts timestamp(6)"
     context.sql(f"create table p.d.r ({types}, primary key (id)) with ('bucket' = '{BUCKETS}')")
     table = PaimonCatalog({"warehouse": f"file:{warehouse}"}).get_table("d.r")
     builder = table.new_batch_write_builder()
