@@ -74,15 +74,19 @@ def field_options(options: Options, column: str) -> FieldOptions:
 class Fold:
     """The values of one column in the order in which they are folded, key after key.
 
-    values: an Arrow array of the column's type (arrow.types.arrow_type); may be sliced.
-    starts: where the values of each key start; every key has at least one, so starts[0] is 0 and they ascend strictly.
+    source, starts: the values (an Arrow array of arrow.types.arrow_type(type), maybe sliced), and where those of a key
+        start; every key has at least one, so starts[0] is 0 and they ascend strictly.
+    rows: which values of source are folded, in this order; None: all as they are. ``values`` has them in order;
+        functions that return some of the values do better with ``valid`` and ``take``.
     retract: True where the value is taken out; None if there is none such.
     seeded: per key, True where the first value is the accumulator to start with; None if there is none such.
         A seed is never marked as a retraction.
+    late: True for values that are older than some before them; only for a function that ``takes_late``.
+    settled: per key, True where the seed stands for a first value already; only for a function with ``settled_by``.
     type, column, function, options: for the rules of the function and for messages.
     """
 
-    values: pa.Array
+    source: pa.Array
     starts: Rows
     type: DataType
     column: str
@@ -90,16 +94,29 @@ class Fold:
     options: FieldOptions = field(default_factory=FieldOptions)
     retract: Mask | None = None
     seeded: Mask | None = None
+    rows: Rows | None = None
+    late: Mask | None = None
+    settled: Mask | None = None
 
     @property
     def keys(self) -> int:
         """How many keys, and so how many values of the result."""
         return len(self.starts)
 
+    @property
+    def count(self) -> int:
+        """How many values are folded."""
+        return len(self.source) if self.rows is None else len(self.rows)
+
+    @cached_property
+    def values(self) -> pa.Array:
+        """The values in the order in which they are folded."""
+        return self.source if self.rows is None else self.source.take(pa.array(self.rows))
+
     @cached_property
     def sizes(self) -> Rows:
         """How many values each key has."""
-        return np.diff(self.starts, append=len(self.values))
+        return np.diff(self.starts, append=self.count)
 
     @cached_property
     def lasts(self) -> Rows:
@@ -109,7 +126,16 @@ class Fold:
     @cached_property
     def valid(self) -> Mask | None:
         """True where a value is not null; None where none is null."""
-        return None if not self.values.null_count else self.values.is_valid().to_numpy(zero_copy_only=False)
+        if not self.source.null_count:
+            return None
+        valid: Mask = self.source.is_valid().to_numpy(zero_copy_only=False)
+        return valid if self.rows is None else valid[self.rows]
+
+    def take(self, positions: npt.NDArray[np.int64]) -> pa.Array:
+        """The values at positions of the fold order, null where a position is negative."""
+        missing = positions < 0
+        rows = positions if self.rows is None else self.rows[positions]
+        return self.source.take(pa.array(rows, mask=missing if missing.any() else None))
 
     def keys_of_rows(self) -> Rows:
         """The number of its key for every value."""
@@ -137,6 +163,8 @@ class AggregateSpec:
         the order of arrival is right (a floating-point sum). Late rows of a sequence group are not moved.
     appends_late: late rows of a sequence group are folded as they come although the order matters (collect); all other
         functions get them before the values that are there (Java: FieldAggregator.aggReversed).
+    takes_late: the function wants late rows as they come, and told by ``Fold.late``.
+    settled_by: for a function of which the first value decides: which values do.
     """
 
     fold: Aggregate
@@ -144,6 +172,8 @@ class AggregateSpec:
     retracts: bool = False
     commutative: bool = False
     appends_late: bool = False
+    takes_late: bool = False
+    settled_by: Callable[[Fold], Mask] | None = None
 
 
 Specs: TypeAlias = Mapping[str, AggregateSpec]
@@ -160,14 +190,6 @@ def first_where(mask: Mask, starts: Rows) -> npt.NDArray[np.int64]:
     positions = np.where(mask, np.arange(len(mask)), len(mask))
     first = np.minimum.reduceat(positions, starts)
     return np.where(first == len(mask), -1, first)
-
-
-def take_or_null(values: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
-    """The values at positions, null where a position is negative."""
-    missing = positions < 0
-    if missing.any():
-        return values.take(pa.array(np.where(missing, 0, positions), mask=missing))
-    return values.take(pa.array(positions))
 
 
 def any_type(data_type: DataType, options: FieldOptions) -> str | None:

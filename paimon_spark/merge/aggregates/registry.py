@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.merge.aggregates import extremes, numbers, picks
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
-from paimon_spark.merge.winners import Mask, Rows
+from paimon_spark.merge.winners import Rows
 from paimon_spark.spec.type_text import type_sql
 from paimon_spark.spec.types import DataType
 
@@ -32,9 +33,9 @@ class ColumnAggregate:
     spec: AggregateSpec
     options: FieldOptions
 
-    def fold(self, values: pa.Array, starts: Rows, retract: Mask | None = None, seeded: Mask | None = None) -> pa.Array:
+    def fold(self, values: pa.Array, starts: Rows, **more: Any) -> pa.Array:
         """One value per key; the arguments are those of ``Fold``."""
-        return self.spec.fold(Fold(values, starts, self.type, self.column, self.name, self.options, retract, seeded))
+        return self.spec.fold(Fold(values, starts, self.type, self.column, self.name, self.options, **more))
 
 
 def aggregate_for(column: str, name: str, data_type: DataType, options: FieldOptions) -> ColumnAggregate:
