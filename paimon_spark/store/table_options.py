@@ -64,7 +64,7 @@ def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> No
     for key, value in dynamic.items():
         if key in _DECLARED_KEYS:
             declared = schema.primary_keys if key == o.PRIMARY_KEY.key else schema.partition_keys
-            if parse_list(value) != declared:
+            if [name.lower() for name in parse_list(value)] != [name.lower() for name in declared]:
                 raise OptionError(_contradiction(key, value, ",".join(declared) or "none"))
         elif (key in IMMUTABLE_OPTIONS or key in _FIXED_PER_TABLE) and not _same(stored, key, value):
             raise OptionError(_contradiction(key, value, stored.get(key, "not set")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,7 @@ def test_rows_are_aligned_by_name_and_cast(spark: SparkSession, tmp_path: Path) 
     [
         ("select 1L id, 'x' v, 1 more", r"'v' is STRING, the table has INT.*'more' is not in the table"),
         ("select 1 v", r"'id' .*is missing and must not be null"),
-        ("select 1L id, 1 v, 2 V", "more than once|ambiguous"),
+        ("select 1L id, 1 v, 2 V", "column 'V' is not in the table"),
         ("select 1L id, interval 1 day v", "interval"),
     ],
 )
@@ -248,23 +249,19 @@ def test_no_rows_commit_nothing(spark: SparkSession, tmp_path: Path) -> None:
     assert snapshots(tmp_path / "t") == 0
 
 
-def test_two_jobs_that_create_one_table_both_have_their_rows(spark: SparkSession, tmp_path: Path) -> None:
-    path, failures = tmp_path / "t", []
+def test_jobs_that_create_one_table_at_the_same_moment_all_have_their_rows(spark: SparkSession, tmp_path: Path) -> None:
+    path, together, schema = tmp_path / "t", threading.Barrier(4), spark.range(0).schema
 
     def run(start: int) -> None:
-        try:
-            save(spark.range(start, start + 10), path, KEYED)
-        except PySparkException as error:
-            failures.append(error)
+        together.wait()
+        writer = open_writer(write_options({"path": str(path), **KEYED}), schema, overwrite=False)
+        writer.commit([written(writer, range(start, start + 10))])
 
-    threads = [threading.Thread(target=run, args=(start,)) for start in (0, 10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert [r[0] for r in rows(path)] == sorted(range(20), key=lambda v: repr((v,)))
-    assert snapshots(path) == 2
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(run, range(0, 40, 10)))
+    assert sorted(r[0] for r in rows(path)) == list(range(40))
+    assert snapshots(path) == 4
+    assert [p.name for p in (path / "schema").iterdir()] == ["schema-0"]
 
 
 def test_insert_into_and_overwrite_a_temporary_view(spark: SparkSession, tmp_path: Path) -> None:
@@ -286,7 +283,8 @@ def test_time_columns_are_written_back_as_they_are_read(spark: SparkSession, tmp
     back = spark.read.format("paimon").load(path)
     assert sorted(back.collect()) == [(1, 86_399_999), (2, None)]
     save(back.withColumn("id", sf.col("id") + 10), Path(path))
-    assert sorted(back.where("t = 86399999").collect()) == [(1, 86_399_999), (11, 86_399_999)]
+    again = spark.read.format("paimon").load(path).where("t = 86399999")
+    assert sorted(again.collect()) == [(1, 86_399_999), (11, 86_399_999)]
 
 
 def writer_for(spark: SparkSession, path: Path, overwrite: bool = False) -> PaimonWriter:
