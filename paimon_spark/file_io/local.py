@@ -23,7 +23,13 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSY
 
 
 def local_path(location: str) -> str:
-    """The plain path of ``/a/b``, ``file:/a/b`` or ``file:///a/b``."""
+    """The plain path of ``/a/b``, ``file:/a/b`` or ``file:///a/b``.
+
+    Raises:
+        FileNotFoundError: a name with a zero byte, which no file can have; a damaged manifest may hold one.
+    """
+    if "\0" in location:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), location)
     if not location.startswith("file:"):
         return location
     rest = location[len("file:") :]
@@ -31,10 +37,11 @@ def local_path(location: str) -> str:
 
 
 class DurableFile(io.BufferedWriter):
-    """A file that is synced with its directory when it is closed, and removed when it is discarded."""
+    """A file that is synced when it is closed, with its entry in the directory, and removed when it is discarded."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, syncs_directory: bool = True) -> None:
         self._path = path
+        self._syncs_directory = syncs_directory
         super().__init__(io.FileIO(path, "xb"), buffer_size=1 << 17)
 
     def close(self) -> None:
@@ -45,7 +52,8 @@ class DurableFile(io.BufferedWriter):
             os.fsync(self.fileno())
         finally:
             super().close()
-        _sync_directory(os.path.dirname(self._path))
+        if self._syncs_directory:
+            _sync_directory(os.path.dirname(self._path))
 
     def discard(self) -> None:
         """Closes without waiting for the disk and removes the file."""
@@ -80,12 +88,7 @@ class LocalFileIO:
         return cast("IO[bytes]", pa.memory_map(plain))
 
     def open_output(self, path: str) -> DurableFile:
-        plain = local_path(path)
-        try:
-            return DurableFile(plain)
-        except FileNotFoundError:
-            _make_directory(os.path.dirname(plain))
-            return DurableFile(plain)
+        return _open_new(local_path(path), syncs_directory=True)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         with self.open_output(path) as stream:
@@ -137,7 +140,8 @@ class LocalFileIO:
         directory, name = os.path.split(plain)
         temporary = os.path.join(directory, f".{name}.{uuid.uuid4()}.tmp")
         try:
-            with self.open_output(temporary) as stream:
+            # Its name need not last: the rename or link that follows is synced.
+            with _open_new(temporary, syncs_directory=False) as stream:
                 stream.write(data)
         except OSError as error:
             _unlink(temporary)
@@ -146,6 +150,14 @@ class LocalFileIO:
             yield temporary
         finally:
             _unlink(temporary)
+
+
+def _open_new(plain: str, syncs_directory: bool) -> DurableFile:
+    try:
+        return DurableFile(plain, syncs_directory)
+    except FileNotFoundError:
+        _make_directory(os.path.dirname(plain))
+        return DurableFile(plain, syncs_directory)
 
 
 def _status(directory: str, entry: os.DirEntry[str]) -> FileStatus | None:

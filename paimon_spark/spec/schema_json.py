@@ -53,6 +53,8 @@ def decode_schema(data: bytes, where: str) -> TableSchema:
     names = set(schema.names)
     if len(names) != len(fields):
         raise CorruptFile(f"cannot read {where}: it names a column twice: {', '.join(schema.names)}")
+    if len({field.id for field in fields}) != len(fields):
+        raise CorruptFile(f"cannot read {where}: two columns have one id: {[(f.name, f.id) for f in fields]}")
     for key in (*schema.partition_keys, *schema.primary_keys):
         if key not in names:
             raise CorruptFile(f"cannot read {where}: key column '{key}' is not a column ({', '.join(schema.names)})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TypeAlias
 
 import numpy as np
@@ -65,7 +66,8 @@ def read_deleted_positions(file_io: FileIO, deletion: DeletionFile) -> np.ndarra
     start, end = range_to_read(deletion.offset, deletion.length)
     try:
         with file_io.open_input(deletion.path) as file:
-            file.seek(start)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(min(start, size))
             data = file.read(end - start)
     except FileNotFoundError:
         raise CorruptFile(

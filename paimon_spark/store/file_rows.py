@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from paimon_spark.arrow.evaluate import evaluate
 from paimon_spark.arrow.evolution import ReadMapping, map_fields
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.arrow.pruning import may_match
+from paimon_spark.arrow.types import from_internal
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.manifest import DataFileMeta
@@ -43,27 +45,34 @@ class FileRequest:
     probes: bool = False
 
 
+@dataclass(frozen=True)
+class StoredFile:
+    """One data file.
+
+    Attributes:
+        path: where it lies.
+        meta: what the manifest says of it.
+        schema: the schema it was written with.
+        partition: internal values of the partition columns, for files that hold none (imported from Hive).
+        deleted: ascending row numbers that a deletion vector deletes, or None.
+    """
+
+    path: str
+    meta: DataFileMeta
+    schema: TableSchema
+    partition: Mapping[str, Any]
+    deleted: Positions | None = None
+
+
 def read_file(
-    file_io: FileIO,
-    path: str,
-    meta: DataFileMeta,
-    data_schema: TableSchema,
-    request: FileRequest,
-    deleted: Positions | None = None,
-    batch_rows: int = 65536,
+    file_io: FileIO, stored: StoredFile, request: FileRequest, batch_rows: int = 65536
 ) -> Iterator[pa.RecordBatch]:
     """Batches in the fields of the request, then its system columns, in file order.
 
-    Args:
-        path: where the file lies.
-        meta: what the manifest says of it.
-        data_schema: the schema the file was written with.
-        deleted: ascending row numbers to leave out.
-
     Raises:
-        CorruptFile: the file is missing, damaged, or has another number of rows than the manifest says.
+        CorruptFile: the file is missing, damaged, or not the one that the manifest speaks of.
     """
-    mapping = map_fields(request.fields, data_schema.fields)
+    path, meta = stored.path, stored.meta
     try:
         reader = open_reader(file_io.open_input(path, meta.file_size), file_format_of(meta.file_name), path)
     except FileNotFoundError:
@@ -72,31 +81,52 @@ def read_file(
             f"newer one; else the table is damaged: restore the file, or travel to a snapshot that does not use it"
         ) from None
     try:
-        _check_file(reader, path, meta, request.system, deleted)
-        file = _OpenFile(reader, mapping, request, {field.id: field for field in data_schema.fields})
+        _check_rows(reader, stored)
+        file = _open_file(reader, stored, request)
         groups = file.matching_groups()
         if groups:
             for first_row, batch in file.read(batch_rows, groups):
-                yield batch if deleted is None else _without(batch, first_row, deleted)
+                yield batch if stored.deleted is None else _without(batch, first_row, stored.deleted)
     finally:
         reader.close()
 
 
-def _check_file(
-    reader: FileReader, path: str, meta: DataFileMeta, system: Sequence[DataField], deleted: Positions | None
-) -> None:
-    if reader.row_count != meta.row_count:
+def _check_rows(reader: FileReader, stored: StoredFile) -> None:
+    count, deleted = stored.meta.row_count, stored.deleted
+    if reader.row_count != count:
         raise CorruptFile(
-            f"reading the data file {path}: it holds {reader.row_count} rows, the manifest says {meta.row_count}; "
-            f"restore the file"
+            f"reading the data file {stored.path}: it holds {reader.row_count} rows, the manifest says {count}; "
+            f"it is not the file the manifest speaks of: restore that"
         )
-    for field in system:
-        if field.name not in reader.names:
-            raise CorruptFile(f"reading the data file {path}: it has no column {field.name}, only {reader.names}")
-    if deleted is not None and len(deleted) and deleted[-1] >= meta.row_count:
+    if deleted is not None and len(deleted) and deleted[-1] >= count:
         raise CorruptFile(
-            f"reading the data file {path}: its deletion vector deletes row {deleted[-1]}, it has {meta.row_count} rows"
+            f"reading the data file {stored.path}: its deletion vector deletes row {deleted[-1]}, it has {count} rows; "
+            f"the index file is damaged and must be restored"
         )
+
+
+def _open_file(reader: FileReader, stored: StoredFile, request: FileRequest) -> _OpenFile:
+    """The file with what to put in the place of columns it lacks.
+
+    Append tables have files without partition columns, or without columns that came later, when these were imported
+    from Hive. Files of a primary-key table are made by a writer that knows the schema: what they lack is damage.
+    """
+    mapping = map_fields(request.fields, stored.schema.fields)
+    lacking = {field.id: field for field in mapping.file_fields if field.name not in reader.names}
+    constants = {
+        position: from_internal([stored.partition[field.name]], field.type)[0]
+        for position, field in enumerate(request.fields)
+        if field.id in lacking and field.name in stored.partition
+    }
+    needed = [field.name for field in request.system if field.name not in reader.names]
+    if stored.schema.primary_keys and stored.meta.write_cols is None:
+        needed += [field.name for field in lacking.values() if field.name not in stored.partition]
+    if needed:
+        raise CorruptFile(
+            f"reading the data file {stored.path}: it lacks the columns {', '.join(needed)} of schema "
+            f"{stored.schema.id}, it has {', '.join(reader.names)}; the file or that schema is damaged: restore it"
+        )
+    return _OpenFile(reader, mapping, request, {field.id: field for field in stored.schema.fields}, constants)
 
 
 def _without(batch: pa.RecordBatch, first_row: int, deleted: Positions) -> pa.RecordBatch:
@@ -116,12 +146,15 @@ class _OpenFile:
     mapping: ReadMapping
     request: FileRequest
     data_fields: dict[int, DataField]
+    constants: dict[int, pa.Scalar]
 
     def read(self, batch_rows: int, groups: Sequence[int]) -> Iterator[tuple[int, pa.RecordBatch]]:
         file_fields, system = self.mapping.file_fields, self.request.system
         width = len(file_fields)
         for first_row, batch in self.reader.read([*file_fields, *system], batch_rows, groups):
             values = self.mapping.apply(batch.select(range(width)) if system else batch)
+            for position, constant in self.constants.items():
+                values = values.set_column(position, values.schema.field(position), pa.repeat(constant, len(batch)))
             for i, field in enumerate(system):
                 values = values.append_column(field.name, batch.column(width + i))
             yield first_row, values
@@ -156,9 +189,10 @@ class _OpenFile:
         """The groups with a row that satisfies the predicate, by reading its columns; gives up where most have one."""
         columns = columns_of(predicate)
         fields = tuple(field for field in self.request.fields if field.name in columns)
-        narrow = _OpenFile(
-            self.reader, map_fields(fields, tuple(self.data_fields.values())), FileRequest(fields), self.data_fields
-        )
+        places = [i for i, field in enumerate(self.request.fields) if field.name in columns]
+        constants = {new: self.constants[old] for new, old in enumerate(places) if old in self.constants}
+        mapping = map_fields(fields, tuple(self.data_fields.values()))
+        narrow = _OpenFile(self.reader, mapping, FileRequest(fields), self.data_fields, constants)
         found: list[int] = []
         for done, group in enumerate(groups):
             if done >= _PROBES and len(found) * 2 > done:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from paimon_spark.merge.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.sort_merge import merge_runs
 from paimon_spark.merge.window import MergeSpec, is_retract
 from paimon_spark.spec import options as o
+from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import data_file_path
@@ -29,7 +31,7 @@ from paimon_spark.spec.schema import (
 )
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.deletion_files import read_deleted_positions
-from paimon_spark.store.file_rows import FileRequest, read_file
+from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.splits import Split
 
@@ -134,11 +136,16 @@ class SplitReader:
     def _file(
         self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        data_schema = self.schema if file.schema_id == self.schema.id else self.schemas.load(file.schema_id)
+        schema = self.schema if file.schema_id == self.schema.id else self.schemas.load(file.schema_id)
         deletion = split.deletions.get(file.file_name)
         deleted = None if deletion is None else read_deleted_positions(self.file_io, deletion)
         path = data_file_path(split.bucket_path, file)
-        return read_file(self.file_io, path, file, data_schema, request, deleted, batch_rows)
+        stored = StoredFile(path, file, schema, self._partition(split), deleted)
+        return read_file(self.file_io, stored, request, batch_rows)
+
+    def _partition(self, split: Split) -> dict[str, Any]:
+        types = [field.type for field in self.schema.partition_fields]
+        return dict(zip(self.schema.partition_keys, decode_arity_row(split.partition, types), strict=True))
 
     def _project(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if batch.num_columns == len(self.fields):
