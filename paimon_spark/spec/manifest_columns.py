@@ -145,10 +145,6 @@ class ManifestColumns:
             CorruptFile: a text is not UTF-8.
         """
         chosen = np.asarray(indices, np.int64)
-        with _collector_paused():
-            return self._entries(chosen)
-
-    def _entries(self, chosen: Ints) -> list[ManifestEntry]:
         values: dict[str, Iterable[Any]] = {
             "kind": self.kind[chosen].tolist(),
             "partition": map(self.partitions.__getitem__, self.partition_code[chosen].tolist()),
@@ -156,7 +152,8 @@ class ManifestColumns:
             "total_buckets": self.total_buckets[chosen].tolist(),
             "file": self.data_files(chosen),
         }
-        return _instances(ManifestEntry, len(chosen), values)
+        with _collector_paused():
+            return _instances(ManifestEntry, len(chosen), values)
 
     def data_files(self, indices: Sequence[int] | Ints, stats: bool = True) -> list[DataFileMeta]:
         """The files of the entries of these numbers, in this order. Errors as in entries.
@@ -165,7 +162,10 @@ class ManifestColumns:
             indices: numbers of entries.
             stats: without them the files say that they have no statistics, which takes half the time.
         """
-        chosen = np.asarray(indices, np.int64)
+        with _collector_paused():
+            return self._data_files(np.asarray(indices, np.int64), stats)
+
+    def _data_files(self, chosen: Ints, stats: bool) -> list[DataFileMeta]:
         values: dict[str, Iterable[Any]] = {}
         for attribute, (path, kind) in _FILE.items():
             if kind is _INTEGER:

@@ -75,7 +75,7 @@ def test_genuine_hashes(case: dict[str, Any]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_random_rows_survive(data: st.DataObject) -> None:
     types = data.draw(st.lists(data_types(), max_size=6))
     values = tuple(data.draw(values_of(t)) for t in types)
@@ -153,10 +153,10 @@ NESTED_VALUES = ((["x", None, "eight..."], 3), [("k", 1)], [0.5, 1.5], (b"v", b"
 DAMAGED_ROW = encode_arity_row((7, "longer than seven", Decimal("123.45"), 5, *NESTED_VALUES), DAMAGED_TYPES)
 
 
-@pytest.mark.parametrize("length", range(len(DAMAGED_ROW)))
-def test_short_rows_never_give_another_error(length: int) -> None:
-    with pytest.raises(CorruptFile):
-        decode_arity_row(DAMAGED_ROW[:length], DAMAGED_TYPES)
+def test_short_rows_never_give_another_error() -> None:
+    for length in range(len(DAMAGED_ROW)):
+        with pytest.raises(CorruptFile):
+            decode_arity_row(DAMAGED_ROW[:length], DAMAGED_TYPES)
 
 
 @given(st.integers(0, len(DAMAGED_ROW) - 1), st.binary(min_size=1, max_size=8))

@@ -87,6 +87,14 @@ def test_one_entry_and_the_entries_of_an_array_of_numbers() -> None:
     assert [columns.file_of(i) for i in range(3)] == ["m"] * 3
 
 
+def test_files_with_and_without_statistics() -> None:
+    columns = decode_manifests([("m", encode_manifest(ENTRIES))])
+    files = [entry.file for entry in ENTRIES]
+    assert columns.data_files([2, 1, 0]) == files[::-1]
+    bare = [replace(f, key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=()) for f in files]
+    assert columns.data_files(range(3), stats=False) == bare
+
+
 def test_making_entries_leaves_the_garbage_collector_as_it_was() -> None:
     columns = decode_manifests([("m", encode_manifest(ENTRIES))])
     gc.disable()

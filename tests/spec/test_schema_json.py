@@ -94,6 +94,7 @@ def test_any_text_survives(name: str, comment: str, options: dict[str, str]) -> 
         {"partitionKeys": ["b"]}, {"primaryKeys": [1]},
         {"primaryKeys": ["b"]}, {"options": []}, {"options": {"a": {}}}, {"comment": 7},
         {"fields": [{"id": 0, "name": "a", "type": "INT"}, {"id": 1, "name": "a", "type": "INT"}]},
+        {"fields": [{"id": 0, "name": "a", "type": "INT"}, {"id": 0, "name": "b", "type": "INT"}]},
     ],
 )  # fmt: skip
 def test_bad_schemas_name_the_file(changes: dict[str, Any]) -> None:
