@@ -38,6 +38,8 @@ def decode_schema(data: bytes, where: str) -> TableSchema:
     if version <= 2:
         options.setdefault("file.format", "orc")
     fields = _decode_fields(json.array("fields"), where)
+    for key in ("partitionKeys", "primaryKeys"):
+        json.array(key)  # always there: without its keys a table would read as another
     schema = TableSchema(
         id=json.integer("id"),
         fields=fields,
