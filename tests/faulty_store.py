@@ -41,7 +41,7 @@ class FaultyFileIO:
 
     Attributes:
         inner: does the work.
-        at: the operation that goes wrong; None: none.
+        at: the operation that goes wrong; None: none. named: at counts only operations of this name.
         when: what has happened of it by then.
         act: raises, or ends the process.
         lasting: whether the store stays away from then on.
@@ -53,18 +53,24 @@ class FaultyFileIO:
     when: When = When.BEFORE
     act: Callable[[], NoReturn] = fail
     lasting: bool = False
+    named: str | None = None
     log: list[str] = field(default_factory=list)
+    _failed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, name: str, half: Callable[[], object], whole: Callable[[], T]) -> T:
         with self._lock:
-            number = len(self.log)
+            counted = self.named in (None, name)
+            number = len(self.log) if self.named is None else self.log.count(name)
             self.log.append(name)
-        if self.at is None or number < self.at or (number > self.at and not self.lasting):
+            is_fault = counted and number == self.at
+            fails = self._failed and self.lasting
+            self._failed = self._failed or is_fault
+        if not (is_fault or fails):
             return whole()
-        if number == self.at and self.when == When.HALF:
+        if is_fault and self.when == When.HALF:
             half()
-        if number == self.at and self.when == When.AFTER:
+        if is_fault and self.when == When.AFTER:
             whole()
         return self.act()
 

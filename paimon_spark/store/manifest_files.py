@@ -14,7 +14,6 @@ from paimon_spark.spec.index_manifest import decode_index_manifest, encode_index
 from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.spec.manifest_codec import (
     check_size,
-    decode_manifest,
     decode_manifest_list,
     encode_manifest,
     encode_manifest_list,
@@ -78,10 +77,8 @@ def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFil
 
 def read_manifests(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
     """The entries of manifests in order, ADD and DELETE as they stand. Errors as in read_manifest_bytes."""
-    entries: list[ManifestEntry] = []
-    for path, data in read_manifest_bytes(file_io, table, metas):
-        entries.extend(decode_manifest(data, path))
-    return entries
+    columns = read_manifest_columns(file_io, table, metas)
+    return columns.entries(range(len(columns)))
 
 
 def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> ManifestColumns:

@@ -1,0 +1,571 @@
+"""Commits: what a snapshot says, once and only once, against concurrent writers (Java: FileStoreCommitImpl)."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from faulty_store import FaultyFileIO, InjectedFault, When
+from files_by_hand import added, file, keyed_table, partition, plain_table
+
+from paimon_spark.errors import CommitConflict, CommitStateUnknown, DataError, OptionError, RetriesExhausted
+from paimon_spark.file_io import FileIO, LocalFileIO, NotCreated
+from paimon_spark.spec.manifest import DeletionRange, FileKind, IndexManifestEntry
+from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.commit_attempt import latest_state
+from paimon_spark.store.manifest_files import (
+    read_data_manifests,
+    read_index_manifest,
+    read_manifest_list,
+    read_manifests,
+)
+from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.table import Table
+
+X, Y = partition("x"), partition("y")
+
+
+def latest(table: Table) -> Snapshot:
+    snapshot = table.snapshots.latest()
+    assert snapshot is not None
+    return snapshot
+
+
+def live(table: Table) -> set[str]:
+    return {e.file.file_name for e in latest_state(table).live_entries(None)}
+
+
+def delta(table: Table) -> list[tuple[str, str]]:
+    """(ADD or DELETE, file name) of the latest snapshot's own changes."""
+    snapshot = latest(table)
+    metas = read_manifest_list(table.file_io, table.location, snapshot.delta_manifest_list)
+    entries = read_manifests(table.file_io, table.location, metas)
+    return [(FileKind(e.kind).name, e.file.file_name) for e in entries]
+
+
+@dataclass
+class Between:
+    """A store where something happens just before a snapshot is published."""
+
+    inner: FileIO
+    happens: list[Callable[[], object]]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        if "/snapshot/" in path and self.happens:
+            self.happens.pop(0)()
+        return self.inner.create_if_absent(path, data)
+
+
+def with_rivals(table: Table, *rivals: Callable[[], object]) -> Table:
+    """The table, where before each attempt to publish one of the rivals acts."""
+    return replace(table, file_io=Between(LocalFileIO(), list(rivals)))
+
+
+def metadata_files(table: Table) -> set[str]:
+    return {status.name for status in table.file_io.list(f"{table.location}/manifest")}
+
+
+def named_metadata(table: Table) -> set[str]:
+    names: set[str] = set()
+    for snapshot_id in table.snapshots.ids():
+        snapshot = table.snapshots.load(snapshot_id)
+        names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
+        names |= {m.file_name for m in read_data_manifests(table.file_io, table.location, snapshot)}
+        names |= {snapshot.index_manifest} - {None}
+    return names
+
+
+# --- what a snapshot says -------------------------------------------------------------------------------------------
+
+
+def test_the_first_snapshot(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    result = TableCommit(table, "me").append([added(file("a"), file("b", 5))], properties={"k": "v"}, watermark=7)
+    assert result is not None
+    assert (result.snapshot_id, result.attempts, result.rows, result.files, result.bytes) == (1, 1, 15, 2, 2015)
+    stored = json.loads((tmp_path / "snapshot" / "snapshot-1").read_text())
+    assert {k: stored[k] for k in stored if "anifest" not in k and k not in ("uuid", "timeMillis")} == {
+        "version": 3,
+        "id": 1,
+        "schemaId": 0,
+        "commitUser": "me",
+        "commitIdentifier": 2**63 - 1,
+        "commitKind": "APPEND",
+        "totalRecordCount": 15,
+        "deltaRecordCount": 15,
+        "watermark": 7,
+        "properties": {"k": "v"},
+        "nextRowId": 0,
+        "operation": "WRITE",
+    }
+    for name in ("base", "delta"):
+        size = (tmp_path / "manifest" / stored[f"{name}ManifestList"]).stat().st_size
+        assert stored[f"{name}ManifestListSize"] == size
+    assert (tmp_path / "snapshot" / "LATEST").read_text() == "1"
+    assert live(table) == {"a", "b"}
+
+
+def test_totals_watermarks_and_row_ids_go_on(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    TableCommit(table, "a").append([added(file("a"))], watermark=9)
+    TableCommit(table, "b").append([added(file("b", 3))], watermark=5)
+    assert (latest(table).total_record_count, latest(table).delta_record_count) == (13, 3)
+    assert latest(table).watermark == 9
+    TableCommit(table, "c").append([added(file("c"))])
+    assert (latest(table).watermark, latest(table).properties) == (9, None)
+    path = tmp_path / "snapshot" / "snapshot-3"
+    text = path.read_text().replace('"nextRowId" : 0', '"nextRowId" : 42')
+    path.write_text(text.replace('"timeMillis" : ', '"timeMillis" : 9'))
+    TableCommit(table, "d").append([added(file("d"))])
+    assert latest(table).next_row_id == 42
+    assert latest(table).time_millis >= table.snapshots.load(3).time_millis, "times never fall, whatever the clocks say"
+
+
+def test_nothing_to_commit(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path)
+    assert TableCommit(table, "a").append([]) is None
+    assert TableCommit(table, "b").append([CommitMessage(X, 0, 2)]) is None
+    assert TableCommit(table, "c").overwrite([], "dynamic") is None
+    assert table.snapshots.latest() is None
+
+
+def test_the_latest_schema_is_named(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    schema = json.loads((tmp_path / "schema" / "schema-0").read_text())
+    (tmp_path / "schema" / "schema-1").write_text(json.dumps({**schema, "id": 1}))
+    TableCommit(table, "a").append([added(file("a"))])
+    assert latest(table).schema_id == 1
+
+
+def test_statistics_are_inherited_while_the_schema_stays(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    TableCommit(table, "a").append([added(file("a"))])
+    path = tmp_path / "snapshot" / "snapshot-1"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "statistics": "stat-1"}))
+    (tmp_path / "statistics").mkdir()
+    (tmp_path / "statistics" / "stat-1").write_text('{"snapshotId": 1, "schemaId": 0}')
+    TableCommit(table, "b").append([added(file("b"))])
+    assert latest(table).statistics == "stat-1"
+    (tmp_path / "statistics" / "stat-1").write_text('{"snapshotId": 1, "schemaId": 5}')
+    TableCommit(table, "c").append([added(file("c"))])
+    assert latest(table).statistics is None
+
+
+def test_appends_and_compaction_of_one_job_are_two_snapshots(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path)
+    first = CommitMessage(X, 0, 2, new_files=(file("a", keys=(1, 5)), file("b", keys=(1, 5))))
+    TableCommit(table, "1").append([first])
+    message = CommitMessage(
+        X,
+        0,
+        2,
+        new_files=(file("c", keys=(2, 3)),),
+        compact_before=first.new_files,
+        compact_after=(file("d", 12, level=5, keys=(1, 5)),),
+    )
+    TableCommit(table, "2").append([message])
+    kinds = [(s.commit_kind, s.delta_record_count, s.total_record_count) for s in map(table.snapshots.load, (2, 3))]
+    assert kinds == [("APPEND", 10, 30), ("COMPACT", -8, 22)]
+    assert live(table) == {"c", "d"}
+
+
+def test_an_append_that_deletes_is_an_overwrite(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    TableCommit(table, "1").append([added(file("a"))])
+    TableCommit(table, "2").append([CommitMessage(file("a").min_key, 0, -1, (file("b"),), (file("a"),))])
+    assert (latest(table).commit_kind, live(table)) == ("OVERWRITE", {"b"})
+
+
+# --- once and only once ---------------------------------------------------------------------------------------------
+
+
+def test_the_same_commit_again_is_found(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    messages = [added(file("a"))]
+    TableCommit(table, "me").append(messages)
+    TableCommit(table, "other").append([added(file("b"))])
+    again = TableCommit(table, "me").append(messages)
+    assert again is not None
+    assert (again.snapshot_id, again.attempts) == (1, 0)
+    assert table.snapshots.latest_id() == 2
+
+
+def test_another_identifier_is_another_commit(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    commit = TableCommit(table, "stream")
+    for identifier in (1, 2, 2):
+        commit.append([added(file(f"f{identifier}"))], identifier)
+    assert [table.snapshots.load(i).commit_identifier for i in table.snapshots.ids()] == [1, 2]
+
+
+def test_a_second_batch_under_one_name_is_refused(tmp_path: Path) -> None:
+    """It would be taken for a retry of the first and be lost."""
+    table = plain_table(tmp_path)
+    commit = TableCommit(table, "me")
+    commit.append([added(file("a"))])
+    with pytest.raises(ValueError, match="draw a new commit user"):
+        commit.append([added(file("b"))])
+
+
+def test_since_bounds_the_search(tmp_path: Path) -> None:
+    """Only snapshots newer than the draw of the user can be its own."""
+    table = plain_table(tmp_path)
+    TableCommit(table, "me").append([added(file("a"))])
+    TableCommit(table, "me", since=1).append([added(file("b"))])
+    assert table.snapshots.latest_id() == 2
+
+
+def test_a_commit_whose_answer_was_lost_is_found_by_the_retry(tmp_path: Path) -> None:
+    """Another process publishes the same commit between our look and our publication."""
+    table = plain_table(tmp_path)
+    messages = [added(file("a"))]
+    ours = with_rivals(table, lambda: TableCommit(table, "me").append(messages))
+    result = TableCommit(ours, "me").append(messages)
+    assert result is not None
+    assert (result.snapshot_id, result.attempts) == (1, 1)
+    assert table.snapshots.ids() == [1]
+    assert metadata_files(table) == named_metadata(table)
+
+
+# --- races ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_lost_race_is_tried_again_and_leaves_nothing(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    rivals = [lambda n=n: TableCommit(table, f"rival{n}").append([added(file(f"r{n}"))]) for n in range(2)]
+    result = TableCommit(with_rivals(table, *rivals), "me").append([added(file("a"))])
+    assert result is not None
+    assert (result.snapshot_id, result.attempts) == (3, 3)
+    assert live(table) == {"a", "r0", "r1"}
+    assert metadata_files(table) == named_metadata(table)
+
+
+def test_retries_are_bounded(tmp_path: Path) -> None:
+    table = plain_table(tmp_path, **{"commit.max_retries": "2", "commit.min_retry_wait": "1 ms"})
+    rivals = [lambda n=n: TableCommit(table, f"rival{n}").append([added(file(f"r{n}"))]) for n in range(5)]
+    with pytest.raises(RetriesExhausted, match=r"lost the race .* 3 times; nothing was committed.*commit.max-retries"):
+        TableCommit(with_rivals(table, *rivals), "me").append([added(file("a"))])
+    assert live(table) == {"r0", "r1", "r2"}
+    assert metadata_files(table) == named_metadata(table)
+
+
+def test_retries_end_with_the_timeout(tmp_path: Path) -> None:
+    table = plain_table(tmp_path, **{"commit.timeout": "1 ms", "commit.min_retry_wait": "2 ms"})
+    rivals = [lambda n=n: TableCommit(table, f"rival{n}").append([added(file(f"r{n}"))]) for n in range(5)]
+    with pytest.raises(RetriesExhausted):
+        TableCommit(with_rivals(table, *rivals), "me").append([added(file("a"))])
+    assert len(live(table)) <= 2
+
+
+def test_an_overwrite_also_replaces_what_came_in_meanwhile(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path)
+    TableCommit(table, "0").append(
+        [added(file("a", keys=(1, 1)), part=X, total=2), added(file("y", keys=(1, 1)), part=Y, total=2)]
+    )
+    late = added(file("late", keys=(3, 3)), part=X, total=2)
+    ours = with_rivals(table, lambda: TableCommit(table, "rival").append([late]))
+    TableCommit(ours, "me").overwrite([added(file("new", keys=(2, 2)), part=X, total=2)], {"part": "x"})
+    assert live(table) == {"new", "y"}
+    assert delta(table) == [("DELETE", "a"), ("DELETE", "late"), ("ADD", "new")]
+
+
+def test_a_compaction_of_files_that_were_overwritten_meanwhile_conflicts(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path)
+    a = file("a", keys=(1, 5))
+    TableCommit(table, "0").append([added(a, part=X, total=2)])
+    ours = with_rivals(table, lambda: TableCommit(table, "rival").overwrite([], None))
+    message = CommitMessage(X, 0, 2, compact_before=(a,), compact_after=(file("b", level=5, keys=(1, 5)),))
+    with pytest.raises(CommitConflict, match=r"a \(partition part=x, bucket 0\)"):
+        TableCommit(ours, "me").append([message])
+    assert live(table) == set()
+    assert metadata_files(table) == named_metadata(table)
+
+
+def test_two_compactions_of_one_bucket_conflict(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path)
+    files = [file("a", keys=(1, 5)), file("b", keys=(1, 5))]
+    TableCommit(table, "0").append([added(*files, part=X, total=2)])
+
+    def compact(user: str, before: int, into: Table) -> None:
+        after = file(f"{user}-out", level=5, keys=(1, 5))
+        TableCommit(into, user).append(
+            [CommitMessage(X, 0, 2, compact_before=(files[before],), compact_after=(after,))]
+        )
+
+    with pytest.raises(CommitConflict, match="key ranges"):
+        compact("me", 0, with_rivals(table, lambda: compact("rival", 1, table)))
+    assert live(table) == {"a", "rival-out"}
+
+
+def test_rescaling_by_overwrite_stops_appends_for_the_old_number_of_buckets(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path)
+    TableCommit(table, "0").append([added(file("a", keys=(1, 1)), part=X, total=2)])
+
+    def rescale() -> None:
+        schema = json.loads((tmp_path / "schema" / "schema-0").read_text())
+        schema["options"]["bucket"] = "4"
+        (tmp_path / "schema" / "schema-1").write_text(json.dumps({**schema, "id": 1}))
+        TableCommit(table, "rival").overwrite([added(file("new", keys=(1, 1)), part=X, total=4)], {"part": "x"})
+
+    with pytest.raises(CommitConflict, match="part=x has 4 buckets, and this job wrote for 2"):
+        TableCommit(with_rivals(table, rescale), "me").append([added(file("b", keys=(2, 2)), part=X, total=2)])
+    TableCommit(table, "you").append([added(file("c", keys=(2, 2)), part=Y, total=2)])
+    assert live(table) == {"new", "c"}
+
+
+def test_a_plain_append_reads_no_manifest(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path)
+    TableCommit(table, "0").append([added(file("a", keys=(1, 1)), part=X, total=2)])
+    for path in (tmp_path / "manifest").iterdir():
+        if not path.name.startswith("manifest-list"):
+            path.write_bytes(b"unreadable")
+    TableCommit(table, "1").append([added(file("b", keys=(1, 1)), part=X, total=2)])
+    assert table.snapshots.latest_id() == 2
+
+
+def test_threads_of_one_process(tmp_path: Path) -> None:
+    table = plain_table(tmp_path, **{"commit.max_retries": "50"})
+
+    def run(writer: int) -> None:
+        for n in range(5):
+            TableCommit(table, f"{writer}-{n}").append([added(file(f"f{writer}-{n}"))])
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert table.snapshots.ids() == list(range(1, 21))
+    assert live(table) == {f"f{w}-{n}" for w in range(4) for n in range(5)}
+
+
+# --- overwrites -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_parts(tmp_path: Path) -> Table:
+    table = keyed_table(tmp_path)
+    TableCommit(table, "0").append(
+        [
+            added(file("x0", keys=(1, 1)), part=X, total=2),
+            added(file("x1", keys=(2, 2)), part=X, bucket=1, total=2),
+            added(file("y0", keys=(1, 1)), part=Y, total=2),
+        ]
+    )
+    return table
+
+
+def test_overwriting_one_partition(two_parts: Table) -> None:
+    TableCommit(two_parts, "me").overwrite([added(file("n", 4, keys=(1, 1)), part=X, total=2)], {"part": "x"})
+    snapshot = latest(two_parts)
+    assert live(two_parts) == {"n", "y0"}
+    assert (snapshot.commit_kind, snapshot.operation) == ("OVERWRITE", "OVERWRITE")
+    assert (snapshot.delta_record_count, snapshot.total_record_count) == (-16, 14)
+
+
+def test_overwriting_several_partitions(two_parts: Table) -> None:
+    TableCommit(two_parts, "me").overwrite([], [{"part": "x"}, {"part": "y"}, {"part": "z"}])
+    assert live(two_parts) == set()
+
+
+def test_overwriting_the_partitions_of_the_rows(two_parts: Table) -> None:
+    TableCommit(two_parts, "me").overwrite([added(file("n", keys=(1, 1)), part=Y, total=2)], "dynamic")
+    assert live(two_parts) == {"x0", "x1", "n"}
+
+
+def test_overwriting_the_whole_table(two_parts: Table) -> None:
+    TableCommit(two_parts, "me").overwrite([added(file("n", keys=(1, 1)), part=Y, total=2)], None)
+    assert live(two_parts) == {"n"}
+    TableCommit(two_parts, "again").overwrite([], None)
+    assert (live(two_parts), latest(two_parts).total_record_count) == (set(), 0)
+
+
+def test_a_dynamic_overwrite_of_a_table_without_partitions_is_of_all(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    TableCommit(table, "0").append([added(file("a"))])
+    TableCommit(table, "1").overwrite([added(file("b"))], "dynamic")
+    assert live(table) == {"b"}
+
+
+def test_overwriting_an_empty_table(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    result = TableCommit(table, "0").overwrite([], None)
+    assert result is not None
+    assert (latest(table).commit_kind, live(table)) == ("OVERWRITE", set())
+
+
+def test_rows_outside_of_the_replaced_partitions(two_parts: Table) -> None:
+    with pytest.raises(DataError, match="part=y, which is not among the partitions to replace"):
+        TableCommit(two_parts, "me").overwrite([added(file("n", keys=(1, 1)), part=Y, total=2)], {"part": "x"})
+    with pytest.raises(OptionError, match="id: no partition column"):
+        TableCommit(two_parts, "you").overwrite([], {"id": 1})
+    assert live(two_parts) == {"x0", "x1", "y0"}
+
+
+def test_the_null_partition(tmp_path: Path) -> None:
+    table = plain_table_by_part(tmp_path)
+    null = partition(None)
+    TableCommit(table, "0").append(
+        [added(file("n"), part=null), added(file("b"), part=partition(" ")), added(file("x"), part=X)]
+    )
+    TableCommit(table, "1").overwrite([], {"part": None})
+    assert live(table) == {"b", "x"}
+
+
+def plain_table_by_part(path: Path) -> Table:
+    from_keyed = keyed_table(path)
+    schema = path / "schema" / "schema-0"
+    stored = json.loads(schema.read_text())
+    stored["primaryKeys"] = []
+    stored["options"] = {"bucket": "-1"}
+    for field in stored["fields"]:
+        field["type"] = field["type"].removesuffix(" NOT NULL")
+    schema.write_text(json.dumps(stored))
+    return replace(from_keyed, schema=type(from_keyed.schemas)(LocalFileIO(), str(path)).load(0))
+
+
+def test_new_files_of_an_overwrite_go_to_the_top_level(two_parts: Table) -> None:
+    files = (file("n1", keys=(1, 3)), file("n2", keys=(4, 9)))
+    TableCommit(two_parts, "me").overwrite([added(*files, part=X, total=2)], {"part": "x"})
+    assert {
+        e.file.level
+        for e in latest_state(two_parts).live_entries(
+            PartitionFilter(two_parts.schema.partition_fields, [{"part": "x"}])
+        )
+    } == {5}
+    off = replace(two_parts, options=two_parts.options.merged({"overwrite-upgrade": "false"}))
+    TableCommit(off, "off").overwrite([added(file("n3", keys=(1, 3)), part=X, total=2)], {"part": "x"})
+    assert {e.file.level for e in latest_state(off).live_entries(None) if e.file.file_name == "n3"} == {0}
+
+
+def test_postponed_files_of_other_tables_stay(two_parts: Table) -> None:
+    """Files of the postpone bucket (-2) belong to rows that wait, not to what readers see."""
+    TableCommit(two_parts, "p").append([added(file("wait"), part=X, bucket=-2, total=-2)])
+    TableCommit(two_parts, "me").overwrite([], None)
+    assert live(two_parts) == {"wait"}
+
+
+def test_index_files_go_with_their_partitions(two_parts: Table) -> None:
+    def index(part: bytes, name: str) -> CommitMessage:
+        entry = IndexManifestEntry(FileKind.ADD, part, 0, "HASH", name, 4, 1)
+        return CommitMessage(part, 0, 2, index_entries=(entry,))
+
+    TableCommit(two_parts, "i").append([index(X, "ix"), index(Y, "iy")])
+    TableCommit(two_parts, "n").append([added(file("x3", keys=(7, 7)), part=X, total=2)])
+    assert latest(two_parts).index_manifest == two_parts.snapshots.load(2).index_manifest, "carried forward"
+    TableCommit(two_parts, "me").overwrite([], {"part": "x"})
+    entries = read_index_manifest(two_parts.file_io, two_parts.location, latest(two_parts).index_manifest)
+    assert [e.file_name for e in entries] == ["iy"]
+    TableCommit(two_parts, "you").overwrite([], None)
+    assert latest(two_parts).index_manifest is None
+
+
+def test_deletion_vectors_make_an_overwrite_commit(two_parts: Table) -> None:
+    vector = IndexManifestEntry(FileKind.ADD, X, 0, "DELETION_VECTORS", "dv", 4, 1, (DeletionRange("x0", 1, 10),))
+    TableCommit(two_parts, "me").append([CommitMessage(X, 0, 2, index_entries=(vector,))])
+    assert (latest(two_parts).commit_kind, delta(two_parts)) == ("OVERWRITE", [])
+
+
+# --- when the store fails -------------------------------------------------------------------------------------------
+
+
+def failing(table: Table, name: str, when: When, lasting: bool = False, nth: int = 0) -> tuple[Table, FaultyFileIO]:
+    """The table, now with one snapshot, on a store where the nth operation of that name goes wrong."""
+    TableCommit(table, "trial").append([added(file("trial"))])
+    store = FaultyFileIO(LocalFileIO(), nth, when, lasting=lasting, named=name)
+    return replace(table, file_io=store), store
+
+
+@pytest.mark.parametrize("when", list(When))
+def test_no_answer_to_the_publication(tmp_path: Path, when: When) -> None:
+    """Once: it is looked up, or sent again."""
+    table, _ = failing(plain_table(tmp_path), "!create", when)
+    result = TableCommit(table, "me", since=1).append([added(file("a"))])
+    assert result is not None
+    assert (result.snapshot_id, result.attempts) == (2, 1)
+    assert live(table) == {"a", "trial"}
+
+
+@pytest.mark.parametrize("when", list(When))
+def test_no_answer_ever(tmp_path: Path, when: When) -> None:
+    """Nothing may be deleted: the snapshot may be there, or still appear."""
+    whole = plain_table(tmp_path)
+    table, store = failing(whole, "!create", when, lasting=True)
+    with pytest.raises(CommitStateUnknown, match=r"user me .* may or may not be published.*snapshot-2"):
+        TableCommit(table, "me", since=1).append([added(file("a"))])
+    assert "!delete" not in store.log
+    published = when == When.AFTER
+    assert live(whole) == ({"a", "trial"} if published else {"trial"})
+    again = TableCommit(whole, "me", since=1).append([added(file("a"))])
+    assert again is not None
+    assert (again.snapshot_id, again.attempts) == (2, 0 if published else 1)
+    assert live(whole) == {"a", "trial"}
+
+
+def test_a_certain_refusal_undoes_the_attempt(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+
+    class Full(LocalFileIO):
+        def create_if_absent(self, path: str, data: bytes) -> bool:
+            raise NotCreated("disk full")
+
+    with pytest.raises(NotCreated, match="disk full"):
+        TableCommit(replace(table, file_io=Full()), "me").append([added(file("a"))])
+    assert metadata_files(table) == set()
+
+
+def test_a_failure_before_the_publication_undoes_the_attempt(tmp_path: Path) -> None:
+    whole = plain_table(tmp_path)
+    table, _ = failing(whole, "!write", When.HALF, nth=2)
+    with pytest.raises(InjectedFault):
+        TableCommit(table, "me", since=1).append([added(file("a"))])
+    assert metadata_files(whole) == named_metadata(whole)
+    assert live(whole) == {"trial"}
+
+
+def test_a_hint_that_cannot_be_written_is_said_and_harmless(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    whole = plain_table(tmp_path)
+    table, _ = failing(whole, "!overwrite", When.BEFORE)
+    result = TableCommit(table, "me", since=1).append([added(file("a"))])
+    assert result is not None
+    assert "snapshot 2" in caplog.text
+    assert (tmp_path / "snapshot" / "LATEST").read_text() == "1"
+    assert latest(whole).id == 2
+
+
+# --- aborts ---------------------------------------------------------------------------------------------------------
+
+
+def test_abort_deletes_the_files_of_the_messages(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path)
+    bucket = tmp_path / "part=x" / "bucket-1"
+    bucket.mkdir(parents=True)
+    for name in ("mine", "mine.index", "other"):
+        (bucket / name).write_text("")
+    message = added(file("mine", keys=(1, 1), extra_files=("mine.index",)), part=X, bucket=1, total=2)
+    TableCommit(table, "me").abort([message])
+    assert [p.name for p in bucket.iterdir()] == ["other"]
+
+
+def test_abort_after_success_deletes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The caller may not know that its commit was made."""
+    table = keyed_table(tmp_path)
+    bucket = tmp_path / "part=x" / "bucket-1"
+    bucket.mkdir(parents=True)
+    (bucket / "mine").write_text("")
+    message = added(file("mine", keys=(1, 1)), part=X, bucket=1, total=2)
+    TableCommit(table, "me").append([message])
+    TableCommit(table, "me").abort([message])
+    assert (bucket / "mine").exists()
+    assert "not deleted" in caplog.text
+    assert latest(table).commit_identifier == BATCH_COMMIT_IDENTIFIER
+    assert latest(table).commit_kind == CommitKind.APPEND
