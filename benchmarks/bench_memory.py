@@ -24,7 +24,7 @@ def child(path: str) -> None:
 
 
 def resident_peak() -> int:
-    """Peak resident set in bytes of this process itself (ru_maxrss would count the parent's, which it is forked from)."""
+    """Peak resident set in bytes of this process itself (ru_maxrss may count its parent)."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -43,8 +43,9 @@ def rust(batches: list[pa.RecordBatch], warehouse: Path) -> None:
     context.register_catalog("p", {"warehouse": f"file:{warehouse}"})
     context.set_current_catalog("p")
     context.sql("create database d")
-    types = "id bigint not null, s1 string, s2 string, d1 double, d2 double, d3 double, l1 bigint, l2 bigint, ts timestamp(6)"
-    context.sql(f"create table p.d.r ({types}, primary key (id)) with ('bucket' = '{BUCKETS}')")
+    values = "s1 string, s2 string, d1 double, d2 double, d3 double, l1 bigint, l2 bigint, ts timestamp(6)"
+    table_of = f"id bigint not null, {values}, primary key (id)"
+    context.sql(f"create table p.d.r ({table_of}) with ('bucket' = '{BUCKETS}')")
     table = PaimonCatalog({"warehouse": f"file:{warehouse}"}).get_table("d.r")
     builder = table.new_batch_write_builder()
     writer = builder.new_write()
