@@ -57,7 +57,7 @@ class _Buffer:
             parts = zip(self.batches, self.kinds, strict=True)
             kinds = np.concatenate([np.zeros(b.num_rows, np.int8) if k is None else k for b, k in parts])
         batches, self.batches, self.kinds, self.bytes = self.batches, [], [], 0
-        return pa.concat_batches(batches), kinds
+        return batches[0] if len(batches) == 1 else pa.concat_batches(batches), kinds
 
 
 class TableWrite:
