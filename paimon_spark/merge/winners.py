@@ -37,13 +37,25 @@ def last_rows(words: Sequence[Words], starts: Sequence[int]) -> Mask:
         starts: the rows at which a piece starts that is sorted by key.
     """
     if len(words) == 1:
-        mask = _last_by_table(words[0], starts)
+        mask = _one_by_table(words[0], starts, first=False)
         if mask is not None:
             return mask
     order = np.argsort(words[0], kind="stable")
     same = _settle_ties(order, words[0][order], words)
     mask = np.empty(len(order), np.bool_)
     mask[order] = np.append(~same, True)
+    return mask
+
+
+def first_rows(words: Sequence[Words], starts: Sequence[int]) -> Mask:
+    """True for the first row of every key; the arguments are those of ``last_rows``."""
+    if len(words) == 1:
+        mask = _one_by_table(words[0], starts, first=True)
+        if mask is not None:
+            return mask
+    groups = group_rows(words)
+    mask = np.zeros(len(groups.order), np.bool_)
+    mask[groups.order[groups.starts]] = True
     return mask
 
 
@@ -95,6 +107,13 @@ def pick_last(groups: Groups, criteria: Sequence[Words]) -> Rows:
     return winners
 
 
+def pick_first(groups: Groups, criteria: Sequence[Words]) -> Rows:
+    """One row of every key, in key order: least by the criteria, one after the other; the first of equal ones."""
+    ends = np.append(groups.starts[1:], len(groups.order))
+    backwards = Groups(groups.order[::-1], len(groups.order) - ends[::-1])
+    return pick_last(backwards, [~word for word in criteria])[::-1]
+
+
 def _pick_last_of_several(order: Rows, sizes: Rows, criteria: Sequence[Words]) -> Rows:
     """One row of every group: groups follow each other in order, sizes says how many rows each has."""
     for word in criteria:
@@ -110,8 +129,11 @@ def _pick_last_of_several(order: Rows, sizes: Rows, criteria: Sequence[Words]) -
     return order[np.cumsum(sizes) - 1]
 
 
-def _last_by_table(word: Words, starts: Sequence[int]) -> Mask | None:
-    """By a table with a slot for every possible key, or None where it would be too big or a piece repeats a key."""
+def _one_by_table(word: Words, starts: Sequence[int], first: bool) -> Mask | None:
+    """The last (or first) row of every key, by a table with a slot for every possible key.
+
+    None where the table would be too big, or a piece repeats a key.
+    """
     rows = len(word)
     size = int(word.max()) + 1
     if size > DIRECT_SPREAD * rows or len(starts) > _MAX_PIECES:
@@ -123,8 +145,8 @@ def _last_by_table(word: Words, starts: Sequence[int]) -> Mask | None:
     slots = word.view(np.int64)
     table = np.empty(size, np.uint8)  # only slots that were written are read
     pieces = [slots[start:end] for start, end in zip(starts, [*starts[1:], rows], strict=True)]
-    for number, piece in enumerate(pieces):
-        table[piece] = number
+    for number in reversed(range(len(pieces))) if first else range(len(pieces)):
+        table[pieces[number]] = number
     return np.concatenate([table[piece] == number for number, piece in enumerate(pieces)])
 
 

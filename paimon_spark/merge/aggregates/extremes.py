@@ -56,6 +56,6 @@ def _objection(data_type: DataType, options: FieldOptions) -> str | None:
 
 
 SPECS: Specs = {
-    "max": AggregateSpec(maximum, _objection, commutative=True),
-    "min": AggregateSpec(minimum, _objection, commutative=True),
+    "max": AggregateSpec(maximum, _objection, starts_plain=True, commutative=True),
+    "min": AggregateSpec(minimum, _objection, starts_plain=True, commutative=True),
 }

@@ -164,6 +164,8 @@ class AggregateSpec:
     appends_late: late rows of a sequence group are folded as they come although the order matters (collect); all other
         functions get them before the values that are there (Java: FieldAggregator.aggReversed).
     takes_late: the function wants late rows as they come, and told by ``Fold.late``.
+    starts_plain: a value folded into null gives that value itself, so that it makes no difference whether the only
+        value of a key is folded or is its seed.
     settled_by: for a function of which the first value decides: which values do.
     """
 
@@ -173,6 +175,7 @@ class AggregateSpec:
     commutative: bool = False
     appends_late: bool = False
     takes_late: bool = False
+    starts_plain: bool = False
     settled_by: Callable[[Fold], Mask] | None = None
 
 

@@ -152,4 +152,4 @@ def _objection(data_type: DataType, options: FieldOptions) -> str | None:
     return None if data_type.root in _NUMERIC else "needs a number"
 
 
-SPECS: Specs = {"sum": AggregateSpec(total, _objection, retracts=True, commutative=True)}
+SPECS: Specs = {"sum": AggregateSpec(total, _objection, starts_plain=True, retracts=True, commutative=True)}

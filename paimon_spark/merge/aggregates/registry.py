@@ -33,9 +33,13 @@ class ColumnAggregate:
     spec: AggregateSpec
     options: FieldOptions
 
+    def over(self, values: pa.Array, starts: Rows, **more: Any) -> Fold:
+        """A fold of this column; the arguments are those of ``Fold``."""
+        return Fold(values, starts, self.type, self.column, self.name, self.options, **more)
+
     def fold(self, values: pa.Array, starts: Rows, **more: Any) -> pa.Array:
         """One value per key; the arguments are those of ``Fold``."""
-        return self.spec.fold(Fold(values, starts, self.type, self.column, self.name, self.options, **more))
+        return self.spec.fold(self.over(values, starts, **more))
 
 
 def aggregate_for(column: str, name: str, data_type: DataType, options: FieldOptions) -> ColumnAggregate:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
-from paimon_spark.merge.key_words import Words
-from paimon_spark.merge.window import Kinds, MergeSpec, Window, order_criteria
+from paimon_spark.merge.key_words import Words, has_repeats, row_key, rows_up_to
+from paimon_spark.merge.rows import COPY_BYTES, count_only, filter_rows
+from paimon_spark.merge.window import DELETE, INSERT, Kinds, MergeSpec, Piece, Window, is_retract, order_criteria
 from paimon_spark.merge.winners import Mask, Rows, group_rows
+from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,30 @@ class SortedRows:
         return self.starts + self.sizes - 1
 
     @cached_property
-    def keys_of_rows(self) -> Rows:
-        """The number of its key for every row in order."""
-        return np.repeat(np.arange(len(self.starts)), self.sizes)
+    def several(self) -> Mask:
+        """True for the rows of a key that has more than one. A row alone is never merged: it stays as it is."""
+        return np.repeat(self.sizes > 1, self.sizes)
 
-    def select(self, kept: Mask) -> SortedRows:
-        """The rows (of order) where kept is true; keys without any are gone."""
-        counts = np.add.reduceat(kept, self.starts, dtype=np.intp)
-        counts = counts[counts > 0]
-        kinds = None if self.kinds is None else self.kinds[kept]
-        return SortedRows(self.order[kept], np.cumsum(counts) - counts, kinds)
+    @cached_property
+    def merged_retractions(self) -> Mask | None:
+        """True for the rows that retract something in a merge; None if there is none such."""
+        if self.kinds is None:
+            return None
+        mask: Mask = is_retract(self.kinds) & self.several
+        return mask if mask.any() else None
+
+    def result_kinds(self, deleted: Mask | None) -> Kinds | None:
+        """The kind of each key's result, None if no result retracts: of a row alone its own, else +I or -D.
+
+        Args:
+            deleted: per key, True where the merge of several rows deletes it.
+        """
+        if self.kinds is None:
+            return None
+        kinds = np.where(self.sizes == 1, self.kinds[self.starts], np.int8(INSERT))
+        if deleted is not None:
+            kinds = np.where(deleted & (self.sizes > 1), np.int8(DELETE), kinds)
+        return kinds
 
 
 def sort_rows(window: Window, spec: MergeSpec) -> SortedRows:
@@ -54,6 +71,96 @@ def sort_rows(window: Window, spec: MergeSpec) -> SortedRows:
     groups = group_rows(window.words())
     order = _order_within_keys(groups.order, groups.starts, order_criteria(window, spec, kinds))
     return SortedRows(order, groups.starts, None if kinds is None else kinds[order])
+
+
+def kept_starts(kept: Mask, starts: Rows) -> tuple[Rows, Mask]:
+    """Where each key starts when only the kept rows are left, of the keys that have any; and which keys these are."""
+    counts = np.add.reduceat(kept, starts, dtype=np.intp)
+    present = counts > 0
+    counts = counts[present]
+    return np.cumsum(counts) - counts, present
+
+
+def lone_rows(window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch] | None:
+    """The rows of a window in which no key has two rows because it comes from one run; None for any other window."""
+    if len(window.pieces) > 1 or has_repeats(window.pieces[0].keys):
+        return None
+    kinds = None if spec.keep_deletes else window.kinds(spec)
+    return filter_rows([window.pieces[0].rows.select(output)], None if kinds is None else ~is_retract(kinds))
+
+
+def small_windows(window: Window, copy_bytes: int = COPY_BYTES) -> Iterator[Window]:
+    """The same rows in windows of at most so many bytes, as far as keys allow: what is gathered at once stays small."""
+    if sum(piece.rows.nbytes for piece in window.pieces) <= copy_bytes:
+        yield window
+        return
+    longest = max(window.pieces, key=lambda piece: piece.rows.num_rows)
+    for row in (longest.rows.num_rows // 2 - 1, 0):
+        bound = row_key(longest.keys, max(row, 0))
+        ends = [rows_up_to(piece.keys, bound, 0, piece.rows.num_rows) for piece in window.pieces]
+        if any(end < piece.rows.num_rows for end, piece in zip(ends, window.pieces, strict=True)):
+            cuts = list(zip(window.pieces, ends, strict=True))
+            yield from small_windows(_window([_part(piece, 0, end) for piece, end in cuts]), copy_bytes)
+            yield from small_windows(_window([_part(p, end, p.rows.num_rows) for p, end in cuts]), copy_bytes)
+            return
+    yield window
+
+
+@dataclass(frozen=True)
+class Merged:
+    """One row of each key, in key order.
+
+    rows: the row of the window whose key, sequence number and other unmerged columns each result has.
+    kinds: of the results; None: no result retracts.
+    sequences: their sequence numbers; None: those of rows.
+    """
+
+    rows: Rows
+    kinds: Kinds | None = None
+    sequences: Rows | None = None
+
+
+def merged_batch(
+    window: Window, spec: MergeSpec, output: Sequence[str], merged: Merged, value: Callable[[str], pa.Array | None]
+) -> Iterator[pa.RecordBatch]:
+    """The results as a batch, without those that retract unless spec keeps them.
+
+    Args:
+        output: the columns; ``_SEQUENCE_NUMBER`` and ``_VALUE_KIND`` are those of the results.
+        value: the merged values of a column; None: it is not merged, those of ``merged.rows`` stand.
+    """
+    kept = None
+    if not spec.keep_deletes and merged.kinds is not None:
+        retracted = is_retract(merged.kinds)
+        kept = ~retracted if retracted.any() else None
+    if not output:
+        count = len(merged.rows) if kept is None else int(np.count_nonzero(kept))
+        if count:
+            yield count_only(count)
+        return
+
+    def column(name: str) -> pa.Array:
+        if name == VALUE_KIND and merged.kinds is not None:
+            return pa.array(merged.kinds)
+        if name == SEQUENCE_NUMBER and merged.sequences is not None:
+            return pa.array(merged.sequences)
+        array = None if name in (VALUE_KIND, SEQUENCE_NUMBER) else value(name)
+        return window.column(name).take(pa.array(merged.rows)) if array is None else array
+
+    schema = window.pieces[0].rows.select(output).schema
+    batch = pa.RecordBatch.from_arrays([column(name) for name in output], schema=schema)
+    if kept is not None:
+        batch = batch.filter(pa.array(kept))
+    if batch.num_rows:
+        yield batch
+
+
+def _window(pieces: Sequence[Piece]) -> Window:
+    return Window(tuple(piece for piece in pieces if piece.rows.num_rows))
+
+
+def _part(piece: Piece, start: int, end: int) -> Piece:
+    return Piece(piece.rows.slice(start, end - start), tuple(keys[start:end] for keys in piece.keys))
 
 
 def _order_within_keys(order: Rows, starts: Rows, criteria: Sequence[Words]) -> Rows:

@@ -1,0 +1,114 @@
+"""``merge-engine`` = ``aggregation``: each column of a key is folded by its function (Java: AggregateMergeFunction)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.merge.aggregates.frame import last_where
+from paimon_spark.merge.aggregates.registry import ColumnAggregate
+from paimon_spark.merge.engines.folding import FoldRows, fold_column
+from paimon_spark.merge.engines.groups import (
+    Merged,
+    SortedRows,
+    kept_starts,
+    lone_rows,
+    merged_batch,
+    small_windows,
+    sort_rows,
+)
+from paimon_spark.merge.window import DELETE, MergeSpec, Window
+from paimon_spark.merge.winners import Mask, Rows
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """The engine of one table.
+
+    functions: of all columns but the keys.
+    remove_on_delete: ``aggregation.remove-record-on-delete``: a row of kind -D deletes its key, and what comes after it
+        is folded into the values of that row.
+    """
+
+    functions: Mapping[str, ColumnAggregate]
+    remove_on_delete: bool = False
+
+    def __call__(
+        self, window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool
+    ) -> Iterator[pa.RecordBatch]:
+        """The folded rows of a window, in key order.
+
+        Raises:
+            DataError: a function cannot take back a value, or cannot fold the values; the message names the column.
+        """
+        alone = lone_rows(window, spec, output)
+        if alone is not None:
+            yield from alone
+            return
+        for part in small_windows(window):
+            yield from self._merge(part, spec, output)
+
+    def columns(self, output: Sequence[str]) -> tuple[str, ...]:
+        """The columns that are read only to merge the output: none."""
+        return ()
+
+    def _merge(self, window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        rows = sort_rows(window, spec)
+        resets = _resets(rows) if self.remove_on_delete else None
+        folding = _Folding(rows, resets)
+        deleted = None if resets is None else resets == rows.lasts
+
+        def value(name: str) -> pa.Array | None:
+            function = self.functions.get(name)
+            return None if function is None else folding.fold(function, window.column(name))
+
+        merged = Merged(rows.order[rows.lasts], rows.result_kinds(deleted))
+        yield from merged_batch(window, spec, output, merged, value)
+
+
+def _resets(rows: SortedRows) -> Rows | None:
+    """For each key where its last row of kind -D is, -1 if there is none or it is alone; None if no key has one."""
+    if rows.merged_retractions is None or rows.kinds is None:
+        return None
+    deletes = (rows.kinds == DELETE) & rows.several
+    return last_where(deletes, rows.starts) if deletes.any() else None
+
+
+class _Folding:
+    """Which rows the columns of a window fold: the same for all columns, but for the rows that start a key."""
+
+    def __init__(self, rows: SortedRows, resets: Rows | None) -> None:
+        self._rows = rows
+        self._resets = resets
+        retract = rows.merged_retractions
+        alone = rows.sizes == 1
+        self._seeded = alone if resets is None else alone | (resets >= 0)
+        self._reset = None if resets is None else resets >= 0
+        if resets is None:
+            self._all = FoldRows(rows.order, rows.starts, retract)
+            return
+        place = np.arange(len(rows.order))
+        reset = np.repeat(resets, rows.sizes)
+        kept = place >= reset
+        starts, _ = kept_starts(kept, rows.starts)
+        left = None if retract is None else (retract & (place != reset))[kept]
+        self._all = FoldRows(rows.order[kept], starts, left)
+
+    def fold(self, function: ColumnAggregate, column: pa.Array) -> pa.Array:
+        seeded = self._reset if function.spec.starts_plain else self._seeded
+        settled = None if self._reset is None else self._settled(function, column)
+        rows = self._all
+        return fold_column(function, column, FoldRows(rows.rows, rows.starts, rows.retract, None, seeded, settled))
+
+    def _settled(self, function: ColumnAggregate, column: pa.Array) -> Mask | None:
+        """Per key, whether a row before its reset settled the first value: the reset takes the value, not that fact."""
+        rows, by = self._rows, function.spec.settled_by
+        if by is None or self._resets is None or rows.kinds is None:
+            return None
+        settling = by(function.over(column, rows.starts, rows=rows.order)) & ((rows.kinds & 1) == 0)
+        settling &= np.arange(len(rows.order)) < np.repeat(self._resets, rows.sizes)
+        settled: Mask = np.logical_or.reduceat(settling, rows.starts)
+        return settled

@@ -1,0 +1,67 @@
+"""``merge-engine`` = ``first-row``: of each key the oldest row stays (Java: FirstRowMergeFunction)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.errors import DataError
+from paimon_spark.merge.engines.groups import lone_rows
+from paimon_spark.merge.rows import filter_rows, take_rows
+from paimon_spark.merge.window import Kinds, MergeSpec, Window, ignored_rows, is_retract, order_criteria
+from paimon_spark.merge.winners import Groups, Mask, first_rows, group_rows, pick_first
+
+
+def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:
+    """The oldest row of every key of the window, columns ``output``.
+
+    Args:
+        window: all rows of some keys.
+        spec: the order of the rows of a key; with ``ignore_delete`` a retraction is never the first row.
+        output: columns to return, in this order.
+        ordered: rows come in key order; else in the order in which they were read.
+
+    Raises:
+        DataError: a retraction among several rows of a key.
+    """
+    alone = lone_rows(window, spec, output)
+    if alone is not None:
+        return alone
+    pieces = [piece.rows.select(output) for piece in window.pieces]
+    kinds = window.kinds(spec)
+    if kinds is None and not ordered and not spec.has_sequence:
+        return filter_rows(pieces, first_rows(window.words(), window.starts))
+    groups = group_rows(window.words())
+    ignored = None
+    if kinds is not None:
+        _check_retractions(groups, kinds, spec)
+        ignored = ignored_rows(kinds, spec)
+    winners = pick_first(groups, order_criteria(window, spec, kinds, ignored))
+    if kinds is not None:
+        winners = winners[~_unwanted(kinds, ignored, spec)[winners]]
+    if ordered:
+        return take_rows(pieces, winners)
+    mask = np.zeros(window.row_count, np.bool_)
+    mask[winners] = True
+    return filter_rows(pieces, mask)
+
+
+def _unwanted(kinds: Kinds, ignored: Mask | None, spec: MergeSpec) -> Mask:
+    """True for rows that are no result even if they win: they do where a key has no other."""
+    if not spec.keep_deletes:
+        return is_retract(kinds)
+    return np.zeros(len(kinds), np.bool_) if ignored is None else ignored
+
+
+def _check_retractions(groups: Groups, kinds: Kinds, spec: MergeSpec) -> None:
+    ignored = ignored_rows(kinds, spec)
+    retracts = is_retract(kinds) if ignored is None else is_retract(kinds) & ~ignored
+    sizes = np.diff(groups.starts, append=len(groups.order))
+    count = int(np.count_nonzero(retracts[groups.order] & np.repeat(sizes > 1, sizes)))
+    if count:
+        raise DataError(
+            f"merging rows with merge-engine=first-row: {count} rows of kind -U or -D meet other rows of their key, "
+            "and this engine cannot take anything back; set 'ignore-delete' = 'true' on the table to ignore such rows"
+        )
