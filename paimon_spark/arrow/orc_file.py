@@ -32,6 +32,7 @@ class OrcReader:
             self._source = native(source)
             self._tail = read_tail(self._source)
             self._names = tuple(self._tail.top_level)
+            self._rows = sum(stripe.row_count for stripe in self._tail.stripes)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,7 +40,7 @@ class OrcReader:
 
     @property
     def row_count(self) -> int:
-        return sum(stripe.row_count for stripe in self._tail.stripes)
+        return self._rows
 
     @cached_property
     def row_groups(self) -> Sequence[RowGroup]:
@@ -80,6 +81,7 @@ class OrcReader:
                 batch = next(batches, None)
                 if batch is None:
                     return
+                batch.validate(full=True)  # ORC has no checksums: lengths and text may be anything
                 arrays = [self._column(column, batch, timestamps) for column in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 

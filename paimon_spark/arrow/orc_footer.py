@@ -18,7 +18,7 @@ from paimon_spark.arrow.protobuf import (
     Message,
     decode_message,
     encode_message,
-    first,
+    number,
     packed,
     read_varint,
     repeated,
@@ -42,6 +42,10 @@ class Stripe:
     footer_length: int
     row_count: int
 
+    @property
+    def end(self) -> int:
+        return self.offset + self.index_length + self.data_length + self.footer_length
+
 
 @dataclass(frozen=True, slots=True)
 class OrcType:
@@ -63,20 +67,26 @@ class OrcTail:
 
     @property
     def compression(self) -> int:
-        return int(first(self.postscript, _PS_COMPRESSION, _NONE))
+        return number(self.postscript, _PS_COMPRESSION, _NONE)
 
     @property
     def block_size(self) -> int:
-        return int(first(self.postscript, _PS_BLOCK_SIZE, 2**18))
+        return max(1, number(self.postscript, _PS_BLOCK_SIZE, 2**18))
 
     @cached_property
     def stripes(self) -> tuple[Stripe, ...]:
         decoded = [decode_message(raw) for raw in repeated(self.footer, _FOOTER_STRIPES)]
-        return tuple(Stripe(*(first(message, field, 0) for field in range(1, 6))) for message in decoded)
+        stripes = tuple(Stripe(*(number(message, field) for field in range(1, 6))) for message in decoded)
+        if any(stripe.end > self.data_end for stripe in stripes):
+            raise ValueError("a stripe ends behind the data")
+        return stripes
 
     @cached_property
     def types(self) -> tuple[OrcType, ...]:
-        return tuple(_orc_type(decode_message(raw)) for raw in repeated(self.footer, _FOOTER_TYPES))
+        types = tuple(_orc_type(decode_message(raw)) for raw in repeated(self.footer, _FOOTER_TYPES))
+        if any(not parent < child < len(types) for parent, kind in enumerate(types) for child in kind.children):
+            raise ValueError("the types are no tree")
+        return types
 
     @cached_property
     def top_level(self) -> dict[str, int]:
@@ -148,11 +158,11 @@ class OrcTail:
 
 def _orc_type(message: Message) -> OrcType:
     children: list[int] = []
-    for number, wire, value in message:
-        if number == _TYPE_SUBTYPES:
+    for field, wire, value in message:
+        if field == _TYPE_SUBTYPES:
             children += packed(value) if wire == BYTES else [value]
     names = tuple(name.decode() for name in repeated(message, _TYPE_NAMES))
-    return OrcType(first(message, _TYPE_KIND, 0), tuple(children), names)
+    return OrcType(number(message, _TYPE_KIND), tuple(children), names)
 
 
 def _as_long(raw: bytes) -> bytes:
@@ -223,12 +233,12 @@ def read_tail(source: pa.NativeFile) -> OrcTail:
         raise ValueError(f"the file has {size} bytes, too few for an ORC file")
     length = source.read_at(1, size - 1)[0]
     postscript = decode_message(source.read_at(length, max(0, size - 1 - length)))
-    footer_length, metadata_length = first(postscript, _PS_FOOTER_LENGTH, 0), first(postscript, _PS_METADATA_LENGTH, 0)
+    footer_length, metadata_length = number(postscript, _PS_FOOTER_LENGTH), number(postscript, _PS_METADATA_LENGTH)
     footer_start = size - 1 - length - footer_length
     data_end = footer_start - metadata_length
     if data_end < 0:
         raise ValueError("the ORC footer is longer than the file")
-    compression = first(postscript, _PS_COMPRESSION, _NONE)
+    compression = number(postscript, _PS_COMPRESSION, _NONE)
     footer = decompress(source.read_at(footer_length, footer_start), compression)
     metadata = decompress(source.read_at(metadata_length, data_end), compression)
     return OrcTail(postscript, decode_message(footer), metadata, data_end)

@@ -11,7 +11,7 @@ from typing import Any
 
 from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.orc_footer import OrcTail
-from paimon_spark.arrow.protobuf import Message, decode_message, first, zigzag
+from paimon_spark.arrow.protobuf import Message, decode_message, maybe_bytes, maybe_number, zigzag
 
 _BYTE, _SHORT, _INT, _LONG, _STRING, _DECIMAL, _DATE, _VARCHAR = 1, 2, 3, 4, 7, 14, 15, 16
 _VALUES = 1
@@ -36,9 +36,9 @@ def stripe_stats(tail: OrcTail, stripe: int, column: str) -> ColumnStats | None:
     columns = tail.stripe_statistics[stripe]
     if number >= len(columns):
         return None
-    values = first(columns[number], _VALUES)
+    values = maybe_number(columns[number], _VALUES)
     nulls = None if values is None else tail.stripes[stripe].row_count - values
-    bounds = first(columns[number], _STATISTICS_OF.get(tail.types[number].kind, -1))
+    bounds = maybe_bytes(columns[number], _STATISTICS_OF.get(tail.types[number].kind, -1))
     if bounds is None:
         return ColumnStats(None, None, nulls)
     message = decode_message(bounds)
@@ -47,11 +47,12 @@ def stripe_stats(tail: OrcTail, stripe: int, column: str) -> ColumnStats | None:
 
 
 def _bound(message: Message, field: int, kind: int) -> Any:
-    raw = first(message, field)
+    if kind in (_INT_STATISTICS, _DATE_STATISTICS):
+        count = maybe_number(message, field)
+        return None if count is None else zigzag(count)
+    raw = maybe_bytes(message, field)
     if raw is None:
         return None
-    if kind in (_INT_STATISTICS, _DATE_STATISTICS):
-        return zigzag(raw)
     try:
         return raw.decode() if kind == _STRING_STATISTICS else Decimal(raw.decode())
     except (UnicodeDecodeError, InvalidOperation):

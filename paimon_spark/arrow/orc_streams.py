@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.orc_footer import OrcTail, Stripe
-from paimon_spark.arrow.protobuf import decode_message, first, repeated
+from paimon_spark.arrow.protobuf import decode_message, maybe_bytes, number, repeated
 from paimon_spark.arrow.raw_values import Int64s
 
 _SECONDARY = 5
@@ -37,11 +37,13 @@ def read_stripe_footer(source: pa.NativeFile, tail: OrcTail, stripe: Stripe) -> 
     streams, offset = [], stripe.offset
     for raw in repeated(message, 1):
         stream = decode_message(raw)
-        length = first(stream, 3, 0)
-        streams.append((first(stream, 1, 0), first(stream, 2, 0), offset, length))
+        length = number(stream, 3)
+        streams.append((number(stream, 1), number(stream, 2), offset, length))
         offset += length
-    encodings = tuple(first(decode_message(raw), 1, 0) for raw in repeated(message, 2))
-    return StripeFooter(tuple(streams), encodings, first(message, 3, b"").decode())
+    if offset > start:
+        raise ValueError("the streams are longer than their stripe")
+    encodings = tuple(number(decode_message(raw), 1) for raw in repeated(message, 2))
+    return StripeFooter(tuple(streams), encodings, (maybe_bytes(message, 3) or b"").decode())
 
 
 def read_nanos(source: pa.NativeFile, tail: OrcTail, footer: StripeFooter, column: int) -> Runs:
@@ -54,7 +56,7 @@ def read_nanos(source: pa.NativeFile, tail: OrcTail, footer: StripeFooter, colum
     for kind, stream_column, offset, length in footer.streams:
         if kind == _SECONDARY and stream_column == column:
             data = tail.decompress(source.read_at(length, offset))
-    encoding = footer.encodings[column]
+    encoding = footer.encodings[column] if column < len(footer.encodings) else -1
     if encoding not in (_DIRECT, _DIRECT_V2):
         raise ValueError(f"timestamp encoding {encoding} is unknown")
     return Runs(data, version=2 if encoding == _DIRECT_V2 else 1)

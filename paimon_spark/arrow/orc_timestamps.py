@@ -21,7 +21,7 @@ from pyarrow import types as pt
 from paimon_spark.arrow.conform import list_of, map_of, rescale, struct_of
 from paimon_spark.arrow.orc_footer import LIST, MAP, STRUCT, TIMESTAMP, TIMESTAMP_INSTANT, OrcTail
 from paimon_spark.arrow.orc_streams import nanoseconds, read_nanos, read_stripe_footer
-from paimon_spark.arrow.protobuf import Message, decode_message, first, zigzag
+from paimon_spark.arrow.protobuf import VARINT, Message, decode_message, maybe_bytes, maybe_number, zigzag
 from paimon_spark.arrow.raw_values import int64_array, int64_values, valid_mask
 from paimon_spark.arrow.types import NANOS_PER_UNIT
 
@@ -65,7 +65,7 @@ def plan_timestamps(
 
 def _must_be_exact(tail: OrcTail, column: int, zone: str) -> bool:
     statistics = tail.statistics[column] if column < len(tail.statistics) else []
-    if first(statistics, _VALUES) == 0:
+    if maybe_number(statistics, _VALUES) == 0:
         return False
     bounds = _bounds(statistics)
     if len(bounds) < 2:
@@ -77,8 +77,8 @@ def _must_be_exact(tail: OrcTail, column: int, zone: str) -> bool:
 
 def _bounds(statistics: Message) -> list[int]:
     """Minimum and maximum in milliseconds, in one or both of the two forms the statistics have."""
-    raw = first(statistics, _TIMESTAMP_STATISTICS)
-    return [zigzag(value) for field, _, value in decode_message(raw) if field <= 4] if raw else []
+    raw = maybe_bytes(statistics, _TIMESTAMP_STATISTICS)
+    return [zigzag(value) for field, wire, value in decode_message(raw) if field <= 4 and wire == VARINT] if raw else []
 
 
 class StripeTimestamps:

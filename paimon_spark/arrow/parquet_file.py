@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conformer
-from paimon_spark.arrow.file_access import RowGroup, empty_batches, positioned, reading, spans
+from paimon_spark.arrow.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
 from paimon_spark.arrow.int96 import int96_to_fixed
-from paimon_spark.arrow.parquet_stats import chunk_stats
+from paimon_spark.arrow.parquet_stats import FooterStats
 from paimon_spark.arrow.patched_file import native
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
@@ -29,7 +29,7 @@ class ParquetReader:
 
     def __init__(self, source: Any, where: str) -> None:
         self._where = where
-        with reading(where):
+        with reading(where), damaged(where):
             self._source = native(source)
             self._file = _open(self._source)
             self._schema: pa.Schema = self._file.schema_arrow
@@ -103,8 +103,13 @@ class ParquetReader:
 
         return run
 
+    @cached_property
+    def _footer_stats(self) -> FooterStats:
+        return FooterStats(_footer(self._source), self._schema)
+
     def _stats(self, group: int, column: str) -> ColumnStats | None:
-        return chunk_stats(self._metadata, self._schema, group, column)
+        with reading(self._where), damaged(self._where):
+            return self._footer_stats.chunk(group, column)
 
 
 def _open(source: pa.NativeFile) -> pq.ParquetFile:

@@ -1,79 +1,108 @@
-"""Column chunk statistics of parquet footers as internal values."""
+"""Column chunk statistics of parquet footers as internal values.
+
+The footer is decoded here and not asked for through pyarrow, which aborts the process on a damaged one.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import types as pt
 
 from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.int96 import INT96
+from paimon_spark.arrow.thrift_compact import Struct, decode_struct, find
 from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
 
-_JAVA_WRITER = "parquet-mr"
+_JAVA_WRITER = b"parquet-mr"
+_ROW_GROUPS, _CREATED_BY = 4, 6  # of FileMetaData
+_COLUMNS, _NUM_ROWS = 1, 3  # of RowGroup
+_META_DATA = 3  # of ColumnChunk
+_TYPE, _STATISTICS = 1, 12  # of ColumnMetaData
+_NULL_COUNT, _MAX_VALUE, _MIN_VALUE = 3, 5, 6  # of Statistics
+_BOOLEAN, _INT32, _INT64, _FLOAT, _DOUBLE = 0, 1, 2, 4, 5  # physical types
+_LAYOUTS = {_BOOLEAN: "<?", _INT32: "<i", _INT64: "<q", _FLOAT: "<f", _DOUBLE: "<d"}
 
 
-def chunk_stats(metadata: pq.FileMetaData, schema: pa.Schema, group: int, column: str) -> ColumnStats | None:
-    """What the footer says of a top-level column that is not nested, in one row group; None = nothing."""
-    index = schema.get_field_index(column)
-    if index < 0 or pt.is_nested(schema.field(index).type):
-        return None
-    chunk = metadata.row_group(group).column(_leaf_index(schema, index))
-    found = chunk.statistics if chunk.is_stats_set else None
-    if found is None:
-        return None
-    arrow = schema.field(index).type
-    nulls = found.null_count if found.has_null_count else None
-    if not found.has_min_max or arrow == INT96:
-        return ColumnStats(None, None, nulls)
-    low, high = _internal(found.min_raw, arrow), _internal(found.max_raw, arrow)
-    if pt.is_floating(arrow):
-        # Java's bounds of a chunk with NaN are NaN or absent; Arrow (C++, Rust) leaves out the NaN, the greatest value.
-        if low != low or high != high:
-            return ColumnStats(None, None, nulls)
-        if not metadata.created_by.startswith(_JAVA_WRITER):
-            high = None
-    return ColumnStats(low, high, nulls)
+class FooterStats:
+    """The statistics of one footer. schema: what Arrow makes of the columns of the file.
 
-
-def file_stats(
-    metadata: pq.FileMetaData, schema: pa.Schema, nulls: Sequence[int], has_nan: Sequence[bool]
-) -> dict[str, ColumnStats]:
-    """The bounds of whole columns from a footer just written, as Java puts them into manifests (format section 6).
-
-    nulls, has_nan: per top-level column, as counted while writing. A column with a NaN has no bounds, nor has INT96.
+    Raises:
+        ValueError: from any method: the footer is damaged.
     """
-    result = {}
-    for i, field in enumerate(schema):
-        if pt.is_nested(field.type):
-            continue
-        low, high = _bounds(metadata, field, _leaf_index(schema, i)) if not has_nan[i] else (None, None)
-        result[field.name] = ColumnStats(low, high, nulls[i])
-    return result
 
+    def __init__(self, footer: bytes, schema: pa.Schema) -> None:
+        tree = decode_struct(footer)
+        row_groups = find(tree, _ROW_GROUPS)
+        self._groups: list[Struct] = row_groups.values if row_groups else []
+        self._by_java = (find(tree, _CREATED_BY) or b"").startswith(_JAVA_WRITER)
+        self._positions = {name: i for i, name in enumerate(schema.names)}
+        self._leaves: dict[str, tuple[int, pa.DataType]] = {}
+        leaf = 0
+        for field in schema:
+            if not pt.is_nested(field.type):
+                self._leaves[field.name] = (leaf, field.type)
+            leaf += _leaf_count(field.type)
 
-def _bounds(metadata: pq.FileMetaData, field: pa.Field, leaf: int) -> tuple[Any, Any]:
-    lows, highs = [], []
-    for group in range(metadata.num_row_groups):
-        found = metadata.row_group(group).column(leaf).statistics
-        if found is None:
-            return None, None
-        if not found.has_min_max:
-            if found.null_count == metadata.row_group(group).num_rows:
-                continue
-            return None, None
-        lows.append(_internal(found.min_raw, field.type))
-        highs.append(_internal(found.max_raw, field.type))
-    if not lows or None in lows or None in highs:
-        return None, None
-    return min(lows), max(highs)
+    def chunk(self, group: int, column: str) -> ColumnStats | None:
+        """What is known of a top-level column that is not nested, in one row group; None = nothing."""
+        if column not in self._leaves:
+            return None
+        leaf, arrow = self._leaves[column]
+        low, high, nulls = self._raw(group, leaf, arrow)
+        if low is None and nulls is None:
+            return None
+        if pt.is_floating(arrow) and low is not None:
+            # Java's bounds of a chunk with NaN are NaN; Arrow (C++, Rust) leaves out the NaN, the greatest value.
+            if low != low or high != high:
+                low = high = None
+            elif not self._by_java:
+                high = None
+        return ColumnStats(low, high, nulls)
 
+    def columns(self, nulls: Sequence[int], has_nan: Sequence[bool]) -> dict[str, ColumnStats]:
+        """The bounds of whole columns of a file just written, as Java puts them into manifests (format section 6).
 
-def _leaf_index(schema: pa.Schema, index: int) -> int:
-    return sum(_leaf_count(schema.field(i).type) for i in range(index))
+        nulls, has_nan: one for each top-level column, as counted while writing. A column with a NaN has no bounds, nor
+        has INT96.
+        """
+        result = {}
+        for name in self._leaves:
+            i = self._positions[name]
+            low, high = (None, None) if has_nan[i] else self._bounds(name)
+            result[name] = ColumnStats(low, high, nulls[i])
+        return result
+
+    def _bounds(self, column: str) -> tuple[Any, Any]:
+        leaf, arrow = self._leaves[column]
+        lows, highs = [], []
+        for i, group in enumerate(self._groups):
+            low, high, nulls = self._raw(i, leaf, arrow)
+            if low is None or high is None:
+                if nulls == find(group, _NUM_ROWS):
+                    continue
+                return None, None
+            lows.append(low)
+            highs.append(high)
+        return (min(lows), max(highs)) if lows else (None, None)
+
+    def _raw(self, group: int, leaf: int, arrow: pa.DataType) -> tuple[Any, Any, int | None]:
+        chunks = find(self._groups[group], _COLUMNS)
+        if chunks is None or leaf >= len(chunks.values):
+            raise ValueError("the footer lacks a column chunk")
+        meta_data = find(chunks.values[leaf], _META_DATA) or []
+        statistics = find(meta_data, _STATISTICS)
+        if statistics is None:
+            return None, None, None
+        physical = find(meta_data, _TYPE)
+        low, high = find(statistics, _MIN_VALUE), find(statistics, _MAX_VALUE)
+        nulls = find(statistics, _NULL_COUNT)
+        if low is None or high is None or arrow == INT96:
+            return None, None, nulls
+        return _internal(low, physical, arrow), _internal(high, physical, arrow), nulls
 
 
 def _leaf_count(arrow: pa.DataType) -> int:
@@ -82,22 +111,21 @@ def _leaf_count(arrow: pa.DataType) -> int:
     return sum(_leaf_count(arrow.field(i).type) for i in range(arrow.num_fields))
 
 
-def _internal(raw: Any, arrow: pa.DataType) -> Any:
+def _internal(raw: bytes, physical: int, arrow: pa.DataType) -> Any:
     """The internal value of a bound as the footer stores it; None where the type has none."""
-    if pt.is_timestamp(arrow):
-        return raw * NANOS_PER_UNIT[arrow.unit]
+    value: Any = raw if physical not in _LAYOUTS else struct.unpack(_LAYOUTS[physical], raw)[0]
     if pt.is_decimal(arrow):
-        unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
-        return decimal_of(unscaled, arrow.scale)
+        return decimal_of(int.from_bytes(value, "big", signed=True) if isinstance(value, bytes) else value, arrow.scale)
     if pt.is_string(arrow) or pt.is_large_string(arrow):
         return _text(raw)
-    if pt.is_boolean(arrow) or pt.is_integer(arrow) or pt.is_floating(arrow) or pt.is_date32(arrow):
-        return raw
-    if pt.is_time32(arrow) and arrow.unit == "ms":
-        return raw
     if pt.is_binary(arrow) or pt.is_large_binary(arrow):
         return raw
-    return None
+    if isinstance(value, bytes):
+        return None
+    if pt.is_timestamp(arrow):
+        return value * NANOS_PER_UNIT[arrow.unit]
+    known = (pt.is_boolean, pt.is_signed_integer, pt.is_floating, pt.is_date32)
+    return value if any(test(arrow) for test in known) or arrow == pa.time32("ms") else None
 
 
 def _text(raw: bytes) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.file_access import WriteSettings
 from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_nulls
 from paimon_spark.arrow.int96 import INT96, fixed_to_int96
-from paimon_spark.arrow.parquet_stats import file_stats
+from paimon_spark.arrow.parquet_stats import FooterStats
 from paimon_spark.arrow.physical_schema import leaves, parquet_schema
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.spec.types import DataField
@@ -79,7 +80,9 @@ class ParquetWriter:
 
     def stats(self) -> Mapping[str, ColumnStats]:
         """After ``close``: what the footer says of the columns that are not nested, by name."""
-        return file_stats(self._metadata[0], self._schema, self._nulls, self._nan)
+        whole = io.BytesIO()
+        self._metadata[0].write_metadata_file(whole)
+        return FooterStats(footer_of(whole.getvalue()), self._schema).columns(self._nulls, self._nan)
 
     def _add(self, batch: pa.RecordBatch) -> None:
         if batch.num_rows:
@@ -167,11 +170,16 @@ class _HeldFooter:
 
     def release(self) -> None:
         tail = bytes(self._held or b"")
-        size = struct.unpack("<I", tail[-8:-4])[0]
-        footer = fixed_to_int96(tail[-8 - size : -8])
+        footer = fixed_to_int96(footer_of(tail))
         self._held = None
-        self._sink.write(tail[: -8 - size])
+        self._sink.write(tail[: -8 - len(footer_of(tail))])
         self._sink.write(footer + struct.pack("<I", len(footer)) + _MAGIC)
+
+
+def footer_of(file: bytes) -> bytes:
+    """The Thrift footer at the end of a whole parquet file."""
+    size = struct.unpack("<I", file[-8:-4])[0]
+    return file[-8 - size : -8]
 
 
 def _codec(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-_VARINT, _FIXED64, BYTES, _FIXED32 = 0, 1, 2, 5
+VARINT, _FIXED64, BYTES, _FIXED32 = 0, 1, 2, 5
 
 Message: TypeAlias = list[tuple[int, int, Any]]  # (field, wire type, value: int for varints, else bytes)
 
@@ -20,7 +20,7 @@ def decode_message(data: bytes) -> Message:
     while at < end:
         tag, at = read_varint(data, at)
         wire = tag & 7
-        if wire == _VARINT:
+        if wire == VARINT:
             value, at = read_varint(data, at)
             fields.append((tag >> 3, wire, value))
             continue
@@ -42,7 +42,7 @@ def encode_message(fields: Message) -> bytes:
     out = bytearray()
     for field, wire, value in fields:
         _put_varint(out, field << 3 | wire)
-        if wire == _VARINT:
+        if wire == VARINT:
             _put_varint(out, value)
             continue
         if wire == BYTES:
@@ -51,17 +51,51 @@ def encode_message(fields: Message) -> bytes:
     return bytes(out)
 
 
-def first(fields: Message, field: int, default: Any = None) -> Any:
-    """The value of a field that occurs at most once."""
-    for number, _, value in fields:
-        if number == field:
+def number(fields: Message, field: int, default: int = 0) -> int:
+    """The number in a field that occurs at most once.
+
+    Raises:
+        ValueError: the field holds bytes.
+    """
+    found = _first(fields, field, int)
+    return default if found is None else int(found)
+
+
+def maybe_number(fields: Message, field: int) -> int | None:
+    """The number in a field, None where it is absent. Errors as in ``number``."""
+    found = _first(fields, field, int)
+    return None if found is None else int(found)
+
+
+def maybe_bytes(fields: Message, field: int) -> bytes | None:
+    """The bytes in a field that occurs at most once, None where it is absent.
+
+    Raises:
+        ValueError: the field holds a number.
+    """
+    found = _first(fields, field, bytes)
+    return None if found is None else bytes(found)
+
+
+def _first(fields: Message, field: int, kind: type) -> Any:
+    for position, _, value in fields:
+        if position == field:
+            if not isinstance(value, kind):
+                raise ValueError(f"protobuf field {field} is not {kind.__name__}")
             return value
-    return default
+    return None
 
 
-def repeated(fields: Message, field: int) -> list[Any]:
-    """The values of a field that may occur many times."""
-    return [value for number, _, value in fields if number == field]
+def repeated(fields: Message, field: int) -> list[bytes]:
+    """The messages or texts in a field that may occur many times.
+
+    Raises:
+        ValueError: one of them is a number.
+    """
+    found = [value for position, _, value in fields if position == field]
+    if not all(isinstance(value, bytes) for value in found):
+        raise ValueError(f"protobuf field {field} is not bytes")
+    return found
 
 
 def packed(data: bytes) -> list[int]:

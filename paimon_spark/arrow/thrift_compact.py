@@ -11,6 +11,7 @@ from typing import Any
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 _INTEGERS = (I16, I32, I64)
+_MAX_DEPTH = 32
 
 
 @dataclass(slots=True)
@@ -60,6 +61,7 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
+        self.depth = 0
 
     def byte(self) -> int:
         value = self.data[self.at]
@@ -77,6 +79,8 @@ class _Reader:
                 self.at = at
                 return value
             shift += 7
+            if shift > 63:
+                raise ValueError("a Thrift integer has more than 64 bits")
 
     def zigzag(self) -> int:
         value = self.varint()
@@ -92,9 +96,13 @@ class _Reader:
     def struct(self) -> Struct:
         fields: Struct = []
         last = 0
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise ValueError(f"Thrift structs are nested more than {_MAX_DEPTH} deep")
         while True:
             head = self.byte()
             if head == 0:
+                self.depth -= 1
                 return fields
             kind, delta = head & 0x0F, head >> 4
             last = last + delta if delta else self.zigzag()
@@ -124,6 +132,8 @@ class _Reader:
             size = self.varint()
         if size > len(self.data):
             raise IndexError
+        if kind in (LIST, SET):
+            raise ValueError("lists of lists do not occur in parquet footers")
         return List(kind, [self.value(kind) for _ in range(size)])
 
 

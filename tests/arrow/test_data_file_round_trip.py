@@ -96,7 +96,8 @@ def test_compressions(file_format: str, name: str) -> None:
     file = written(fields, [batch], file_format, compression=name)
     assert read(file, fields, file_format, 999).column(0).to_pylist() == batch.column(0).to_pylist()
     plain = written(fields, [batch], file_format, compression="none")
-    assert (len(file) < len(plain)) == (name != "none")
+    smaller = name != "none" and (file_format, name) != ("orc", "lz4")  # which gives up early in Arrow
+    assert (len(file) < len(plain)) == smaller
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
