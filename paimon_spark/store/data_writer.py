@@ -16,6 +16,7 @@ from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.spec.binary_row import encode_arity_row
 from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta, FileSource
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.store.background import Background
 from paimon_spark.store.file_layout import FileLayout
 from paimon_spark.store.row_rules import DELETE, UPDATE_BEFORE
 from paimon_spark.store.time_travel import local_wall_millis
@@ -41,8 +42,10 @@ class _OpenFile:
 class BucketWriter:
     """Writes the rows of one (partition, bucket) in the order they come, into files of about the target size.
 
-    A file is durable before its metadata are handed out. The names of all files ever begun are noted first, so that an
-    aborted task can delete them.
+    The names of all files ever begun are noted first, so that an aborted task can delete them.
+
+    Attributes:
+        files: the metadata of the completed files, in order; they are durable when ``closing`` has done its jobs.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class BucketWriter:
         directory: str,
         new_name: Callable[[], str],
         begun: list[str],
+        closing: Background,
         first_sequence: int = 0,
     ) -> None:
         """
@@ -61,16 +65,18 @@ class BucketWriter:
             directory: of the bucket.
             new_name: gives a file name that no file has.
             begun: the path of every file is appended before the file is made.
+            closing: makes finished files durable meanwhile.
             first_sequence: the number of the first row; only for files without sequence numbers of their own.
         """
+        self.files: list[DataFileMeta] = []
         self._file_io = file_io
         self._layout = layout
         self._directory = directory
         self._new_name = new_name
         self._begun = begun
+        self._closing = closing
         self._sequence = first_sequence
         self._file: _OpenFile | None = None
-        self._done: list[DataFileMeta] = []
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Appends rows.
@@ -88,12 +94,10 @@ class BucketWriter:
             if file.rows >= self._layout.target_rows or file.writer.bytes_estimate >= self._layout.target_bytes:
                 self._finish(file)
 
-    def close(self) -> list[DataFileMeta]:
-        """The metadata of all files written since the last call, in order; all are complete and durable."""
+    def end_file(self) -> None:
+        """Completes the open file, if there is one; the next rows begin another."""
         if self._file is not None:
             self._finish(self._file)
-        done, self._done = self._done, []
-        return done
 
     def discard(self) -> None:
         """Gives up the file that is open."""
@@ -133,9 +137,9 @@ class BucketWriter:
     def _finish(self, file: _OpenFile) -> None:
         file.writer.close()
         size = file.stream.tell()
-        file.stream.close()
         self._file = None
-        self._done.append(self._meta(file, size))
+        self._closing.run(file.stream.close)
+        self.files.append(self._meta(file, size))
 
     def _meta(self, file: _OpenFile, size: int) -> DataFileMeta:
         found = file.writer.stats()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -15,10 +16,10 @@ from paimon_spark.arrow.bucketing import assign_buckets, group_rows
 from paimon_spark.merge.window import MergeSpec
 from paimon_spark.merge.write_order import sort_and_merge
 from paimon_spark.spec import options as o
-from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import MB
 from paimon_spark.spec.paths import data_file_name
+from paimon_spark.store.background import Background
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.data_writer import SLICE_ROWS, BucketWriter, file_batch
 from paimon_spark.store.file_layout import file_layout
@@ -94,8 +95,10 @@ class TableWrite:
         self._uuid = str(uuid.uuid4())
         self._names = 0
         self._begun: list[str] = []
-        self._open: dict[Place, BucketWriter] = {}
-        self._files: dict[Place, list[DataFileMeta]] = {}
+        self._writers: dict[Place, BucketWriter] = {}
+        self._open: dict[Place, None] = {}  # places with an open file, the one written last at the end
+        self._writing = Background(limit=3)
+        self._closing = Background(limit=64)
 
     def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None:
         """Takes rows.
@@ -118,18 +121,21 @@ class TableWrite:
         """Writes what waits. All files of the messages are complete and durable; the task takes no more rows."""
         self._flush()
         for place in list(self._open):
-            self._close(place)
+            self._end_file(place)
+        self._writing.wait()
+        self._closing.wait()
         return [
-            CommitMessage(partition, bucket, self._total_buckets, new_files=tuple(files))
-            for (partition, bucket), files in self._files.items()
-            if files
+            CommitMessage(partition, bucket, self._total_buckets, new_files=tuple(writer.files))
+            for (partition, bucket), writer in self._writers.items()
+            if writer.files
         ]
 
     def abort(self) -> None:
         """Deletes all files of this task, also those it has handed out: only for messages that nobody commits."""
-        for writer in self._open.values():
+        self._writing.stop()
+        self._closing.stop()
+        for writer in self._writers.values():
             writer.discard()
-        self._open.clear()
         for path in self._begun:
             try:
                 self._table.file_io.delete(path)
@@ -154,38 +160,38 @@ class TableWrite:
                 self._write_run((partition, bucket), rows, kinds, positions)
             else:
                 part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
-                self._writer((partition, bucket)).write(part)
+                self._write((partition, bucket), part)
 
     def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
         """The chosen rows as one sorted run, one row a key."""
-        writer = self._writer(place)
         for merged in sort_and_merge(rows, self._merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS):
-            writer.write(file_batch(self._layout, merged))
+            self._write(place, file_batch(self._layout, merged))
         self._sequence += len(positions)
-        self._close(place)
+        self._end_file(place)
 
-    def _writer(self, place: Place) -> BucketWriter:
-        """The open writer of a place, made the newest; too many of them do not stay open."""
-        writer = self._open.pop(place, None)
+    def _write(self, place: Place, part: pa.RecordBatch) -> None:
+        """Hands rows to the writer of their bucket; encoding goes on beside this thread."""
+        writer = self._writers.get(place)
         if writer is None:
-            while len(self._open) >= MAX_OPEN_FILES:
-                self._close(next(iter(self._open)))
-            written = sum(file.row_count for file in self._files.get(place, ()))
-            writer = BucketWriter(
+            writer = self._writers[place] = BucketWriter(
                 self._table.file_io,
                 self._layout,
                 bucket_directory(self._table, *place),
                 self._new_name,
                 self._begun,
-                # Append tables without buckets count from zero in every writer, as in Java.
-                (self._sequence if self._has_buckets else 0) + written,
+                self._closing,
+                self._sequence if self._has_buckets else 0,  # without buckets every writer counts from 0, as in Java
             )
-        self._open[place] = writer
-        return writer
+        self._open.pop(place, None)
+        while len(self._open) >= MAX_OPEN_FILES:
+            self._end_file(next(iter(self._open)))
+        self._open[place] = None
+        self._writing.run(partial(writer.write, part))
 
-    def _close(self, place: Place) -> None:
-        self._files.setdefault(place, []).extend(self._open[place].close())
-        del self._open[place]
+    def _end_file(self, place: Place) -> None:
+        if place in self._open:
+            del self._open[place]
+            self._writing.run(self._writers[place].end_file)
 
     def _new_name(self) -> str:
         number = self._names
