@@ -20,7 +20,7 @@ from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.spec.avro_container import Container, read_container, read_varint
 from paimon_spark.spec.avro_lanes import Bools, Column, Ints, LaneError, decode_lanes
 from paimon_spark.spec.avro_plan import Kind, Path, UncoveredSchema, plan_steps
-from paimon_spark.spec.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
+from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.spec.manifest_codec import MANIFEST_VERSION, decode_manifest, encode_manifest
 
 T = TypeVar("T")
@@ -155,19 +155,27 @@ class ManifestColumns:
         with _collector_paused():
             return _instances(ManifestEntry, len(chosen), values)
 
-    def data_files(self, indices: Sequence[int] | Ints, stats: bool = True) -> list[DataFileMeta]:
+    def data_files(self, indices: Sequence[int] | Ints, stats: bool = True, keys: bool = True) -> list[DataFileMeta]:
         """The files of the entries of these numbers, in this order. Errors as in entries.
 
         Args:
             indices: numbers of entries.
             stats: without them the files say that they have no statistics, which takes half the time.
+            keys: without them the files say that they have no keys, as files of append tables do anyway.
         """
+        left_out: dict[str, Iterable[Any]] = {}
+        if not stats:
+            left_out |= dict.fromkeys(_STATS, repeat(EMPTY_STATS)) | {"value_stats_cols": repeat(())}
+        if not keys:
+            left_out |= dict.fromkeys(("min_key", "max_key"), repeat(EMPTY_ROW))
         with _collector_paused():
-            return self._data_files(np.asarray(indices, np.int64), stats)
+            return self._data_files(np.asarray(indices, np.int64), left_out)
 
-    def _data_files(self, chosen: Ints, stats: bool) -> list[DataFileMeta]:
-        values: dict[str, Iterable[Any]] = {}
+    def _data_files(self, chosen: Ints, left_out: Mapping[str, Iterable[Any]]) -> list[DataFileMeta]:
+        values = dict(left_out)
         for attribute, (path, kind) in _FILE.items():
+            if attribute in left_out:
+                continue
             if kind is _INTEGER:
                 values[attribute] = self._integers(path, chosen)
             elif kind is _BYTES:
@@ -176,9 +184,8 @@ class ManifestColumns:
                 values[attribute] = self._arrays(path, kind, chosen)
         values["extra_files"] = [names or () for names in values["extra_files"]]
         for attribute, path in _STATS.items():
-            values[attribute] = self._stats(path, chosen) if stats else repeat(EMPTY_STATS)
-        if not stats:
-            values["value_stats_cols"] = repeat(())
+            if attribute not in left_out:
+                values[attribute] = self._stats(path, chosen)
         return _instances(DataFileMeta, len(chosen), values)
 
     def _stats(self, path: Path, chosen: Ints) -> list[SimpleStats]:
@@ -213,6 +220,13 @@ class ManifestColumns:
 
     def _arrays(self, path: Path, kind: Kind, chosen: Ints) -> list[Any]:
         """Arrays from their bytes, each distinct one decoded once: most manifests repeat a few of them."""
+        column = self.columns.get(path)
+        if (
+            column is not None
+            and column.valid[chosen].all()
+            and (column.ends - column.values)[chosen].max(initial=0) <= 1
+        ):
+            return [()] * len(chosen)  # one byte is the end of an array: they are all empty
         slices = self._slices(path, chosen)
         decoded: dict[bytes | None, tuple[Any, ...] | None] = dict.fromkeys(slices)
         for raw in decoded:

@@ -165,7 +165,7 @@ def _splits(
     directories: dict[bytes, str] = {}
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
     # All at once: making objects costs little more for many buckets than for one.
-    files_of_all = iter(columns.data_files(chosen, stats=keep.needs_statistics))
+    files_of_all = iter(columns.data_files(chosen, keep.needs_statistics, bool(request.schema.primary_keys)))
     for group in groups:
         files = list(itertools.islice(files_of_all, len(group)))
         if since is not None:
