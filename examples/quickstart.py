@@ -12,12 +12,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from paimon_spark import PaimonTable, open_table
+from paimon_spark import PaimonTable, open_table, register
 
 
 def main(directory: str) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = SparkSession.builder.appName("paimon_spark quick start").getOrCreate()
+    register(spark)  # only for spark-submit --py-files: an installed package is found by Spark itself
     path = f"{directory}/shop.db/orders"
 
     orders = spark.createDataFrame(

@@ -62,7 +62,7 @@ class NewTable(Generic[T]):
             nullable: False is the same as NOT NULL in the text.
 
         Raises:
-            SchemaError: the type cannot be understood or stored.
+            SchemaError, UnsupportedFeature: the type cannot be understood or stored.
         """
         if isinstance(dataType, str):
             parsed = parse_type(dataType)
@@ -88,7 +88,9 @@ class NewTable(Generic[T]):
         return self.property(o.PARTITION.key, ",".join(columns))
 
     def property(self, key: str, value: str) -> NewTable[T]:
-        """A table option, stored with the table."""
+        """A table option, stored with the table; `comment` is the table's comment, as in TBLPROPERTIES."""
+        if key.lower() == "comment":
+            return self.comment(value)
         self._properties[key] = str(value)
         return self
 

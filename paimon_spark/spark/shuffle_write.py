@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
@@ -55,7 +55,8 @@ def _owned(df: DataFrame, table: Table) -> DataFrame:
         raise DataError(f"the DataFrame has a column {', '.join(sorted(taken))}, a name this write needs: rename it")
     keys = owner_fields(table)
     inputs = [_column(df, field) for field in keys]
-    owner = arrow_udf(_owner_of(table, keys), "bigint", ArrowUDFType.SCALAR)
+    # Without functionType, which the stub wants: Spark warns of it, the annotations of the function say the same.
+    owner = arrow_udf(_owner_of(table, keys), "bigint")  # type: ignore[call-overload]  # see above
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(OWNER, owner(*inputs))
     if table.schema.partition_keys:
         # How many buckets will be touched is not known: Spark sizes the partitions by what the shuffle holds.

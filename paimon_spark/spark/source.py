@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 from pyspark.sql.types import StructType
 
@@ -10,6 +11,15 @@ from paimon_spark.spark.options import ReadOptions, read_options, write_options
 from paimon_spark.spark.reader import PaimonReader, table_schema
 from paimon_spark.spark.writer import PaimonWriter, open_writer
 from paimon_spark.store.table import Table, open_table
+
+
+def register(spark: SparkSession) -> None:
+    """Makes ``format("paimon")`` known to a session. Needed only where Spark cannot find it by itself.
+
+    Spark looks for data sources in the Python that its JVM starts, which has installed packages but not those sent by
+    ``spark-submit --py-files`` or ``addArtifacts``.
+    """
+    spark.dataSource.register(PaimonDataSource)
 
 
 class PaimonDataSource(DataSource):

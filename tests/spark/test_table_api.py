@@ -11,7 +11,14 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import DataError, OptionError, SchemaError, TableAlreadyExists, TableNotFound
+from paimon_spark.errors import (
+    DataError,
+    OptionError,
+    SchemaError,
+    TableAlreadyExists,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from paimon_spark.spec.types import Root
 
 pytestmark = pytest.mark.spark
@@ -174,7 +181,7 @@ def test_a_declaration_that_is_not_enough_says_what_is_missing(spark: SparkSessi
         PaimonTable.create(spark).option("warehouse", str(tmp_path)).tableName("a.b.c").addColumn("id", "INT").execute()
     with pytest.raises(SchemaError, match="at least one column"):
         PaimonTable.create(spark).location(str(tmp_path / "t")).execute()
-    with pytest.raises(SchemaError):
+    with pytest.raises(UnsupportedFeature, match="'NUMBER OF THINGS' is not known"):
         PaimonTable.create(spark).location(str(tmp_path / "t")).addColumn("id", "NUMBER OF THINGS")
     assert list(tmp_path.iterdir()) == []
 
