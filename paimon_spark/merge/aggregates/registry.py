@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.merge.aggregates import extremes, numbers, picks
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
 from paimon_spark.merge.winners import Rows
@@ -47,7 +47,7 @@ def aggregate_for(column: str, name: str, data_type: DataType, options: FieldOpt
 
     Raises:
         UnsupportedFeature: there is no such function; the message lists those there are.
-        SchemaError: the function does not take the type or the options of the column; the message says why.
+        OptionError: the function does not take the type or the options of the column; the message says why.
     """
     spec = AGGREGATES.get(name)
     if spec is None:
@@ -58,7 +58,7 @@ def aggregate_for(column: str, name: str, data_type: DataType, options: FieldOpt
         )
     objection = spec.objection(data_type, options)
     if objection is not None:
-        raise SchemaError(
+        raise OptionError(
             f"column '{column}' of type {type_sql(data_type)} cannot have the aggregate function '{name}': it "
             f"{objection}; set 'fields.{column}.aggregate-function' to another function, or fix the column or option"
         )

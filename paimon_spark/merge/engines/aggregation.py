@@ -51,10 +51,6 @@ class Aggregation:
         for part in small_windows(window):
             yield from self._merge(part, spec, output)
 
-    def columns(self, output: Sequence[str]) -> tuple[str, ...]:
-        """The columns that are read only to merge the output: none."""
-        return ()
-
     def _merge(self, window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch]:
         rows = sort_rows(window, spec)
         resets = _resets(rows) if self.remove_on_delete else None

@@ -1,0 +1,89 @@
+"""The merge engine of a table, from its options (Java: PrimaryKeyTableUtils.createMergeFunctionFactory)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from paimon_spark.merge.aggregates.frame import field_options
+from paimon_spark.merge.aggregates.registry import aggregate_for
+from paimon_spark.merge.engines.aggregation import Aggregation
+from paimon_spark.merge.engines.deduplicate import deduplicate
+from paimon_spark.merge.engines.first_row import first_row
+from paimon_spark.merge.engines.partial_update import PartialUpdate
+from paimon_spark.merge.engines.rules import aggregates, check_aggregation, check_partial_update, sequence_groups
+from paimon_spark.merge.window import Engine
+from paimon_spark.spec import options as o
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.schema import TableSchema
+
+Columns: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
+"""(output columns) -> the columns that are read only to merge them."""
+
+
+@dataclass(frozen=True)
+class TableEngine:
+    """What merges the rows of one table; picklable.
+
+    merge: for ``merge_runs`` and ``sort_and_merge``.
+    columns: which columns the merge of some columns needs beside them, keys and ``sequence.field`` not counted.
+    whole_rows: a result is one of the rows that were merged. Where it is not, a condition on values says nothing about
+        the rows before the merge, and statistics of their values prune nothing.
+    """
+
+    name: str
+    merge: Engine
+    columns: Columns
+    whole_rows: bool
+
+
+def engine_for(schema: TableSchema, options: Options) -> TableEngine:
+    """The engine of a table with a primary key.
+
+    Args:
+        schema: its columns and keys.
+        options: its options, with those of the call on top.
+
+    Raises:
+        OptionError: an option has a bad value, does not fit the columns, or contradicts another.
+        UnsupportedFeature: an aggregate function that this release does not have.
+    """
+    name = options.value(o.MERGE_ENGINE)
+    if name == "partial-update":
+        partial_update = _partial_update(schema, options)
+        return TableEngine(name, partial_update, partial_update.columns, whole_rows=False)
+    if name == "aggregation":
+        aggregation = _aggregation(schema, options)
+        return TableEngine(name, aggregation, _no_columns, whole_rows=False)
+    return TableEngine(name, first_row if name == "first-row" else deduplicate, _no_columns, whole_rows=True)
+
+
+def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
+    sequence = [name for name in options.value(o.SEQUENCE_FIELD) if name not in schema.primary_keys]
+    names = [name for name in schema.names if name not in schema.primary_keys and name not in sequence]
+    functions = aggregates(schema, options, names, "last_non_null_value")
+    for name in sequence:  # whatever options say
+        functions[name] = aggregate_for(name, "last_value", schema.by_name[name].type, field_options(options, name))
+    check_aggregation(functions, options)
+    return Aggregation(functions, options.value(o.AGGREGATION_REMOVE_RECORD_ON_DELETE))
+
+
+def _partial_update(schema: TableSchema, options: Options) -> PartialUpdate:
+    groups = sequence_groups(schema, options)
+    check_partial_update(schema, groups, options)
+    removing = options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+    values = [name for name in schema.names if name not in schema.primary_keys]
+    return PartialUpdate(
+        values=frozenset(values),
+        required=frozenset(name for name in values if not schema.by_name[name].type.nullable),
+        groups=groups,
+        functions=aggregates(schema, options, [name for group in groups for name in group.members], None),
+        ignore_delete=options.value(o.IGNORE_DELETE),
+        remove_on_delete=options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE),
+        remove_on_groups=tuple(group for group in groups if not set(group.sequence).isdisjoint(removing)),
+    )
+
+
+def _no_columns(output: Sequence[str]) -> tuple[str, ...]:
+    return ()

@@ -1,0 +1,130 @@
+"""``merge-engine`` = ``partial-update``: later rows fill in and replace columns (Java: PartialUpdateMergeFunction)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.errors import DataError
+from paimon_spark.merge.aggregates.registry import ColumnAggregate
+from paimon_spark.merge.engines.groups import (
+    Merged,
+    SortedRows,
+    lone_rows,
+    merged_batch,
+    small_windows,
+    sort_rows,
+)
+from paimon_spark.merge.engines.records import Records, grouped_records, plain_records
+from paimon_spark.merge.engines.sequence_groups import SequenceGroup, Sequences
+from paimon_spark.merge.window import MergeSpec, Window
+from paimon_spark.spec.schema import SEQUENCE_NUMBER
+
+
+@dataclass(frozen=True)
+class PartialUpdate:
+    """The engine of one table.
+
+    values: the columns that are merged: all but the primary key.
+    required: those of them that are NOT NULL.
+    groups: the sequence groups; each column is in one at most.
+    functions: of the columns in groups that have one.
+    ignore_delete: rows of kind -U and -D are left out.
+    remove_on_delete: a row of kind -D deletes the record.
+    remove_on_groups: the groups for which a row of kind -D deletes the record, if it is fresh for one of them.
+    """
+
+    values: frozenset[str]
+    required: frozenset[str] = frozenset()
+    groups: tuple[SequenceGroup, ...] = ()
+    functions: Mapping[str, ColumnAggregate] = field(default_factory=dict)
+    ignore_delete: bool = False
+    remove_on_delete: bool = False
+    remove_on_groups: tuple[SequenceGroup, ...] = ()
+
+    def __call__(
+        self, window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool
+    ) -> Iterator[pa.RecordBatch]:
+        """The merged rows of a window, in key order.
+
+        Raises:
+            DataError: a retraction that no option says what to do with; a null in a NOT NULL column; a function cannot
+                take back a value, or cannot fold the values.
+        """
+        alone = lone_rows(window, spec, output)
+        if alone is not None:
+            yield from alone
+            return
+        for part in small_windows(window):
+            yield from self._merge(part, spec, output)
+
+    def columns(self, output: Sequence[str]) -> tuple[str, ...]:
+        """The columns that are read only to merge the output: sequence columns."""
+        groups = dict.fromkeys([*self.remove_on_groups, *(self._group_of[n] for n in output if n in self._group_of)])
+        return tuple(dict.fromkeys(name for group in groups for name in group.sequence if name not in output))
+
+    @cached_property
+    def _group_of(self) -> dict[str, SequenceGroup]:
+        """The group of each column in one, sequence columns among them."""
+        return {name: group for group in self.groups for name in (*group.members, *group.sequence)}
+
+    def _merge(self, window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        rows = sort_rows(window, spec)
+        sequences: dict[SequenceGroup, Sequences] = {}
+
+        def sequences_of(group: SequenceGroup) -> Sequences:
+            if group not in sequences:
+                sequences[group] = Sequences(group, window.column)
+            return sequences[group]
+
+        records = self._records(rows, [sequences_of(group) for group in self.remove_on_groups])
+        numbers = None
+        if SEQUENCE_NUMBER in output:
+            numbers = records.sequence_numbers(window.column(SEQUENCE_NUMBER).to_numpy())
+
+        def value(name: str) -> pa.Array | None:
+            if name not in self.values:
+                return None
+            column = window.column(name)
+            group = self._group_of.get(name)
+            if group is None:
+                if name in self.required and not self.groups:
+                    _check_not_null(name, column, records, rows)
+                return records.overlay(column)
+            function = self.functions.get(name)
+            if name in group.sequence or function is None:
+                return records.replace(column, sequences_of(group), name in group.sequence)
+            return records.fold(column, sequences_of(group), function)
+
+        yield from merged_batch(window, spec, output, Merged(records.last_rows, records.kinds, numbers), value)
+
+    def _records(self, rows: SortedRows, removing: Sequence[Sequences]) -> Records:
+        """What happens to the record of each key, as far as it concerns all columns."""
+        if rows.merged_retractions is not None and not (self.ignore_delete or self.groups or self.remove_on_delete):
+            count = int(np.count_nonzero(rows.merged_retractions))
+            raise DataError(
+                f"merging rows with merge-engine=partial-update: {count} rows of kind -U or -D meet other rows of "
+                "their key. Set 'ignore-delete' = 'true' on the table to ignore such rows, "
+                "'partial-update.remove-record-on-delete' = 'true' to let -D delete the whole row, or sequence groups "
+                "('fields.<column>.sequence-group') to retract the columns of a group, with "
+                "'partial-update.remove-record-on-sequence-group' to delete the whole row then"
+            )
+        if self.groups:
+            return grouped_records(rows, self.ignore_delete, removing)
+        return plain_records(rows, self.ignore_delete, self.remove_on_delete)
+
+
+def _check_not_null(name: str, column: pa.Array, records: Records, rows: SortedRows) -> None:
+    """No row that is merged with others may hold a null in a NOT NULL column."""
+    if not column.null_count:
+        return
+    nulls = column.is_null().to_numpy(zero_copy_only=False)[records.rows] & np.repeat(rows.sizes > 1, records.sizes)
+    if count := int(np.count_nonzero(nulls)):
+        raise DataError(
+            f"merging rows with merge-engine=partial-update: the NOT NULL column '{name}' is null in {count} rows; "
+            "write it in every row, or make the column nullable"
+        )

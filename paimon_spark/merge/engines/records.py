@@ -1,0 +1,244 @@
+"""The record of each key under partial-update: which rows count for it, and how its columns come out.
+
+Java keeps one record per key and changes it row by row (PartialUpdateMergeFunction). Here the rows that count are
+chosen first, for all keys at once, and then each column finds its value among them. A record has a *seed* where a row
+has set all its columns at once: one that deletes it, or a retraction that is the first row of its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.merge.aggregates.frame import Fold, last_where
+from paimon_spark.merge.aggregates.registry import ColumnAggregate
+from paimon_spark.merge.engines.folding import FoldRows, fold_column, spread
+from paimon_spark.merge.engines.groups import SortedRows, kept_starts
+from paimon_spark.merge.engines.sequence_groups import GroupRows, Sequences, last_resets
+from paimon_spark.merge.window import DELETE, Kinds
+from paimon_spark.merge.winners import Mask, Rows
+
+
+@dataclass(frozen=True)
+class Settling:
+    """The rows before the last seed of each key: they tell whether a first value was there (see ``Fold.settled``).
+
+    rows, starts: those of the keys that have such a seed. adds: True for rows before it that do not retract.
+    keys: per key of the records, True for these.
+    """
+
+    rows: Rows
+    starts: Rows
+    adds: Mask
+    keys: Mask
+
+
+@dataclass(frozen=True)
+class Records:
+    """The rows that count, key by key in merge order; every key has one.
+
+    rows, starts: row numbers of the window, and where those of each key start.
+    last_rows: per key, the row whose key columns and sequence number the result has.
+    kinds: of the results; None: no result retracts.
+    numbered: per key, False where no row that counts gave the result its sequence number; None: all did.
+    retracts: True for rows that take back. seeds: True for rows that set the whole record; the first of their key.
+        Both None for no row. The row of a key that has no other is a seed if any row is.
+    settling: see there; None for no key.
+    """
+
+    rows: Rows
+    starts: Rows
+    last_rows: Rows
+    kinds: Kinds | None = None
+    numbered: Mask | None = None
+    retracts: Mask | None = None
+    seeds: Mask | None = None
+    settling: Settling | None = None
+
+    def sequence_numbers(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The sequence number of each result."""
+        result = numbers[self.last_rows]
+        return result if self.numbered is None else np.where(self.numbered, result, 0)
+
+    def overlay(self, column: pa.Array) -> pa.Array:
+        """A column in no group: the last value that is not null; rows that take back leave it alone."""
+        if not column.null_count and self.retracts is None:
+            return column.take(pa.array(self.rows[self.lasts]))
+        counts: Mask = column.is_valid().to_numpy(zero_copy_only=False)[self.rows]
+        if self.retracts is not None:
+            counts = counts & ~self.retracts
+        return self._take(column, last_where(counts, self.starts))
+
+    def replace(self, column: pa.Array, sequences: Sequences, is_sequence: bool) -> pa.Array:
+        """A column in a group, without a function: that of the last fresh row, null if it takes back.
+
+        Args:
+            is_sequence: it is a sequence column itself: rows that take back set it too.
+        """
+        judged = self._judge(sequences)
+        counts = judged.fresh if self.seeds is None else judged.fresh | self.seeds
+        positions = last_where(counts, self.starts)
+        if self.retracts is not None and not is_sequence:
+            positions = np.where((positions >= 0) & self.retracts[positions], -1, positions)
+        return self._take(column, positions)
+
+    def fold(self, column: pa.Array, sequences: Sequences, function: ColumnAggregate) -> pa.Array:
+        """A column in a group, by its function: late rows are folded as older ones."""
+        judged = self._judge(sequences)
+        counts = judged.takes_part if self.seeds is None else judged.takes_part | self.seeds
+        starts, present = kept_starts(counts, self.starts)
+        if not len(starts):
+            return pa.nulls(len(self.starts), column.type)
+        retract = None if self.retracts is None else self.retracts[counts]
+        late = (judged.takes_part & ~judged.fresh)[counts]
+        if retract is not None:
+            late &= ~retract
+        seeded = None if self.seeds is None else self.seeds[self.starts][present]
+        settled = self._settled(column, sequences, function)
+        rows = FoldRows(self.rows[counts], starts, retract, late, seeded, None if settled is None else settled[present])
+        values = fold_column(function, column, rows)
+        return values if present.all() else spread(values, present)
+
+    @cached_property
+    def sizes(self) -> Rows:
+        """How many rows each key has."""
+        return np.diff(self.starts, append=len(self.rows))
+
+    @cached_property
+    def lasts(self) -> Rows:
+        """Where the last row of each key is."""
+        return self.starts + self.sizes - 1
+
+    @cached_property
+    def _judged(self) -> dict[Sequences, GroupRows]:
+        return {}
+
+    def _judge(self, sequences: Sequences) -> GroupRows:
+        """What the rows are to a group; columns of one group ask for the same."""
+        if sequences not in self._judged:
+            seeds = np.zeros(len(self.rows), np.bool_) if self.seeds is None else self.seeds
+            self._judged[sequences] = sequences.judge(self.rows, self.starts, seeds)
+        return self._judged[sequences]
+
+    def _take(self, column: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
+        missing = positions < 0
+        return column.take(pa.array(self.rows[positions], mask=missing if missing.any() else None))
+
+    def _settled(self, column: pa.Array, sequences: Sequences, function: ColumnAggregate) -> Mask | None:
+        settling, by = self.settling, function.spec.settled_by
+        if settling is None or by is None:
+            return None
+        fold: Fold = function.over(column, settling.starts, rows=settling.rows)
+        settles = by(fold) & settling.adds & sequences.present(settling.rows)
+        settled = np.zeros(len(self.starts), np.bool_)
+        settled[settling.keys] = np.logical_or.reduceat(settles, settling.starts)
+        return settled
+
+
+def plain_records(rows: SortedRows, ignore_delete: bool, remove_on_delete: bool) -> Records:
+    """The records of a table without sequence groups.
+
+    Args:
+        ignore_delete: retractions are left out, but for one that is the first row of its key: it sets the record.
+        remove_on_delete: a row of kind -D sets the record anew, and deletes it if no row follows; -U is left out.
+    """
+    retract = rows.merged_retractions
+    if retract is None or rows.kinds is None:
+        return Records(rows.order, rows.starts, rows.order[rows.lasts], rows.result_kinds(None))
+    if ignore_delete:
+        return _without_retractions(rows, retract)
+    kept = ~retract
+    deleted = ~np.logical_or.reduceat(kept, rows.starts)
+    kept[rows.starts] = True
+    if remove_on_delete:
+        deletes = retract & (rows.kinds == DELETE)
+        reset = np.repeat(last_where(deletes, rows.starts), rows.sizes)
+        place = np.arange(len(rows.order))
+        kept = (kept & (place >= reset)) | (place == reset)
+        deleted |= deletes[rows.lasts]
+    starts, _ = kept_starts(kept, rows.starts)
+    return Records(rows.order[kept], starts, rows.order[rows.lasts], rows.result_kinds(deleted))
+
+
+def grouped_records(rows: SortedRows, ignore_delete: bool, removing: Sequence[Sequences]) -> Records:
+    """The records of a table with sequence groups.
+
+    Args:
+        ignore_delete: as for ``plain_records``.
+        removing: the groups whose fresh rows of kind -D delete the record.
+    """
+    retract = rows.merged_retractions
+    if retract is None or rows.kinds is None:
+        last_rows, kinds = rows.order[rows.lasts], rows.result_kinds(None)
+        return Records(rows.order, rows.starts, last_rows, kinds, seeds=~rows.several)
+    begins_with_retract = retract[rows.starts]
+    seeds_key = begins_with_retract | (rows.sizes == 1)
+    if ignore_delete:
+        records = _without_retractions(rows, retract)
+        return replace(records, seeds=_at(records.starts[seeds_key], len(records.rows)))
+    # A retraction that is the first row of its key counts twice: it sets the record, then it takes back.
+    twice = np.ones(len(rows.order), np.intp)
+    twice[rows.starts[begins_with_retract]] = 2
+    places = np.repeat(np.arange(len(rows.order)), twice)
+    starts = rows.starts + np.cumsum(begins_with_retract) - begins_with_retract
+    seeds = _at(starts[seeds_key], len(places))
+    records = Records(
+        rows.order[places],
+        starts,
+        rows.order[rows.lasts],
+        retracts=retract[places] & ~seeds,
+        seeds=seeds,
+    )
+    deleted = ~np.logical_or.reduceat(~retract, rows.starts)
+    if removing:
+        deletes = (rows.kinds == DELETE)[places] & retract[places] & ~seeds
+        resets = last_resets(removing, records.rows, starts, deletes, seeds)
+        if resets is not None:
+            deleted |= resets == records.lasts
+            records = _from_resets(records, resets)
+    return replace(records, kinds=rows.result_kinds(deleted))
+
+
+def _without_retractions(rows: SortedRows, retract: Mask) -> Records:
+    """Only rows that add, and first rows."""
+    kept, numbered = ~retract, np.logical_or.reduceat(~retract, rows.starts)
+    last_rows = np.where(numbered, last_where(kept, rows.starts), rows.starts)
+    kept[rows.starts] = True
+    starts, _ = kept_starts(kept, rows.starts)
+    kinds = rows.result_kinds(~numbered)
+    return Records(rows.order[kept], starts, rows.order[last_rows], kinds, None if numbered.all() else numbered)
+
+
+def _from_resets(records: Records, resets: npt.NDArray[np.int64]) -> Records:
+    """The records from their last reset on, which is their seed then."""
+    assert records.retracts is not None
+    assert records.seeds is not None
+    place, reset = np.arange(len(records.rows)), np.repeat(resets, records.sizes)
+    kept, is_reset, before = place >= reset, place == reset, place <= reset
+    starts, _ = kept_starts(kept, records.starts)
+    settling = Settling(
+        records.rows[before],
+        kept_starts(before, records.starts)[0],
+        ~(records.retracts | records.seeds | is_reset)[before],
+        resets >= 0,
+    )
+    return replace(
+        records,
+        rows=records.rows[kept],
+        starts=starts,
+        retracts=(records.retracts & ~is_reset)[kept],
+        seeds=(records.seeds | is_reset)[kept],
+        settling=settling,
+    )
+
+
+def _at(positions: Rows, count: int) -> Mask:
+    """A mask that is true at the positions."""
+    mask = np.zeros(count, np.bool_)
+    mask[positions] = True
+    return mask

@@ -1,0 +1,142 @@
+"""What the options of a merge engine must fulfil, and the sequence groups they name (features 3.24, 5.1).
+
+Java: SchemaValidation, PartialUpdateMergeFunction.Factory, FieldAggregatorFactory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from paimon_spark.errors import OptionError
+from paimon_spark.merge.aggregates.frame import field_options
+from paimon_spark.merge.aggregates.registry import ColumnAggregate, aggregate_for
+from paimon_spark.merge.engines.sequence_groups import SequenceGroup
+from paimon_spark.spec import options as o
+from paimon_spark.spec.options import Option, Options
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.type_text import type_sql
+from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, Root
+
+_FIELDS, _GROUP = "fields.", ".sequence-group"
+_ORDERED = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
+
+
+def sequence_groups(schema: TableSchema, options: Options) -> tuple[SequenceGroup, ...]:
+    """The sequence groups of a partial-update table, in the order of the names of their options.
+
+    Raises:
+        OptionError: a column does not exist, is in the primary key, is in two groups, or has no order.
+    """
+    groups, owner = [], dict[str, str]()
+    keys = sorted(key for key in options if key.startswith(_FIELDS) and key.endswith(_GROUP))
+    sequences = {key: o.parse_list(key[len(_FIELDS) : -len(_GROUP)]) for key in keys}
+    for key, names in sequences.items():
+        for name in names:
+            _check_sequence_column(schema, key, name)
+            _claim(owner, name, key)
+    for key, names in sequences.items():
+        members = tuple(name for name in o.parse_list(options[key]) if name not in names)
+        for name in members:
+            _check_member(schema, key, name)
+            _claim(owner, name, key)
+        groups.append(SequenceGroup(names, members))
+    return tuple(groups)
+
+
+def aggregates(
+    schema: TableSchema, options: Options, names: Iterable[str], default: str | None
+) -> dict[str, ColumnAggregate]:
+    """The functions of some columns: their own, or that of all columns, or the default; none where that is None.
+
+    Args:
+        default: of columns for which no option says anything.
+
+    Raises:
+        OptionError, UnsupportedFeature: a function does not exist, or does not fit its column.
+    """
+    general = options.value(o.DEFAULT_AGGREGATE_FUNCTION) or default
+    found = {}
+    for name in names:
+        function = options.value(_function_option(name)) or general
+        if function is not None:
+            found[name] = aggregate_for(name, function, schema.by_name[name].type, field_options(options, name))
+    return found
+
+
+def check_aggregation(functions: Mapping[str, ColumnAggregate], options: Options) -> None:
+    """Options of merge-engine=aggregation that contradict each other.
+
+    Raises:
+        OptionError: they do; the message names both.
+    """
+    if not options.value(o.AGGREGATION_REMOVE_RECORD_ON_DELETE):
+        return
+    for name, function in functions.items():
+        if function.options.ignore_retract:
+            raise _conflict(o.AGGREGATION_REMOVE_RECORD_ON_DELETE.key, f"fields.{name}.ignore-retract")
+
+
+def check_partial_update(schema: TableSchema, groups: Iterable[SequenceGroup], options: Options) -> None:
+    """Options of merge-engine=partial-update that contradict each other.
+
+    Raises:
+        OptionError: they do; the message names both.
+    """
+    on_delete, on_group = o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE, o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP
+    groups = tuple(groups)
+    sequence_columns = [name for group in groups for name in group.sequence]
+    grouped = {name for group in groups for name in group.members}
+    if options.value(on_delete):
+        if options.value(o.IGNORE_DELETE):
+            raise _conflict(on_delete.key, o.IGNORE_DELETE.key)
+        if groups:
+            raise _conflict(on_delete.key, f"{_FIELDS}{','.join(groups[0].sequence)}{_GROUP}")
+    if options.is_set(on_group):
+        if options.value(o.IGNORE_DELETE):
+            raise _conflict(on_group.key, o.IGNORE_DELETE.key)
+        for name in options.value(on_group):
+            if name not in sequence_columns:
+                raise OptionError(
+                    f"the option '{on_group.key}' names '{name}', which is no sequence column of a sequence group; "
+                    f"those are: {', '.join(sequence_columns) or 'none'}"
+                )
+    for name in schema.names:
+        if name in grouped or name in sequence_columns or name in schema.primary_keys:
+            continue
+        function = options.value(_function_option(name)) or options.value(o.DEFAULT_AGGREGATE_FUNCTION)
+        if function not in (None, "last_non_null_value"):
+            raise OptionError(
+                f"column '{name}' has the aggregate function '{function}', which with merge-engine=partial-update "
+                "needs a sequence group: add the column to an option 'fields.<column>.sequence-group'"
+            )
+
+
+def _function_option(name: str) -> Option[str | None]:
+    return Option(f"{_FIELDS}{name}.aggregate-function", None, o.parse_text)
+
+
+def _check_sequence_column(schema: TableSchema, key: str, name: str) -> None:
+    _check_member(schema, key, name)
+    data_type = schema.by_name[name].type
+    if data_type.root not in _ORDERED:
+        raise OptionError(
+            f"the option '{key}' orders rows by column '{name}' of type {type_sql(data_type)}, which has no order; use "
+            "a number, text, bytes, date or time"
+        )
+
+
+def _check_member(schema: TableSchema, key: str, name: str) -> None:
+    if name not in schema.by_name:
+        raise OptionError(f"the option '{key}' names '{name}', but the columns are {', '.join(schema.names)}")
+    if name in schema.primary_keys:
+        raise OptionError(f"the option '{key}' names '{name}', a primary key column; these cannot be in a group")
+
+
+def _claim(owner: dict[str, str], name: str, key: str) -> None:
+    """Note that a column is in the group of an option; it can be in one only."""
+    if owner.setdefault(name, key) != key:
+        raise OptionError(f"column '{name}' is in two sequence groups: '{owner[name]}' and '{key}'; leave it in one")
+
+
+def _conflict(one: str, other: str) -> OptionError:
+    return OptionError(f"the options '{one}' and '{other}' contradict each other; remove one of them")

@@ -1,0 +1,118 @@
+"""Sequence groups of partial-update: which rows are newer than what their group holds.
+
+Java: PartialUpdateMergeFunction.
+
+A group keeps the values of its sequence columns. A row whose sequence is not less replaces it (the row is *fresh* for
+the group), any other is late; a row whose sequence columns are all null does not take part. So what a group holds is
+the greatest sequence so far, counted from the seed of the key if it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.merge.aggregates.frame import first_where
+from paimon_spark.merge.key_words import pack_fields
+from paimon_spark.merge.window import sequence_order
+from paimon_spark.merge.winners import Mask, Rows
+
+
+@dataclass(frozen=True)
+class SequenceGroup:
+    """sequence: the columns that order the rows, the most important first. members: the columns they guard."""
+
+    sequence: tuple[str, ...]
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GroupRows:
+    """What every row is to one group: it takes part, and it is not older than what the group holds then."""
+
+    takes_part: Mask
+    fresh: Mask
+
+
+class Sequences:
+    """The sequence columns of one group as numbers in order, for all rows of a window."""
+
+    def __init__(self, group: SequenceGroup, column: Callable[[str], pa.Array]) -> None:
+        self._fields: list[npt.NDArray[Any]] = []
+        present: Mask | None = None
+        for name in group.sequence:
+            array = column(name)
+            self._fields.extend(sequence_order(array, name, descending=False))
+            valid = array.is_valid().to_numpy(zero_copy_only=False)
+            present = valid if present is None else present | valid
+        assert present is not None
+        self._present: Mask = present
+
+    def present(self, rows: Rows) -> Mask:
+        """True for the rows that take part in the group: not all of their sequence columns are null."""
+        return self._present[rows]
+
+    def judge(self, rows: Rows, starts: Rows, seeds: Mask) -> GroupRows:
+        """Which rows are fresh.
+
+        Args:
+            rows: row numbers, key by key in merge order.
+            starts: where the rows of each key start.
+            seeds: True for rows that only say what the group holds at first; only the first row of a key can be one.
+        """
+        takes_part = self.present(rows) & ~seeds
+        keys = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(rows)))
+        words = pack_fields([keys, *(field[rows] for field in self._fields)], len(rows))
+        word = words[0] if len(words) == 1 else _ranks(words)
+        return GroupRows(takes_part, takes_part & (np.maximum.accumulate(word) == word))
+
+
+def last_resets(
+    groups: Sequence[Sequences], rows: Rows, starts: Rows, deletes: Mask, seeds: Mask
+) -> npt.NDArray[np.int64] | None:
+    """Where the last row of each key is that deletes the record, -1 if there is none; None if no key has one.
+
+    A row of kind -D that is fresh for one of the groups deletes the record and takes its place: from then on the groups
+    hold what that row says. So the next one is found only after the one before; each step finds one for all keys.
+
+    Args:
+        groups: those of ``partial-update.remove-record-on-sequence-group``.
+        rows, starts, seeds: as for ``Sequences.judge``.
+        deletes: True for rows of kind -D; a seed is none.
+    """
+    result = np.full(len(starts), -1, np.int64)
+    place = np.arange(len(rows))
+    keys = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(rows)))
+    candidates = np.logical_or.reduceat(deletes, starts)
+    left = candidates[keys]
+    while left.any():
+        place, keys, seeds = place[left], keys[left], seeds[left]
+        begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        resetting = np.zeros(len(place), np.bool_)
+        for group in groups:
+            resetting |= group.judge(rows[place], begins, seeds).fresh
+        found = first_where(resetting & deletes[place] & ~seeds, begins)
+        sizes = np.diff(begins, append=len(place))
+        hit = found >= 0
+        result[keys[begins[hit]]] = place[found[hit]]
+        left = np.repeat(hit, sizes) & (np.arange(len(place)) >= np.repeat(found, sizes))
+        seeds = seeds.copy()
+        seeds[found[hit]] = True
+    return result if (result >= 0).any() else None
+
+
+def _ranks(words: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
+    """Numbers in the order of the words, equal for rows with equal words."""
+    order = np.lexsort(tuple(reversed(words)))
+    differs = np.zeros(len(order), np.bool_)
+    for word in words:
+        values = word[order]
+        differs[1:] |= values[1:] != values[:-1]
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(differs)
+    return ranks
