@@ -47,6 +47,11 @@ def avro_schema(fields: Sequence[DataField]) -> dict[str, Any]:
 
 
 def _schema_field(field: DataField, path: str, used: set[str]) -> dict[str, Any]:
+    letters = field.name.replace("_", "a")
+    if not (letters.isalnum() and not letters[0].isdigit()):
+        raise UnsupportedFeature(
+            f"Avro files allow letters, digits and _ in names, not '{field.name}': use another file.format"
+        )
     described = {"name": field.name, "type": _schema_type(field.type, path, used)}
     return {**described, "default": None} if field.type.nullable else described
 

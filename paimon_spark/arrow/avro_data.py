@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import fastavro
@@ -21,7 +21,7 @@ from paimon_spark.arrow.conform import batch_of
 from paimon_spark.arrow.file_access import RowGroup, WriteSettings, damaged, positioned, reading
 from paimon_spark.arrow.stats_collector import StatsCollector
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.avro_container import SYNC_SIZE, codec_name, scan_container
 from paimon_spark.spec.avro_file import without_logical_types
 from paimon_spark.spec.types import DataField
@@ -76,14 +76,10 @@ class AvroReader:
 
     def _decoded(self, columns: Sequence[DataField]) -> Iterator[list[dict[str, Any]]]:
         """The records of one block after the other, with the wanted fields only."""
-        wanted = {column.name for column in columns}
-        kept = [field for field in self._record["fields"] if field["name"] in wanted]
         with damaged(self._where):
             try:
                 writer = fastavro.parse_schema(_array_of(self._packed.schema))
-                narrow = without_logical_types({**self._record, "fields": kept})
-                narrow_top = ["null", narrow] if isinstance(self._packed.schema, list) else narrow
-                reader = fastavro.parse_schema({"type": "array", "items": narrow_top})
+                reader = fastavro.parse_schema(_array_of(self._narrowed({column.name for column in columns})))
             except (SchemaParseException, UnknownType) as error:
                 raise ValueError(f"its schema is not valid: {error}") from error
         blocks = self._packed.unpack()
@@ -94,6 +90,14 @@ class AvroReader:
                     return
                 records = _read_block(*block, writer, reader)
             yield records
+
+    def _narrowed(self, wanted: Collection[str]) -> Any:
+        """The schema with fewer fields; with all where a type is defined in one field and named in another."""
+        schema = self._packed.schema
+        if self._record != (schema[-1] if isinstance(schema, list) else schema):
+            return schema
+        narrow = {**self._record, "fields": [f for f in self._record["fields"] if f["name"] in wanted]}
+        return ["null", narrow] if isinstance(schema, list) else narrow
 
     def _batch(self, records: list[dict[str, Any]], columns: Sequence[DataField], schema: pa.Schema) -> pa.RecordBatch:
         arrays = []
@@ -154,12 +158,7 @@ class AvroWriter:
         self._codec = codec_name(settings.compression)
         self._level = settings.zstd_level if self._codec == "zstandard" else None
         self._sync = os.urandom(SYNC_SIZE)
-        try:
-            self._schema = fastavro.parse_schema(avro_schema(fields))
-        except SchemaParseException as error:
-            raise UnsupportedFeature(
-                f"Avro files cannot hold these columns: {error}; use another file.format"
-            ) from None
+        self._schema = fastavro.parse_schema(avro_schema(fields))
         header = self._container([])
         self._header_size = len(header)
         sink.write(header)
