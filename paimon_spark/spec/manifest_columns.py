@@ -196,6 +196,20 @@ class ManifestColumns:
         }
         return _instances(SimpleStats, len(chosen), values)
 
+    def stats_shapes(self, indices: Ints) -> tuple[Ints, list[tuple[int, tuple[str, ...] | None]]]:
+        """What the value statistics of entries are about.
+
+        Returns:
+            For each entry the number of its shape, and the shapes: the schema id, and the columns that statistics were
+            kept of (None: all of that schema; a file that holds only some columns has these).
+        """
+        kept = self._arrays(_FILE["value_stats_cols"][0], Kind.TEXTS, indices)
+        written = self._arrays(_FILE["write_cols"][0], Kind.TEXTS, indices)
+        names = (one if one is not None else other for one, other in zip(kept, written, strict=True))
+        shapes = list(zip(self.schema_id[indices].tolist(), names, strict=True))
+        numbers = {shape: number for number, shape in enumerate(dict.fromkeys(shapes))}
+        return np.fromiter(map(numbers.__getitem__, shapes), np.int64, len(shapes)), list(numbers)
+
     def _integers(self, path: Path, chosen: Ints) -> list[Any]:
         """The integers of the chosen entries, None for nulls."""
         column = self.columns.get(path)

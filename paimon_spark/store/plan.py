@@ -29,6 +29,7 @@ from paimon_spark.store.bucket_filter import BucketFilter, bucket_fields
 from paimon_spark.store.bucket_parts import Parts, append_parts, compacted_parts, merged_parts
 from paimon_spark.store.deletion_files import DeletionFiles, find_deletion_files, partition_directory
 from paimon_spark.store.file_filter import FileFilter, manifest_filter
+from paimon_spark.store.integer_stats import leave_out_by_integers
 from paimon_spark.store.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.manifest_files import read_manifest_columns, read_manifest_list
 from paimon_spark.store.schemas import SchemaStore
@@ -75,6 +76,8 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[Split, ...]:
     partition_codes = canonical[columns.partition_code]
     chosen = np.flatnonzero(_entry_mask(request, columns, canonical, partition_codes))
     live = fold(columns, partition_codes, chosen)
+    only_keys = bool(request.schema.primary_keys) and not skips_level_zero(request.options)
+    live = leave_out_by_integers(columns, live, request.predicate, request.schema, request.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
     deletions: DeletionFiles = {}
     has_vectors = request.options.value(o.DELETION_VECTORS_ENABLED)

@@ -1,0 +1,122 @@
+"""The first look at integer statistics agrees with the full one, on well-formed and on odd statistics."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paimon_spark.arrow.predicate import And, Compare, In, Op, Or, Predicate
+from paimon_spark.file_io import LocalFileIO
+from paimon_spark.spec.binary_row import encode_arity_row
+from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
+from paimon_spark.spec.manifest_codec import encode_manifest
+from paimon_spark.spec.manifest_columns import decode_manifests
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.schema_json import encode_schema
+from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.store.file_filter import FileFilter
+from paimon_spark.store.integer_stats import leave_out_by_integers
+from paimon_spark.store.schemas import SchemaStore
+
+INT, BIGINT, TINY = DataType(Root.INT), DataType(Root.BIGINT), DataType(Root.TINYINT)
+TEXT = DataType(Root.VARCHAR, length=50)
+OLD = TableSchema(0, (DataField(0, "k", INT), DataField(1, "b", BIGINT), DataField(2, "t", TINY)), 2, (), ("k",))
+# b was renamed, t became INT, n is new.
+NEW = TableSchema(
+    1,
+    (DataField(3, "n", INT), DataField(1, "big", BIGINT), DataField(0, "k", INT), DataField(2, "t", INT),
+     DataField(4, "s", TEXT)),
+    4, (), ("k",),
+)  # fmt: skip
+TYPES = {0: (INT, BIGINT, TINY), 1: (INT, BIGINT, INT, INT, TEXT)}
+SCHEMAS = {0: OLD, 1: NEW}
+EDGES = {INT: 2**31 - 1, BIGINT: 2**63 - 1, TINY: 127}
+
+
+@pytest.fixture(scope="module")
+def schemas() -> SchemaStore:
+    root = Path(tempfile.mkdtemp())
+    (root / "schema").mkdir()
+    for schema in SCHEMAS.values():
+        (root / "schema" / f"schema-{schema.id}").write_bytes(encode_schema(schema))
+    return SchemaStore(LocalFileIO(), str(root))
+
+
+def values(data_type: DataType) -> st.SearchStrategy[Any]:
+    if data_type == TEXT:
+        return st.sampled_from([None, "a", "a long text of the variable part"])
+    edge = EDGES[data_type]
+    return st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([edge, -edge - 1]))
+
+
+@st.composite
+def stats_of(draw: st.DrawFn, types: tuple[DataType, ...]) -> SimpleStats:
+    if draw(st.integers(0, 9)) == 0:
+        return EMPTY_STATS
+    low, high = [], []
+    for data_type in types:
+        pair = [draw(values(data_type)), draw(values(data_type))]
+        pair = sorted(pair) if None not in pair else pair
+        low.append(pair[0])
+        high.append(pair[1])
+    return SimpleStats(encode_arity_row(low, types), encode_arity_row(high, types), (None,) * len(types))
+
+
+@st.composite
+def files(draw: st.DrawFn) -> DataFileMeta:
+    schema_id = draw(st.sampled_from([0, 1]))
+    schema = SCHEMAS[schema_id]
+    kept = draw(st.one_of(st.none(), st.lists(st.sampled_from(schema.names), unique=True).map(tuple)))
+    types = TYPES[schema_id] if kept is None else tuple(schema.by_name[name].type for name in kept)
+    key = encode_arity_row((0,), (INT,))
+    return DataFileMeta(
+        "f.parquet", 1, 5, key, key, draw(stats_of((INT,))), draw(stats_of(types)), 0, 0, schema_id, 0,
+        value_stats_cols=kept,
+    )  # fmt: skip
+
+
+literals = st.one_of(st.integers(-4, 4), st.sampled_from([2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 2**63, -(2**70)]))
+leaves = st.sampled_from(["k", "big", "t", "n"]).flatmap(
+    lambda name: st.one_of(
+        st.builds(Compare, st.just((name,)), st.sampled_from(list(Op)), literals),
+        st.builds(lambda found: In((name,), tuple(found)), st.lists(literals, max_size=4)),
+    )
+)
+
+
+@given(
+    found=st.lists(files(), min_size=1, max_size=8),
+    parts=st.lists(st.one_of(leaves, st.builds(lambda *p: Or(p), leaves, leaves)), min_size=1, max_size=3),
+    only_keys=st.booleans(),
+)
+def test_agrees_with_the_full_filter(
+    found: list[DataFileMeta], parts: list[Predicate], only_keys: bool, schemas: SchemaStore
+) -> None:
+    where = And(tuple(parts)) if len(parts) > 1 else parts[0]
+    named = [replace(file, file_name=f"{i}.parquet") for i, file in enumerate(found)]
+    entries = [ManifestEntry(0, EMPTY_ROW, 0, 1, file) for file in named]
+    columns = decode_manifests([("m", encode_manifest(entries))])
+    live = np.arange(len(entries))
+    left = {int(i) for i in leave_out_by_integers(columns, live, where, NEW, schemas, only_keys)}
+    full = FileFilter(where, NEW, schemas)
+    kept = {named.index(file) for file in (full.matching_keys(named) if only_keys else full.matching_values(named))}
+    assert kept <= left
+    plain = [part for part in parts if isinstance(part, Compare)]
+    if len(plain) == len(parts) == 1 and plain[0].column == ("k",) and plain[0].op is Op.EQ and only_keys:
+        assert kept == left  # what it covers it leaves out for good
+
+
+def test_a_file_without_room_for_the_row_it_claims(schemas: SchemaStore) -> None:
+    """A damaged row is not read beyond its end; the full filter names the file."""
+    short = SimpleStats(encode_arity_row((1, 2, 3), TYPES[0])[:20], encode_arity_row((1, 2, 3), TYPES[0]), None)
+    file = DataFileMeta("f", 1, 5, EMPTY_ROW, EMPTY_ROW, EMPTY_STATS, short, 0, 0, 0, 0)
+    columns = decode_manifests([("m", encode_manifest([ManifestEntry(0, EMPTY_ROW, 0, 1, file)]))])
+    where = Compare(("big",), Op.EQ, 7)
+    assert leave_out_by_integers(columns, np.arange(1), where, NEW, schemas, False).tolist() == [0]
