@@ -267,7 +267,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
                 done = next((s for s in newer if request.names(s)), None)
                 if done is not None:
                     return done, number - 1
-                checks = request.checks_files or _may_be_rescaled(table)
+                checks = request.checks_files or _may_be_rescaled(state)
                 snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
                 if snapshot is None:
                     raise _LostRace
@@ -282,9 +282,10 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
     raise AssertionError("unreachable: every trial returns or raises")
 
 
-def _may_be_rescaled(table: Table) -> bool:
+def _may_be_rescaled(state: TableState) -> bool:
     """Whether partitions may have different numbers of buckets: only if the option was ever changed."""
+    table = state.table
     if table.bucket_mode != BucketMode.HASH_FIXED:
         return False
-    known = {o.Options(table.schemas.load(i).options).value(o.BUCKET) for i in table.schemas.ids()}
+    known = {o.Options(table.schemas.load(i).options).value(o.BUCKET) for i in state.schema_ids}
     return known != {table.options.value(o.BUCKET)}

@@ -72,11 +72,18 @@ class CommitRequest:
 
 @dataclass(frozen=True)
 class TableState:
-    """The latest snapshot, with its manifests; nothing of a table without snapshots."""
+    """The table as an attempt found it.
+
+    Attributes:
+        snapshot: the latest one; None of a table without snapshots.
+        manifests: those of the snapshot, base before delta.
+        schema_ids: of all schemas, ascending.
+    """
 
     table: Table
     snapshot: Snapshot | None
     manifests: tuple[ManifestFileMeta, ...]
+    schema_ids: tuple[int, ...]
 
     def live_entries(self, partitions: PartitionFilter | None) -> list[ManifestEntry]:
         """The live files of some partitions (None: all). Only manifests that may name one are read."""
@@ -91,9 +98,8 @@ class TableState:
 def latest_state(table: Table) -> TableState:
     """The table as it stands now."""
     snapshot = table.snapshots.latest()
-    if snapshot is None:
-        return TableState(table, None, ())
-    return TableState(table, snapshot, tuple(read_data_manifests(table.file_io, table.location, snapshot)))
+    manifests = () if snapshot is None else read_data_manifests(table.file_io, table.location, snapshot)
+    return TableState(table, snapshot, tuple(manifests), tuple(table.schemas.ids()))
 
 
 def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot | None:
@@ -119,6 +125,7 @@ def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot
     with ExitStack() as undo:
         undo.callback(writer.discard)
         snapshot = _prepare(state, request, changes, writer, merges)
+        writer.flush()
         undo.pop_all()
     # From here on the outcome decides: an interrupted publication may have been one.
     try:
@@ -166,7 +173,7 @@ def partition_words(table: Table, row: bytes) -> str:
 def _prepare(
     state: TableState, request: CommitRequest, changes: Changes, writer: ManifestWriter, merges: bool
 ) -> Snapshot:
-    """Writes all that the snapshot will name."""
+    """The snapshot, and all that it will name given to the writer."""
     table, latest = state.table, state.snapshot
     manifests: Sequence[ManifestFileMeta] = state.manifests
     if merges:
@@ -178,10 +185,10 @@ def _prepare(
     if changes.changelog:
         changelog, changelog_size = writer.write_list(writer.write_manifests(changes.changelog))
     added = record_count(changes.files)
-    schema = table.schemas.latest() or table.schema
+    schema_id = max(state.schema_ids, default=table.schema.id)
     return Snapshot(
         id=1 if latest is None else latest.id + 1,
-        schema_id=schema.id,
+        schema_id=schema_id,
         base_manifest_list=base,
         base_manifest_list_size=base_size,
         delta_manifest_list=delta,
@@ -198,7 +205,7 @@ def _prepare(
         delta_record_count=added,
         changelog_record_count=record_count(changes.changelog) if changes.changelog else None,
         watermark=_watermark(latest, request.watermark),
-        statistics=_statistics(table, latest, schema.id),
+        statistics=_statistics(table, latest, schema_id),
         properties=request.properties or None,
         next_row_id=0 if latest is None or latest.next_row_id is None else latest.next_row_id,
         operation=request.operation,

@@ -19,7 +19,7 @@ from paimon_spark.spec.manifest_codec import (
     encode_manifest_list,
 )
 from paimon_spark.spec.manifest_columns import ManifestColumns, decode_manifests
-from paimon_spark.spec.options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE_SIZE, Options
+from paimon_spark.spec.options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE_SIZE, MB, Options
 from paimon_spark.spec.paths import manifest_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
@@ -28,6 +28,8 @@ from paimon_spark.store.partition_stats import partition_stats
 _log = logging.getLogger(__name__)
 
 READ_THREADS = 16
+WRITE_THREADS = 8
+WAITING_BYTES = 32 * MB
 
 
 def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None = None) -> list[ManifestFileMeta]:
@@ -108,7 +110,8 @@ def _read(file_io: FileIO, path: str, what: str) -> bytes:
 class ManifestWriter:
     """Writes the metadata files of one commit attempt and remembers them, so that a lost attempt can be undone.
 
-    Every name is new: nobody can read these files before a snapshot names them.
+    Every name is new: nobody can read these files before a snapshot names them. They wait in memory and are written
+    together by ``flush``: a store syncs or answers for several files in the time of one.
     """
 
     file_io: FileIO
@@ -116,6 +119,7 @@ class ManifestWriter:
     options: Options
     partition_fields: Sequence[DataField]
     written: list[str] = field(default_factory=list)
+    _waiting: list[tuple[str, bytes]] = field(default_factory=list)
     _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -139,6 +143,13 @@ class ManifestWriter:
     def write_index_manifest(self, entries: Sequence[IndexManifestEntry]) -> str:
         """The name of a new index manifest that holds just these entries."""
         return self._write("index-manifest", encode_index_manifest(entries, self._compression))
+
+    def flush(self) -> None:
+        """Writes what waits; all files are durable on return."""
+        waiting, self._waiting = self._waiting, []
+        self.written += [path for path, _ in waiting]  # before the write: one that fails half-way leaves a file too
+        with ThreadPoolExecutor(WRITE_THREADS) as threads:
+            list(threads.map(lambda file: self.file_io.write_bytes(*file), waiting))
 
     def discard(self) -> None:
         """Deletes what this attempt wrote. A file that cannot be deleted is an orphan, which harms nobody: logged."""
@@ -177,7 +188,7 @@ class ManifestWriter:
         number = self._counts.get(kind, 0)
         self._counts[kind] = number + 1
         name = f"{kind}-{self._uuid}-{number}"
-        path = manifest_path(self.table, name)
-        self.written.append(path)  # before the write: one that fails half-way leaves a file too
-        self.file_io.write_bytes(path, data)
+        self._waiting.append((manifest_path(self.table, name), data))
+        if sum(len(data) for _, data in self._waiting) > WAITING_BYTES:
+            self.flush()
         return name

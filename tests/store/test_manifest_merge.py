@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,15 @@ def delete(name: str, part: str = "p") -> ManifestEntry:
 
 
 def write_all(out: ManifestWriter, *manifests: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
-    return [meta for entries in manifests for meta in out.write_manifests(entries)]
+    metas = [meta for entries in manifests for meta in out.write_manifests(entries)]
+    out.flush()
+    return metas
+
+
+def merge(metas: list[ManifestFileMeta], read: Reads, out: ManifestWriter) -> list[ManifestFileMeta]:
+    merged = merge_manifests(metas, out.options, read, out)
+    out.flush()
+    return merged
 
 
 def live(table: Path, metas: Sequence[ManifestFileMeta]) -> list[str]:
@@ -65,14 +72,14 @@ def live(table: Path, metas: Sequence[ManifestFileMeta]) -> list[str]:
 def test_few_small_manifests_stay(tmp_path: Path) -> None:
     out, read = writer(tmp_path, merge_min_count="4"), Reads(tmp_path)
     metas = write_all(out, [add("a")], [add("b")], [add("c")])
-    assert merge_manifests(metas, out.options, read, out) == metas
+    assert merge(metas, read, out) == metas
     assert read.names == set()
 
 
 def test_enough_small_manifests_are_joined(tmp_path: Path) -> None:
     out, read = writer(tmp_path, merge_min_count="4"), Reads(tmp_path)
     metas = write_all(out, [add("a")], [add("b"), add("x")], [delete("a")], [add("c")])
-    merged = merge_manifests(metas, out.options, read, out)
+    merged = merge(metas, read, out)
     assert len(merged) == 1
     assert (merged[0].num_added_files, merged[0].num_deleted_files) == (3, 0)
     assert live(tmp_path, merged) == ["b", "c", "x"]
@@ -83,7 +90,7 @@ def test_deletions_of_files_elsewhere_stay_in_a_minor_merge(tmp_path: Path) -> N
     (big,) = write_all(writer(tmp_path, compression="none"), [add(f"{n}" * 20) for n in range(60)])
     assert big.file_size >= 8 * 1024
     small = write_all(out, [add("new")], [delete("7" * 20)])
-    merged = merge_manifests([big, *small], out.options, read, out)
+    merged = merge([big, *small], read, out)
     assert merged[0] is big
     assert big.file_name not in read.names
     assert [(m.num_added_files, m.num_deleted_files) for m in merged[1:]] == [(1, 1)]
@@ -93,7 +100,7 @@ def test_deletions_of_files_elsewhere_stay_in_a_minor_merge(tmp_path: Path) -> N
 def test_everything_cancelled_leaves_nothing(tmp_path: Path) -> None:
     out = writer(tmp_path, merge_min_count="2")
     metas = write_all(out, [add("a")], [delete("a")])
-    assert merge_manifests(metas, out.options, Reads(tmp_path), out) == []
+    assert merge(metas, Reads(tmp_path), out) == []
 
 
 def test_a_full_merge_opens_only_what_deletions_touch(tmp_path: Path) -> None:
@@ -105,7 +112,7 @@ def test_a_full_merge_opens_only_what_deletions_touch(tmp_path: Path) -> None:
     (hit,) = write_all(big, [add(f"h{n}" * 20, "hit") for n in range(60)])
     (deletes,) = write_all(out, [delete("h3" * 20, "hit")])
     assert min(other.file_size, hit.file_size) >= 8 * 1024
-    merged = merge_manifests([other, hit, deletes], out.options, read, out)
+    merged = merge([other, hit, deletes], read, out)
     assert merged[0] is other
     assert other.file_name not in read.names
     assert all(meta.num_deleted_files == 0 for meta in merged)
@@ -117,14 +124,14 @@ def test_a_full_merge_opens_only_what_deletions_touch(tmp_path: Path) -> None:
 def test_no_full_merge_below_its_threshold(tmp_path: Path) -> None:
     out = writer(tmp_path, full_compaction_threshold_size="1 mb", merge_min_count="100")
     metas = write_all(out, [add("a")], [delete("a")])
-    assert merge_manifests(metas, out.options, Reads(tmp_path), out) == metas
+    assert merge(metas, Reads(tmp_path), out) == metas
 
 
 def test_a_file_added_twice_is_corruption(tmp_path: Path) -> None:
     out = writer(tmp_path, merge_min_count="2")
     metas = write_all(out, [add("a")], [add("a")])
     with pytest.raises(CorruptFile, match="add a file twice"):
-        merge_manifests(metas, out.options, Reads(tmp_path), out)
+        merge(metas, Reads(tmp_path), out)
 
 
 @given(st.data())
@@ -149,15 +156,14 @@ def test_random_histories_keep_their_live_files(tmp_path_factory: pytest.TempPat
             counter += 1
             changes.append(add(f"{part}-{counter:040}", part))
             expected[changes[-1].file.file_name] = changes[-1]
-        metas = [*merge_manifests(metas, out.options, partial(read_manifests, IO, str(table)), out)]
-        metas += out.write_manifests(changes)
+        metas = [*merge(metas, Reads(table), out), *write_all(out, changes)]
     assert live(table, metas) == sorted(expected)
 
 
 def test_manifests_roll_at_the_target_size(tmp_path: Path) -> None:
     out = writer(tmp_path, target_file_size="16 kb", compression="none")
     entries = [add(f"data-{n:050}", f"p{n // 100}") for n in range(400)]
-    metas = out.write_manifests(entries)
+    metas = write_all(out, entries)
     assert len(metas) > 2
     assert all(8 * 1024 < meta.file_size < 24 * 1024 for meta in metas)
     assert read_manifests(IO, str(tmp_path), metas) == entries
@@ -172,6 +178,7 @@ def test_what_a_list_says_of_a_manifest(tmp_path: Path) -> None:
         replace(add("d"), partition=partition(None)),
     ]
     name, size = out.write_list(out.write_manifests(changes))
+    out.flush()
     (meta,) = read_manifest_list(IO, str(tmp_path), name, size)
     stats = meta.partition_stats
     assert (stats.min_values, stats.max_values, stats.null_counts) == (partition("a"), partition("é"), (1,))
@@ -192,7 +199,7 @@ def test_row_ids_only_when_every_file_has_one(tmp_path: Path) -> None:
 
 def test_missing_and_short_manifests_are_named(tmp_path: Path) -> None:
     out = writer(tmp_path)
-    (meta,) = out.write_manifests([add("a")])
+    (meta,) = write_all(out, [add("a")])
     path = tmp_path / "manifest" / meta.file_name
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(CorruptFile, match=meta.file_name):
@@ -205,6 +212,7 @@ def test_missing_and_short_manifests_are_named(tmp_path: Path) -> None:
 def test_a_discarded_attempt_leaves_nothing(tmp_path: Path) -> None:
     out = writer(tmp_path)
     out.write_list(out.write_manifests([add("a")]))
+    out.flush()
     assert len(list((tmp_path / "manifest").iterdir())) == 2
     out.discard()
     assert list((tmp_path / "manifest").iterdir()) == []
