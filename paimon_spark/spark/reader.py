@@ -1,4 +1,4 @@
-"""Reading a table in Spark: planned once, then one task per split."""
+"""Reading a table in Spark: planned once, then one task per group of splits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MAX_BATCH_ROWS = 65_536
 
 
 class SplitPartition(InputPartition):
-    """One split, the work of one Spark task."""
+    """Some splits, the work of one Spark task."""
 
-    def __init__(self, split: Split) -> None:
-        super().__init__(split)
-        self.split = split
+    def __init__(self, splits: tuple[Split, ...]) -> None:
+        super().__init__(splits)
+        self.splits = splits
 
 
 class PaimonReader(DataSourceReader):
@@ -69,14 +69,16 @@ class PaimonReader(DataSourceReader):
         return left
 
     def partitions(self) -> list[InputPartition]:
-        """One per split; none for an empty result, for which Spark then runs one task with nothing to read."""
-        return [SplitPartition(split) for split in self._scan().plan().splits]
+        """One per task; none for an empty result, for which Spark then runs one task with nothing to read."""
+        return [SplitPartition(splits) for splits in self._scan().tasks()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, SplitPartition):
             return iter(())
         reader = self._split_reader or self._scan().reader()
-        batches = (conform_batch(batch, self._arrow_schema) for batch in reader.read(partition.split))
+        batches = (
+            conform_batch(batch, self._arrow_schema) for split in partition.splits for batch in reader.read(split)
+        )
         return even_batches(batches)
 
     def _scan(self) -> Scan:

@@ -14,6 +14,7 @@ from paimon_spark.arrow.predicate import AlwaysFalse, AlwaysTrue, Predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError
 from paimon_spark.file_io import FileIO
+from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import Snapshot
@@ -22,7 +23,7 @@ from paimon_spark.store.plan import ScanRequest, plan_splits
 from paimon_spark.store.read import SplitReader
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.splits import Split
+from paimon_spark.store.splits import Split, group_splits
 from paimon_spark.store.time_travel import resolve_snapshot
 
 READ_THREADS = 4
@@ -84,6 +85,11 @@ class Scan:
             travel.created_since,
         )
         return Plan(travel.snapshot, plan_splits(request, travel.snapshot))
+
+    def tasks(self) -> list[tuple[Split, ...]]:
+        """The splits of a plan in groups of about `source.split.target-size`, for one task each. Errors as in plan."""
+        target = self.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+        return group_splits(self.plan().splits, target, self.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST))
 
     def reader(self) -> SplitReader:
         """Reads the splits of a plan, here or on another machine."""

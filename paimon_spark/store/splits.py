@@ -112,3 +112,17 @@ def pack_parts(
     count = len(files)
     for start, end in pack_ordered(weights, target):
         yield tuple(files[start:end]), tuple(sections[max(start - count, 0) : max(end - count, 0)])
+
+
+def group_splits(splits: Sequence[Split], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[Split, ...]]:
+    """Neighbouring splits in groups for one task each: many small buckets must not become as many tasks.
+
+    Args:
+        splits: of a plan.
+        target: bytes that a task shall read at most, unless one split is bigger.
+        open_cost: bytes that a file counts for at least.
+        parallelism: tasks get smaller than target rather than fewer than this (Java: BinPackingSplits).
+    """
+    weights = [sum(max(file.file_size, open_cost) for file in split.files) for split in splits]
+    fair = max(open_cost, min(target, sum(weights) // parallelism))
+    return [tuple(splits[start:end]) for start, end in pack_ordered(weights, fair)]

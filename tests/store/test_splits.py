@@ -12,7 +12,7 @@ from paimon_spark.merge.sections import SortedRun
 from paimon_spark.spec.binary_row import encode_arity_row
 from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
 from paimon_spark.spec.types import DataType, Root
-from paimon_spark.store.splits import DeletionFile, Split, pack_ordered, pack_parts
+from paimon_spark.store.splits import DeletionFile, Split, group_splits, pack_ordered, pack_parts
 
 KEY = encode_arity_row((1,), (DataType(Root.INT),))
 
@@ -90,3 +90,24 @@ def test_merging_loses_the_count() -> None:
     assert split.exact_row_count is None
     assert [f.file_name for f in split.files] == ["c", "a", "b"]
     assert (split.file_count, split.row_count, split.size) == (3, 30, 300)
+
+
+def splits(count: int, size: int) -> list[Split]:
+    return [Split(EMPTY_ROW, bucket, "b", (file("f", size),)) for bucket in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "groups"),
+    [
+        (0, 1, []),
+        (1, 10_000, [1]),
+        (1600, 1, [32] * 50),  # many tiny buckets: as big as a split may be
+        (16, 1, [2] * 8),  # few of them: no fewer than eight tasks
+        (2, 50, [1, 1]),
+        (3, 10_000, [1, 1, 1]),
+    ],
+)
+def test_groups_of_splits(count: int, size: int, groups: list[int]) -> None:
+    found = group_splits(splits(count, size), target=128, open_cost=4)
+    assert [len(group) for group in found] == groups
+    assert [split.bucket for group in found for split in group] == list(range(count))
