@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_spark.merge.aggregates.frame import last_where
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
-from paimon_spark.merge.engines.folding import FoldRows, fold_column
+from paimon_spark.merge.engines.folding import FoldRows, check_retracts, fold_column
 from paimon_spark.merge.engines.groups import (
     Merged,
     SortedRows,
@@ -61,7 +61,7 @@ class Aggregation:
             function = self.functions.get(name)
             return None if function is None else folding.fold(function, window.column(name))
 
-        merged = Merged(rows.order[rows.lasts], rows.result_kinds(deleted))
+        merged = Merged(rows.order[rows.lasts], rows.sizes == 1, rows.result_kinds(deleted))
         yield from merged_batch(window, spec, output, merged, value)
 
 
@@ -79,6 +79,7 @@ class _Folding:
     def __init__(self, rows: SortedRows, resets: Rows | None) -> None:
         self._rows = rows
         self._resets = resets
+        self._takes_back = False
         retract = rows.merged_retractions
         alone = rows.sizes == 1
         self._seeded = alone if resets is None else alone | (resets >= 0)
@@ -89,11 +90,14 @@ class _Folding:
         place = np.arange(len(rows.order))
         reset = np.repeat(resets, rows.sizes)
         kept = place >= reset
+        self._takes_back = retract is not None and bool((retract & (rows.kinds != DELETE)).any())
         starts, _ = kept_starts(kept, rows.starts)
         left = None if retract is None else (retract & (place != reset))[kept]
         self._all = FoldRows(rows.order[kept], starts, left)
 
     def fold(self, function: ColumnAggregate, column: pa.Array) -> pa.Array:
+        if self._takes_back:  # maybe before a reset: an error all the same
+            check_retracts(function)
         seeded = self._reset if function.spec.starts_plain else self._seeded
         settled = None if self._reset is None else self._settled(function, column)
         rows = self._all

@@ -11,7 +11,7 @@ from paimon_spark.errors import DataError
 from paimon_spark.merge.engines.groups import lone_rows
 from paimon_spark.merge.rows import filter_rows, take_rows
 from paimon_spark.merge.window import Kinds, MergeSpec, Window, ignored_rows, is_retract, order_criteria
-from paimon_spark.merge.winners import Groups, Mask, first_rows, group_rows, pick_first
+from paimon_spark.merge.winners import Groups, Mask, Rows, first_rows, group_rows, pick_first
 
 
 def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:
@@ -40,7 +40,7 @@ def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: b
         ignored = ignored_rows(kinds, spec)
     winners = pick_first(groups, order_criteria(window, spec, kinds, ignored))
     if kinds is not None:
-        winners = winners[~_unwanted(kinds, ignored, spec)[winners]]
+        winners = winners[_wanted(winners, groups, kinds, ignored, spec)]
     if ordered:
         return take_rows(pieces, winners)
     mask = np.zeros(window.row_count, np.bool_)
@@ -48,11 +48,15 @@ def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: b
     return filter_rows(pieces, mask)
 
 
-def _unwanted(kinds: Kinds, ignored: Mask | None, spec: MergeSpec) -> Mask:
-    """True for rows that are no result even if they win: they do where a key has no other."""
+def _wanted(winners: Rows, groups: Groups, kinds: Kinds, ignored: Mask | None, spec: MergeSpec) -> Mask:
+    """Per key, whether its winner is a result: a row alone stays as it is, several ignored ones leave nothing."""
     if not spec.keep_deletes:
-        return is_retract(kinds)
-    return np.zeros(len(kinds), np.bool_) if ignored is None else ignored
+        return ~is_retract(kinds[winners])
+    if ignored is None:
+        return np.ones(len(winners), np.bool_)
+    alone = np.diff(groups.starts, append=len(groups.order)) == 1
+    wanted: Mask = alone | ~ignored[winners]
+    return wanted
 
 
 def _check_retractions(groups: Groups, kinds: Kinds, spec: MergeSpec) -> None:

@@ -58,13 +58,20 @@ def fold_column(aggregate: ColumnAggregate, column: pa.Array, rows: FoldRows) ->
         )
         values = _fold(aggregate, column, left)
         return values if present.all() else spread(values, present)
-    if rows.retract is not None and not aggregate.spec.retracts:
-        raise DataError(
-            f"merging rows: column '{aggregate.column}' has the aggregate function '{aggregate.name}', which cannot "
-            f"take back the values of rows of kind -U or -D; set 'fields.{aggregate.column}.ignore-retract' = 'true' "
-            "to let this column ignore such rows, or 'ignore-delete' = 'true' to drop them when they are written"
-        )
+    if rows.retract is not None:
+        check_retracts(aggregate)
     return _fold(aggregate, column, rows)
+
+
+def check_retracts(aggregate: ColumnAggregate) -> None:
+    """Raise if a retraction is an error for the function of a column."""
+    if aggregate.spec.retracts or aggregate.options.ignore_retract:
+        return
+    raise DataError(
+        f"merging rows: column '{aggregate.column}' has the aggregate function '{aggregate.name}', which cannot "
+        f"take back the values of rows of kind -U or -D; set 'fields.{aggregate.column}.ignore-retract' = 'true' "
+        "to let this column ignore such rows, or 'ignore-delete' = 'true' to drop them when they are written"
+    )
 
 
 def spread(values: pa.Array, present: Mask) -> pa.Array:

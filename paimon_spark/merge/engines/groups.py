@@ -111,11 +111,13 @@ class Merged:
     """One row of each key, in key order.
 
     rows: the row of the window whose key, sequence number and other unmerged columns each result has.
-    kinds: of the results; None: no result retracts.
+    alone: True where it is the only row of its key, and so the result.
+    kinds: of the results; None: none retracts, and those of several rows are +I.
     sequences: their sequence numbers; None: those of rows.
     """
 
     rows: Rows
+    alone: Mask
     kinds: Kinds | None = None
     sequences: Rows | None = None
 
@@ -140,11 +142,12 @@ def merged_batch(
         return
 
     def column(name: str) -> pa.Array:
-        if name == VALUE_KIND and merged.kinds is not None:
-            return pa.array(merged.kinds)
+        if name == VALUE_KIND:
+            own = window.column(VALUE_KIND).to_numpy()[merged.rows]
+            return pa.array(np.where(merged.alone, own, np.int8(INSERT)) if merged.kinds is None else merged.kinds)
         if name == SEQUENCE_NUMBER and merged.sequences is not None:
             return pa.array(merged.sequences)
-        array = None if name in (VALUE_KIND, SEQUENCE_NUMBER) else value(name)
+        array = None if name == SEQUENCE_NUMBER else value(name)
         return window.column(name).take(pa.array(merged.rows)) if array is None else array
 
     schema = window.pieces[0].rows.select(output).schema

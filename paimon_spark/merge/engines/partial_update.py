@@ -100,7 +100,8 @@ class PartialUpdate:
                 return records.replace(column, sequences_of(group), name in group.sequence)
             return records.fold(column, sequences_of(group), function)
 
-        yield from merged_batch(window, spec, output, Merged(records.last_rows, records.kinds, numbers), value)
+        merged = Merged(records.last_rows, rows.sizes == 1, records.kinds, numbers)
+        yield from merged_batch(window, spec, output, merged, value)
 
     def _records(self, rows: SortedRows, removing: Sequence[Sequences]) -> Records:
         """What happens to the record of each key, as far as it concerns all columns."""

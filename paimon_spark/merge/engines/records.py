@@ -17,24 +17,25 @@ import pyarrow as pa
 
 from paimon_spark.merge.aggregates.frame import Fold, last_where
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
-from paimon_spark.merge.engines.folding import FoldRows, fold_column, spread
+from paimon_spark.merge.engines.folding import FoldRows, check_retracts, fold_column, spread
 from paimon_spark.merge.engines.groups import SortedRows, kept_starts
-from paimon_spark.merge.engines.sequence_groups import GroupRows, Sequences, last_resets
+from paimon_spark.merge.engines.sequence_groups import GroupRows, Sequences, deleting_rows
 from paimon_spark.merge.window import DELETE, Kinds
 from paimon_spark.merge.winners import Mask, Rows
 
 
 @dataclass(frozen=True)
 class Settling:
-    """The rows before the last seed of each key: they tell whether a first value was there (see ``Fold.settled``).
+    """The rows of keys whose record was deleted on the way: they tell whether a first value was there before.
 
-    rows, starts: those of the keys that have such a seed. adds: True for rows before it that do not retract.
-    keys: per key of the records, True for these.
+    rows, starts: from the first one of such a key to the last one that deletes. adds, retracts: True for rows before
+        that one that add, and that take back. keys: per key of the records, True for these.
     """
 
     rows: Rows
     starts: Rows
     adds: Mask
+    retracts: Mask
     keys: Mask
 
 
@@ -95,6 +96,9 @@ class Records:
         if not len(starts):
             return pa.nulls(len(self.starts), column.type)
         retract = None if self.retracts is None else self.retracts[counts]
+        settling = self.settling
+        if settling is not None and (settling.retracts & sequences.present(settling.rows)).any():
+            check_retracts(function)  # an error, although what it led to is deleted
         late = (judged.takes_part & ~judged.fresh)[counts]
         if retract is not None:
             late &= ~retract
@@ -197,9 +201,9 @@ def grouped_records(rows: SortedRows, ignore_delete: bool, removing: Sequence[Se
     deleted = ~np.logical_or.reduceat(~retract, rows.starts)
     if removing:
         deletes = (rows.kinds == DELETE)[places] & retract[places] & ~seeds
-        resets = last_resets(removing, records.rows, starts, deletes, seeds)
-        if resets is not None:
-            deleted |= resets == records.lasts
+        resets = deleting_rows(removing, records.rows, starts, deletes, seeds)
+        if resets.any():
+            deleted |= resets[records.lasts]
             records = _from_resets(records, resets)
     return replace(records, kinds=rows.result_kinds(deleted))
 
@@ -214,25 +218,32 @@ def _without_retractions(rows: SortedRows, retract: Mask) -> Records:
     return Records(rows.order[kept], starts, rows.order[last_rows], kinds, None if numbered.all() else numbered)
 
 
-def _from_resets(records: Records, resets: npt.NDArray[np.int64]) -> Records:
-    """The records from their last reset on, which is their seed then."""
+def _from_resets(records: Records, resets: Mask) -> Records:
+    """The records from their last reset on, which is their seed then.
+
+    Args:
+        resets: True for rows that delete the record and take its place.
+    """
     assert records.retracts is not None
     assert records.seeds is not None
-    place, reset = np.arange(len(records.rows)), np.repeat(resets, records.sizes)
-    kept, is_reset, before = place >= reset, place == reset, place <= reset
+    last = last_where(resets, records.starts)
+    place, reset = np.arange(len(records.rows)), np.repeat(last, records.sizes)
+    kept, before = place >= reset, place <= reset
     starts, _ = kept_starts(kept, records.starts)
+    retracts, seeds = records.retracts & ~resets, records.seeds | resets
     settling = Settling(
         records.rows[before],
         kept_starts(before, records.starts)[0],
-        ~(records.retracts | records.seeds | is_reset)[before],
-        resets >= 0,
+        ~(retracts | seeds)[before],
+        retracts[before],
+        last >= 0,
     )
     return replace(
         records,
         rows=records.rows[kept],
         starts=starts,
-        retracts=(records.retracts & ~is_reset)[kept],
-        seeds=(records.seeds | is_reset)[kept],
+        retracts=retracts[kept],
+        seeds=seeds[kept],
         settling=settling,
     )
 

@@ -72,10 +72,8 @@ class Sequences:
         return GroupRows(takes_part, takes_part & (np.maximum.accumulate(word) == word))
 
 
-def last_resets(
-    groups: Sequence[Sequences], rows: Rows, starts: Rows, deletes: Mask, seeds: Mask
-) -> npt.NDArray[np.int64] | None:
-    """Where the last row of each key is that deletes the record, -1 if there is none; None if no key has one.
+def deleting_rows(groups: Sequence[Sequences], rows: Rows, starts: Rows, deletes: Mask, seeds: Mask) -> Mask:
+    """True for the rows that delete the record of their key.
 
     A row of kind -D that is fresh for one of the groups deletes the record and takes its place: from then on the groups
     hold what that row says. So the next one is found only after the one before; each step finds one for all keys.
@@ -85,7 +83,7 @@ def last_resets(
         rows, starts, seeds: as for ``Sequences.judge``.
         deletes: True for rows of kind -D; a seed is none.
     """
-    result = np.full(len(starts), -1, np.int64)
+    result = np.zeros(len(rows), np.bool_)
     place = np.arange(len(rows))
     keys = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(rows)))
     candidates = np.logical_or.reduceat(deletes, starts)
@@ -99,11 +97,11 @@ def last_resets(
         found = first_where(resetting & deletes[place] & ~seeds, begins)
         sizes = np.diff(begins, append=len(place))
         hit = found >= 0
-        result[keys[begins[hit]]] = place[found[hit]]
+        result[place[found[hit]]] = True
         left = np.repeat(hit, sizes) & (np.arange(len(place)) >= np.repeat(found, sizes))
         seeds = seeds.copy()
         seeds[found[hit]] = True
-    return result if (result >= 0).any() else None
+    return result
 
 
 def _ranks(words: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
