@@ -28,8 +28,8 @@ from paimon_spark.store.manifest_files import (
     ManifestWriter,
     read_data_manifests,
     read_index_manifest,
+    read_manifest_bytes,
     read_manifest_columns,
-    read_manifests,
 )
 from paimon_spark.store.manifest_merge import merge_manifests
 from paimon_spark.store.partition_filter import PartitionFilter
@@ -177,7 +177,7 @@ def _prepare(
     table, latest = state.table, state.snapshot
     manifests: Sequence[ManifestFileMeta] = state.manifests
     if merges:
-        read = partial(read_manifests, table.file_io, table.location)
+        read = partial(read_manifest_bytes, table.file_io, table.location)
         manifests = merge_manifests(manifests, table.options, read, writer)
     base, base_size = writer.write_list(manifests)
     delta, delta_size = writer.write_list(writer.write_manifests(changes.files))

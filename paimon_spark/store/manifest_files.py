@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -19,11 +19,12 @@ from paimon_spark.spec.manifest_codec import (
     encode_manifest_list,
 )
 from paimon_spark.spec.manifest_columns import ManifestColumns, decode_manifests
+from paimon_spark.spec.manifest_join import join_manifests
 from paimon_spark.spec.options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE_SIZE, MB, Options
 from paimon_spark.spec.paths import manifest_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.partition_stats import partition_stats
+from paimon_spark.store.partition_stats import joined_stats, partition_stats
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +107,31 @@ def _read(file_io: FileIO, path: str, what: str) -> bytes:
         ) from None
 
 
+def joined_meta(
+    metas: Sequence[ManifestFileMeta], name: str, size: int, partition_fields: Sequence[DataField]
+) -> ManifestFileMeta:
+    """What a list says of a manifest that holds the entries of all these."""
+
+    def common(pick: Callable[[Iterable[int]], int], attribute: str) -> int | None:
+        values = [getattr(meta, attribute) for meta in metas]
+        return None if None in values else pick(values)
+
+    return ManifestFileMeta(
+        file_name=name,
+        file_size=size,
+        num_added_files=sum(meta.num_added_files for meta in metas),
+        num_deleted_files=sum(meta.num_deleted_files for meta in metas),
+        partition_stats=joined_stats([meta.partition_stats for meta in metas], partition_fields),
+        schema_id=max(meta.schema_id for meta in metas),
+        min_bucket=common(min, "min_bucket"),
+        max_bucket=common(max, "max_bucket"),
+        min_level=common(min, "min_level"),
+        max_level=common(max, "max_level"),
+        min_row_id=common(min, "min_row_id"),
+        max_row_id=common(max, "max_row_id"),
+    )
+
+
 @dataclass
 class ManifestWriter:
     """Writes the metadata files of one commit attempt and remembers them, so that a lost attempt can be undone.
@@ -134,6 +160,15 @@ class ManifestWriter:
         size = -(-len(entries) // parts)
         chunks = [entries[start : start + size] for start in range(0, len(entries), size)]
         return [self._write_manifest(chunk, encode_manifest(chunk, self._compression)) for chunk in chunks]
+
+    def join_manifests(
+        self, metas: Sequence[ManifestFileMeta], files: Sequence[tuple[str, bytes]]
+    ) -> list[ManifestFileMeta] | None:
+        """Manifests that only add, as one; files are their names and bytes. None: not possible, rewrite them."""
+        data = join_manifests(files, self._compression)
+        if data is None:
+            return None
+        return [joined_meta(metas, self._write("manifest", data), len(data), self.partition_fields)]
 
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
         """(name, size in bytes) of a new manifest list; also an empty list is a file."""

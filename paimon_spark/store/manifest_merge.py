@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_spark.spec.manifest_columns import decode_manifests
 from paimon_spark.spec.options import (
     MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE,
     MANIFEST_MERGE_MIN_COUNT,
@@ -20,18 +21,18 @@ from paimon_spark.store.entries import AddedTwice, fold_entries
 from paimon_spark.store.manifest_files import ManifestWriter
 from paimon_spark.store.partition_filter import PartitionFilter
 
-ReadManifests = Callable[[Sequence[ManifestFileMeta]], list[ManifestEntry]]
+ReadBytes = Callable[[Sequence[ManifestFileMeta]], list[tuple[str, bytes]]]
 
 
 def merge_manifests(
-    metas: Sequence[ManifestFileMeta], options: Options, read: ReadManifests, writer: ManifestWriter
+    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta]:
     """The manifests of the previous snapshot, possibly rewritten into fewer; they mean the same live files.
 
     Args:
         metas: all manifests of the snapshot, base before delta.
         options: of the table (manifest.*).
-        read: gives the entries of some manifests in order; called for manifests that must be rewritten only.
+        read: gives name and bytes of some manifests in order; called for manifests that must be rewritten only.
         writer: writes the new ones.
 
     Returns:
@@ -42,7 +43,7 @@ def merge_manifests(
 
 
 def _merge_minor(
-    metas: Sequence[ManifestFileMeta], options: Options, read: ReadManifests, writer: ManifestWriter
+    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta]:
     target = options.value(MANIFEST_TARGET_FILE_SIZE)
     result: list[ManifestFileMeta] = []
@@ -59,14 +60,17 @@ def _merge_minor(
     return result + candidates
 
 
-def _join(
-    candidates: Sequence[ManifestFileMeta], read: ReadManifests, writer: ManifestWriter
-) -> list[ManifestFileMeta]:
+def _join(candidates: Sequence[ManifestFileMeta], read: ReadBytes, writer: ManifestWriter) -> list[ManifestFileMeta]:
     """One sequence of changes for several. Deletions of files that stand in older manifests have to stay."""
     if len(candidates) == 1:
         return list(candidates)
+    files = read(candidates)
+    if not any(meta.num_deleted_files for meta in candidates):
+        joined = writer.join_manifests(candidates, files)
+        if joined is not None:
+            return joined
     try:
-        entries = fold_entries(read(candidates))
+        entries = fold_entries(_entries(files))
     except AddedTwice as error:
         names = ", ".join(meta.file_name for meta in candidates[:3])
         raise CorruptFile(f"the manifests of the table add a file twice: {error} (manifests {names}, ...)") from None
@@ -74,7 +78,7 @@ def _join(
 
 
 def _merge_full(
-    metas: Sequence[ManifestFileMeta], options: Options, read: ReadManifests, writer: ManifestWriter
+    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta] | None:
     """None when it is not time for it."""
     target = options.value(MANIFEST_TARGET_FILE_SIZE)
@@ -87,7 +91,7 @@ def _merge_full(
     ):
         return None
     with_deletions = [meta for meta in metas if meta.num_deleted_files > 0]
-    deleted = {entry.identity for entry in read(with_deletions) if entry.kind == FileKind.DELETE}
+    deleted = {entry.identity for entry in _entries(read(with_deletions)) if entry.kind == FileKind.DELETE}
     affected = PartitionFilter.of_rows(writer.partition_fields, {identity[0] for identity in deleted})
     opened = {meta.file_name for meta in metas if must_change(meta) or affected.may_hold(meta)}
     if len(opened) <= 1:
@@ -98,10 +102,15 @@ def _merge_full(
         if meta.file_name not in opened:
             kept.append(meta)
             continue
-        added = [entry for entry in read([meta]) if entry.kind == FileKind.ADD]
+        added = [entry for entry in _entries(read([meta])) if entry.kind == FileKind.ADD]
         live = [entry for entry in added if entry.identity not in deleted]
         if must_change(meta) or len(live) < len(added):
             rewritten += live
         else:
             kept.append(meta)
     return kept + writer.write_manifests(rewritten)
+
+
+def _entries(files: Sequence[tuple[str, bytes]]) -> list[ManifestEntry]:
+    columns = decode_manifests(files)
+    return columns.entries(range(len(columns)))

@@ -35,6 +35,23 @@ def partition_stats(partitions: Sequence[bytes], fields: Sequence[DataField]) ->
     return SimpleStats(encode_arity_row(low, types), encode_arity_row(high, types), tuple(nulls))
 
 
+def joined_stats(parts: Sequence[SimpleStats], fields: Sequence[DataField]) -> SimpleStats:
+    """The statistics of all entries together from those of some and those of the others."""
+    if not fields:
+        return SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
+    types = tuple(f.type for f in fields)
+    lows = [decode_arity_row(part.min_values, types) for part in parts]
+    highs = [decode_arity_row(part.max_values, types) for part in parts]
+    low, high, nulls = [], [], []
+    for position, data_type in enumerate(types):
+        order = _value_order(data_type)
+        low.append(min((row[position] for row in lows if row[position] is not None), key=order, default=None))
+        high.append(max((row[position] for row in highs if row[position] is not None), key=order, default=None))
+        counts = [part.null_counts[position] if part.null_counts else None for part in parts]
+        nulls.append(None if None in counts else sum(filter(None, counts)))
+    return SimpleStats(encode_arity_row(low, types), encode_arity_row(high, types), tuple(nulls))
+
+
 def _value_order(data_type: DataType) -> Callable[[Any], Any]:
     order = sort_key_of((data_type,))
     return lambda value: order((value,))

@@ -17,7 +17,12 @@ from paimon_spark.spec.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.entries import fold_entries
-from paimon_spark.store.manifest_files import ManifestWriter, read_manifest_list, read_manifests
+from paimon_spark.store.manifest_files import (
+    ManifestWriter,
+    read_manifest_bytes,
+    read_manifest_list,
+    read_manifests,
+)
 from paimon_spark.store.manifest_merge import merge_manifests
 
 ADD, DELETE = FileKind.ADD, FileKind.DELETE
@@ -38,9 +43,9 @@ class Reads:
         self.table = table
         self.names: set[str] = set()
 
-    def __call__(self, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
+    def __call__(self, metas: Sequence[ManifestFileMeta]) -> list[tuple[str, bytes]]:
         self.names |= {meta.file_name for meta in metas}
-        return read_manifests(IO, str(self.table), metas)
+        return read_manifest_bytes(IO, str(self.table), metas)
 
 
 def add(name: str, part: str = "p", **more: object) -> ManifestEntry:
@@ -83,6 +88,29 @@ def test_enough_small_manifests_are_joined(tmp_path: Path) -> None:
     assert len(merged) == 1
     assert (merged[0].num_added_files, merged[0].num_deleted_files) == (3, 0)
     assert live(tmp_path, merged) == ["b", "c", "x"]
+
+
+@pytest.mark.parametrize("compression", ["zstd", "snappy", "none"])
+def test_big_manifests_are_copied_and_small_ones_encoded_anew(tmp_path: Path, compression: str) -> None:
+    """The joined list says the same as if everything had been written at once."""
+    out, read = writer(tmp_path, merge_min_count="2", compression=compression), Reads(tmp_path)
+    entries = [replace(add(f"f{n}", f"p{n % 7}", level=n % 3, schema_id=n % 2), bucket=n % 5) for n in range(400)]
+    metas = write_all(out, entries[:300], entries[300:301], entries[301:302], entries[302:])
+    (merged,) = merge(metas, read, out)
+    (expected,) = write_all(out, entries)
+    assert replace(merged, file_name="", file_size=0) == replace(expected, file_name="", file_size=0)
+    (again,) = merge([merged, *write_all(out, [add("last")])], read, out)
+    assert live(tmp_path, [again]) == sorted([e.file.file_name for e in entries] + ["last"])
+
+
+def test_manifests_of_another_codec_are_rewritten(tmp_path: Path) -> None:
+    entries = [add(f"f{n}") for n in range(100)]
+    metas = write_all(writer(tmp_path, compression="snappy"), entries)
+    out = writer(tmp_path, merge_min_count="2", compression="zstd")
+    (merged,) = merge([*metas, *write_all(out, [add("x")])], Reads(tmp_path), out)
+    ((_, data),) = read_manifest_bytes(IO, str(tmp_path), [merged])
+    assert b"zstandard" in data[:200]
+    assert live(tmp_path, [merged]) == sorted([e.file.file_name for e in entries] + ["x"])
 
 
 def test_deletions_of_files_elsewhere_stay_in_a_minor_merge(tmp_path: Path) -> None:
@@ -129,7 +157,7 @@ def test_no_full_merge_below_its_threshold(tmp_path: Path) -> None:
 
 def test_a_file_added_twice_is_corruption(tmp_path: Path) -> None:
     out = writer(tmp_path, merge_min_count="2")
-    metas = write_all(out, [add("a")], [add("a")])
+    metas = write_all(out, [add("a")], [add("a")], [delete("b")])
     with pytest.raises(CorruptFile, match="add a file twice"):
         merge(metas, Reads(tmp_path), out)
 
