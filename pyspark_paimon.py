@@ -1,4 +1,4 @@
-"""Registers the data source `paimon`: Spark imports every top-level module named ``pyspark_*`` that has a DefaultSource."""
+"""Registers the data source `paimon`: Spark looks for DefaultSource in every top-level module named ``pyspark_*``."""
 
 from paimon_spark.spark.source import PaimonDataSource as DefaultSource
 

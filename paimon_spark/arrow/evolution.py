@@ -1,7 +1,7 @@
 """Columns of old files as columns of today's schema (format section 7.5; Java: SchemaEvolutionUtil).
 
-A file has the columns of the schema it was written with. A column is the same column as long as it has the same field id,
-whatever it is called now; inside a file it goes by the name it had then. Nested fields follow the same rule.
+A file has the columns of the schema it was written with. A column is the same column as long as it has the same field
+id, whatever it is called now; inside a file it goes by the name it had then. Nested fields follow the same rule.
 """
 
 from __future__ import annotations
