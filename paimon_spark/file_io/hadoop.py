@@ -20,6 +20,9 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated
 
 
+DEFAULT_HOST = "default"
+
+
 class HadoopClient(Protocol):
     """One connected file system; paths are plain, without scheme and authority."""
 
@@ -38,15 +41,24 @@ class LibHdfs:
     rename, as libhdfs offers it, refuses.
     """
 
-    def __init__(self, uri: str) -> None:
-        self.files: fs.FileSystem
-        self.files, _ = fs.FileSystem.from_uri(uri)
+    def __init__(self, root: str) -> None:
+        """
+        Args:
+            root: ``hdfs://host:port``; the host "default" stands for the default file system of Hadoop's settings.
+
+        Raises:
+            UnsupportedFeature: Hadoop's native client is not installed here.
+            OSError: no connection.
+        """
         self._library = _load_libhdfs()
+        self.files: fs.FileSystem
+        self.files, _ = fs.FileSystem.from_uri(f"{root}/")
         builder = self._library.hdfsNewBuilder()
-        self._library.hdfsBuilderSetNameNode(builder, uri.encode())
+        address = (DEFAULT_HOST if root.endswith(f"//{DEFAULT_HOST}") else root).encode()  # kept until it is used
+        self._library.hdfsBuilderSetNameNode(builder, address)
         self._connection = self._library.hdfsBuilderConnect(builder)
         if not self._connection:
-            raise OSError(f"cannot connect to {uri} through libhdfs")
+            raise OSError(f"cannot connect to {root} through libhdfs")
 
     def rename(self, source: str, target: str) -> bool:
         return int(self._library.hdfsRename(self._connection, source.encode(), target.encode())) == 0
@@ -195,7 +207,7 @@ def split_hadoop(path: str) -> tuple[str, str]:
     """``hdfs://host:8020/a/b`` -> (``hdfs://host:8020``, ``/a/b``); without a host the default file system is meant."""
     scheme, _, rest = path.partition("://")
     authority, _, plain = rest.partition("/")
-    return f"{scheme}://{authority or 'default'}", f"/{plain.rstrip('/')}"
+    return f"{scheme}://{authority or DEFAULT_HOST}", f"/{plain.rstrip('/')}"
 
 
 def _load_libhdfs() -> Any:

@@ -21,6 +21,7 @@ from werkzeug.serving import make_server
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import FileIO, HadoopFileIO, LocalFileIO, NotCreated, ObstoreFileIO, file_io_for
+from paimon_spark.file_io.hadoop import split_hadoop
 from paimon_spark.file_io.object_store import azure_config, gcs_config, s3_config
 
 Store = tuple[FileIO, str]
@@ -225,6 +226,19 @@ def test_hadoop_refusing_for_another_reason_is_a_certain_failure(tmp_path: Path)
     io = HadoopFileIO(lambda address: refusing)
     with pytest.raises(NotCreated):
         io.create_if_absent("hdfs://name:8020/t/snapshot-1", b"x")
+
+
+def test_hadoop_without_its_native_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ARROW_LIBHDFS_DIR", str(tmp_path))
+    monkeypatch.delenv("HADOOP_HOME", raising=False)
+    with pytest.raises(UnsupportedFeature, match="HADOOP_HOME"):
+        file_io_for("hdfs://name:8020/t", {}).read_bytes("hdfs://name:8020/t/x")
+
+
+def test_hadoop_addresses() -> None:
+    assert split_hadoop("hdfs://name:8020/a/b/") == ("hdfs://name:8020", "/a/b")
+    assert split_hadoop("hdfs:///a") == ("hdfs://default", "/a")
+    assert split_hadoop("viewfs://cluster/") == ("viewfs://cluster", "/")
 
 
 def test_refuses_a_lookalike_that_ignores_conditions() -> None:

@@ -56,7 +56,7 @@ def commit_at_once(place: Place, keyed: bool, capsys: pytest.CaptureFixture[str]
         started = [
             pool.submit(commit_many, location, dict(storage), schema, writer, COMMITS) for writer in range(PROCESSES)
         ]
-        attempts = [count for future in started for count in future.result(timeout=500)]
+        attempts = [count for future in started for count in future.result(timeout=1800)]
     total = PROCESSES * COMMITS
     report = check_table(location, dict(storage))
     table = open_table(location, storage)
