@@ -19,7 +19,6 @@ from pyarrow import fs
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated
 
-
 DEFAULT_HOST = "default"
 
 
