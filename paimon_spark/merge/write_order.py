@@ -6,16 +6,18 @@ Moving values is what costs here: keys are sorted alone, and each column is gath
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
-from paimon_spark.merge.key_words import key_columns, key_words, pack_fields
+from paimon_spark.merge.engines.deduplicate import deduplicate
+from paimon_spark.merge.engines.groups import order_within_keys
+from paimon_spark.merge.key_words import Words, key_columns, key_words, pack_fields
 from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import Kinds, MergeSpec, ignored_rows, sequence_order
-from paimon_spark.merge.winners import Rows, group_unsorted_rows, pick_last, spare_width
+from paimon_spark.merge.window import Engine, Kinds, MergeSpec, Piece, Window, ignored_rows, sequence_order
+from paimon_spark.merge.winners import Groups, Rows, group_unsorted_rows, pick_last, spare_width
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 
 SORT_BYTES = 2**30  # sorted at once at most: 32-bit offsets of strings never overflow
@@ -29,11 +31,12 @@ def sort_and_merge(
     selection: Rows | None = None,
     batch_rows: int = 131072,
     sort_bytes: int = SORT_BYTES,
+    engine: Engine = deduplicate,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows in write order, sorted by key, of equal keys the one that counts (engine deduplicate).
+    """Rows in write order, sorted by key, those of equal keys merged.
 
-    The winner is the last row, or with ``sequence.field`` the last of the rows with the greatest sequence. Retractions
-    are rows as any other, for they must hide older rows in other files; ``ignore-delete`` and ``ignore-update-before``
+    The order of the rows of a key is that in which they come, or that of ``sequence.field``. Retractions are rows as
+    any other, and stay, for they must meet older rows in other files; ``ignore-delete`` and ``ignore-update-before``
     drop theirs before anything else is looked at.
 
     Args:
@@ -46,34 +49,33 @@ def sort_and_merge(
             before the sort. Sequence numbers count the selected rows only.
         batch_rows: how many rows a batch of the result has at most.
         sort_bytes: more rows than these bytes are sorted in parts, which are then merged.
+        engine: what makes one row of the rows of a key. Of deduplicate only the newest rows are gathered; any other
+            gets all rows, once.
 
     Returns:
         The columns of rows, then ``_SEQUENCE_NUMBER`` int64 and ``_VALUE_KIND`` int8, both not null.
 
     Raises:
-        DataError: a null in a key column.
+        DataError: a null in a key column; rows that the engine cannot merge.
         UnsupportedFeature: a key or sequence column of a type without an order.
     """
     count = rows.num_rows if selection is None else len(selection)
     if count == 0:
+        return
+    if engine is not deduplicate:
+        part = _Part(rows, first_sequence, kinds, selection)
+        yield from _merge_all(part, spec, batch_rows, sort_bytes, engine)
         return
     if rows.nbytes > sort_bytes and rows.num_rows > 1:
         yield from _sort_in_parts(rows, spec, first_sequence, kinds, selection, batch_rows, sort_bytes)
         return
     batch = _one_batch(rows)
     places = _kept_places(spec, kinds, selection, count)
-    places = places[_winners(batch, spec, places if selection is None else selection[places])]
-    order = places if selection is None else selection[places]
-    sequences = places + first_sequence
-    schema = batch.schema.append(pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False))
-    schema = schema.append(pa.field(VALUE_KIND, pa.int8(), nullable=False))
-    in_order = len(order) == batch.num_rows and bool((order[1:] > order[:-1]).all())
-    for start in range(0, len(order), batch_rows):
-        part = order[start : start + batch_rows]
-        taken = batch.slice(start, len(part)) if in_order else batch.take(pa.array(part))
-        kind = np.zeros(len(part), np.int8) if kinds is None else kinds[part]
-        columns = [*taken.columns, pa.array(sequences[start : start + batch_rows]), pa.array(kind)]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+    if len(places):
+        groups, criteria = _by_key(batch, spec, places if selection is None else selection[places])
+        places = places[pick_last(groups, criteria)]
+    cuts = np.append(np.arange(0, len(places), batch_rows), len(places))
+    yield from _numbered(batch, places, cuts, first_sequence, kinds, selection)
 
 
 def _one_batch(rows: pa.RecordBatch | pa.Table) -> pa.RecordBatch:
@@ -89,10 +91,8 @@ def _kept_places(spec: MergeSpec, kinds: Kinds | None, selection: Rows | None, c
     return np.arange(count) if ignored is None else np.flatnonzero(~ignored)
 
 
-def _winners(batch: pa.RecordBatch, spec: MergeSpec, rows: Rows) -> Rows:
-    """Where in rows (ascending numbers) stands the one that counts for each key, in key order."""
-    if len(rows) == 0:
-        return rows
+def _by_key(batch: pa.RecordBatch, spec: MergeSpec, rows: Rows) -> tuple[Groups, list[Words]]:
+    """Where in rows (ascending numbers, at least one) the rows of each key stand, and what orders them."""
     needed = batch.select([*spec.key_names, *(field.name for field in spec.sequence_fields)])
     if len(rows) < batch.num_rows:
         needed = needed.take(pa.array(rows))
@@ -108,7 +108,96 @@ def _winners(batch: pa.RecordBatch, spec: MergeSpec, rows: Rows) -> Rows:
     for field in spec.sequence_fields:
         fields.extend(sequence_order(needed.column(field.name), field.name, spec.sequence_descending))
     criteria = pack_fields(fields, len(rows)) if fields else []
-    return pick_last(group_unsorted_rows(words, width), criteria)
+    return group_unsorted_rows(words, width), criteria
+
+
+def _numbered(
+    batch: pa.RecordBatch,
+    places: Rows,
+    cuts: Rows,
+    first_sequence: int,
+    kinds: Kinds | None,
+    selection: Rows | None,
+) -> Iterator[pa.RecordBatch]:
+    """The rows at these places of the selection, in this order, with their sequence numbers and kinds.
+
+    Args:
+        cuts: where in places a batch of the result starts, and the end of places.
+    """
+    order = places if selection is None else selection[places]
+    schema = batch.schema.append(pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False))
+    schema = schema.append(pa.field(VALUE_KIND, pa.int8(), nullable=False))
+    in_order = len(order) == batch.num_rows and bool((order[1:] > order[:-1]).all())
+    for start, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+        part = order[start:end]
+        taken = batch.slice(start, len(part)) if in_order else batch.take(pa.array(part))
+        kind = np.zeros(len(part), np.int8) if kinds is None else kinds[part]
+        columns = [*taken.columns, pa.array(places[start:end] + first_sequence), pa.array(kind)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows to sort: the arguments of ``sort_and_merge``."""
+
+    rows: pa.RecordBatch | pa.Table
+    first_sequence: int
+    kinds: Kinds | None
+    selection: Rows | None
+
+    def halves(self) -> tuple[_Part, _Part]:
+        half, kinds, selection = self.rows.num_rows // 2, self.kinds, self.selection
+        split = half if selection is None else int(np.searchsorted(selection, half))
+        older = _Part(
+            self.rows.slice(0, half),
+            self.first_sequence,
+            None if kinds is None else kinds[:half],
+            None if selection is None else selection[:split],
+        )
+        newer = _Part(
+            self.rows.slice(half),
+            self.first_sequence + split,
+            None if kinds is None else kinds[half:],
+            None if selection is None else selection[split:] - half,
+        )
+        return older, newer
+
+    def small_parts(self, sort_bytes: int) -> Iterator[_Part]:
+        """Parts of at most so many bytes, or of one row."""
+        if self.rows.nbytes <= sort_bytes or self.rows.num_rows < 2:
+            yield self
+            return
+        for half in self.halves():
+            yield from half.small_parts(sort_bytes)
+
+
+def _merge_all(
+    part: _Part, spec: MergeSpec, batch_rows: int, sort_bytes: int, engine: Engine
+) -> Iterator[pa.RecordBatch]:
+    """All rows sorted, then merged by an engine: merging parts first would not be the same for every engine."""
+    output = [*part.rows.schema.names, SEQUENCE_NUMBER, VALUE_KIND]
+    merge = replace(spec, keep_deletes=True, has_sequence=True, has_kind=True)
+    runs = [_sorted(small, spec, batch_rows) for small in part.small_parts(sort_bytes)]
+    if len(runs) > 1:
+        yield from merge_runs(runs, merge, output, batch_rows, ordered=True, engine=engine)
+        return
+    for rows in runs[0]:  # a key is in one batch
+        window = Window((Piece(rows, key_columns(rows, spec.key_names)),))
+        yield from engine(window, merge, output, True)
+
+
+def _sorted(part: _Part, spec: MergeSpec, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """The rows sorted by key and age; batches of about batch_rows or more, all rows of a key in one."""
+    batch, selection = _one_batch(part.rows), part.selection
+    count = batch.num_rows if selection is None else len(selection)
+    places = _kept_places(spec, part.kinds, selection, count)
+    if not len(places):
+        return
+    groups, criteria = _by_key(batch, spec, places if selection is None else selection[places])
+    order = order_within_keys(groups.order, groups.starts, criteria)
+    wanted = np.searchsorted(groups.starts, np.arange(0, len(order), batch_rows))
+    cuts = np.unique(np.append(groups.starts[wanted[wanted < len(groups.starts)]], len(order)))
+    yield from _numbered(batch, places[order], cuts, part.first_sequence, part.kinds, selection)
 
 
 def _sort_in_parts(
@@ -121,25 +210,9 @@ def _sort_in_parts(
     sort_bytes: int,
 ) -> Iterator[pa.RecordBatch]:
     """Sort the first and the second half, then merge them as two runs."""
-    half = rows.num_rows // 2
-    split = half if selection is None else int(np.searchsorted(selection, half))
-    older = sort_and_merge(
-        rows.slice(0, half),
-        spec,
-        first_sequence,
-        None if kinds is None else kinds[:half],
-        None if selection is None else selection[:split],
-        batch_rows,
-        sort_bytes,
-    )
-    newer = sort_and_merge(
-        rows.slice(half),
-        spec,
-        first_sequence + split,
-        None if kinds is None else kinds[half:],
-        None if selection is None else selection[split:] - half,
-        batch_rows,
-        sort_bytes,
+    older, newer = (
+        sort_and_merge(part.rows, spec, part.first_sequence, part.kinds, part.selection, batch_rows, sort_bytes)
+        for part in _Part(rows, first_sequence, kinds, selection).halves()
     )
     merge = replace(spec, keep_deletes=True, has_sequence=True, has_kind=True)
     yield from merge_runs(

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from engine_draw import EXAMPLES, DrawnCase, batch_of, draw_case, sliced
-from engine_model import ModelError, Result, merge_model
+from engine_model import ModelError, Result, least_first, merge_model
 
 from paimon_spark.errors import DataError
 from paimon_spark.merge.aggregates.registry import AGGREGATES
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.sort_merge import merge_runs
 from paimon_spark.merge.window import MergeSpec
+from paimon_spark.merge.write_order import sort_and_merge
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 
@@ -105,3 +108,36 @@ def test_age_of_runs_does_for_sequence_numbers_that_follow_each_other(engine: st
             continue
         without = merged(case, spec_of(case, has_sequence=False), names, 65536, True)
         assert by_key(with_numbers, case) == by_key(without, case), f"seed {seed}"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_of_one_write_are_merged_as_in_the_write_buffer(engine: str) -> None:
+    for seed in range(EXAMPLES):
+        case = draw_case(seed, engine, KNOWN)
+        source = case.random
+        rows = [replace(row, sequence=7 + i) for i, row in enumerate(source.sample(case.rows, len(case.rows)))]
+        selection = np.flatnonzero([source.random() < 0.8 for _ in rows]) if source.random() < 0.3 else None
+        chosen = rows if selection is None else [rows[i] for i in selection]
+        chosen = [replace(row, sequence=7 + i) for i, row in enumerate(chosen)]
+        if case.rules.ignore_delete:
+            chosen = [row for row in chosen if row.kind in (0, 2)]
+        batch = batch_of(rows, case.schema).drop_columns([SEQUENCE_NUMBER, VALUE_KIND])
+        if source.random() < 0.3:
+            batch = pa.Table.from_batches([batch.slice(i, 3) for i in range(0, len(rows), 3)], batch.schema)
+        kinds = np.array([row.kind for row in rows], np.int8)
+        engine_of_table = engine_for(case.schema, Options(case.schema.options)).merge
+        batch_rows, sort_bytes = source.choice([1, 3, 1000]), source.choice([1, 300, 2**30])
+        written = sort_and_merge(
+            batch, spec_of(case), 7, kinds, selection, batch_rows, sort_bytes, engine=engine_of_table
+        )
+        try:
+            expected = merge_model(chosen, case.rules)
+        except ModelError:
+            with pytest.raises(DataError):
+                list(written)
+            continue
+        batches = list(written)
+        table = pa.Table.from_batches(batches) if batches else as_arrow([], case)
+        assert by_key(table, case) == by_key(as_arrow(expected, case), case), f"seed {seed}"
+        keys = [tuple(least_first(v) for v in row.values()) for row in table.select(case.rules.keys).to_pylist()]
+        assert keys == sorted(keys)

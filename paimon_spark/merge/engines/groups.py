@@ -69,7 +69,7 @@ def sort_rows(window: Window, spec: MergeSpec) -> SortedRows:
     """All rows of a window, also those that options ignore."""
     kinds = window.kinds(spec)
     groups = group_rows(window.words())
-    order = _order_within_keys(groups.order, groups.starts, order_criteria(window, spec, kinds))
+    order = order_within_keys(groups.order, groups.starts, order_criteria(window, spec, kinds))
     return SortedRows(order, groups.starts, None if kinds is None else kinds[order])
 
 
@@ -166,7 +166,7 @@ def _part(piece: Piece, start: int, end: int) -> Piece:
     return Piece(piece.rows.slice(start, end - start), tuple(keys[start:end] for keys in piece.keys))
 
 
-def _order_within_keys(order: Rows, starts: Rows, criteria: Sequence[Words]) -> Rows:
+def order_within_keys(order: Rows, starts: Rows, criteria: Sequence[Words]) -> Rows:
     """Sort the rows of each key by the criteria; mostly they are sorted already, since they come older runs first."""
     if not criteria or len(starts) == len(order):
         return order
