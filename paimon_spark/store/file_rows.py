@@ -155,8 +155,8 @@ class _OpenFile:
             values = self.mapping.apply(batch.select(range(width)) if system else batch)
             for position, constant in self.constants.items():
                 values = values.set_column(position, values.schema.field(position), pa.repeat(constant, len(batch)))
-            for i, field in enumerate(system):
-                values = values.append_column(field.name, batch.column(width + i))
+            for i in range(width, batch.num_columns):
+                values = values.append_column(batch.schema.field(i), batch.column(i))
             yield first_row, values
 
     def matching_groups(self) -> list[int]:
