@@ -12,9 +12,11 @@ from pyarrow import types as pt
 from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.file_access import WriteSettings
-from paimon_spark.arrow.physical_schema import orc_schema
+from paimon_spark.arrow.physical_schema import leaves, orc_schema
+from paimon_spark.arrow.raw_values import int64_values, valid_mask
 from paimon_spark.arrow.stats_collector import StatsCollector
-from paimon_spark.errors import OptionError
+from paimon_spark.arrow.types import NANOS_PER_UNIT
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spec.types import DataField
 
 _DEFAULT_STRIPE_SIZE = 64 * 2**20
@@ -26,7 +28,8 @@ class OrcWriter:
     """One ORC file being written (see ``file_access.FileWriter``).
 
     Arrow's ORC writer takes no zstd level. TIMESTAMP_LTZ is written as the instant it is, as Java does in a UTC
-    process (format section 7.4).
+    process (format section 7.4). Before 1970 it stores negative fractions of a second: Java reads whole milliseconds of
+    them right, and fails on finer ones, which are therefore refused.
     """
 
     def __init__(self, sink: Any, fields: Sequence[DataField], settings: WriteSettings) -> None:
@@ -52,6 +55,8 @@ class OrcWriter:
         self._collector.add(batch)
         before = self._sink.tell()
         arrays = [_unsliced(array) for array in conform_batch(batch, self._schema).columns]
+        for name, array in zip(self._schema.names, arrays, strict=True):
+            _refuse_fine_old_timestamps(name, array)
         self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
         self._unflushed = self._unflushed + batch.nbytes if self._sink.tell() == before else 0
 
@@ -65,3 +70,17 @@ class OrcWriter:
 def _unsliced(array: pa.Array) -> pa.Array:
     """Nested arrays copied: Arrow's ORC writer takes the wrong rows of the children of slices."""
     return pa.concat_arrays([array]) if pt.is_nested(array.type) else array
+
+
+def _refuse_fine_old_timestamps(column: str, array: pa.Array) -> None:
+    for _, leaf in leaves(array, column):
+        if not pt.is_timestamp(leaf.type) or leaf.type.unit == "ms":
+            continue
+        counts = int64_values(leaf)
+        fine = (counts < 0) & (counts % (10**6 // NANOS_PER_UNIT[leaf.type.unit]) != 0) & valid_mask(leaf)
+        if fine.any():
+            found = leaf.take(pa.array([int(fine.argmax())])).cast(pa.string())[0]
+            raise UnsupportedFeature(
+                f"writing column '{column}': ORC files cannot hold {found} so that Java reads it back, a timestamp "
+                "before 1970 with a fraction of a millisecond: use another file.format"
+            )

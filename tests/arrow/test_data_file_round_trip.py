@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typed_batches import batches, rows_of
+from typed_batches import Limits, batches, rows_of
 
 from paimon_spark.arrow.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.types import arrow_schema, from_internal
@@ -54,7 +54,7 @@ def test_parquet(data: tuple[Any, pa.RecordBatch], batch_rows: int, group_rows: 
 
 
 @EXAMPLES
-@given(batches(), st.integers(1, 5))
+@given(batches(Limits(old_fractions=False)), st.integers(1, 5))
 def test_orc(data: tuple[Any, pa.RecordBatch], batch_rows: int) -> None:
     fields, batch = data
     parts = [batch.slice(start, 3) for start in range(0, batch.num_rows, 3)]
@@ -62,7 +62,7 @@ def test_orc(data: tuple[Any, pa.RecordBatch], batch_rows: int) -> None:
 
 
 @EXAMPLES
-@given(batches(timestamp_digits=6, time_digits=3), st.integers(1, 5))
+@given(batches(Limits(timestamp_digits=6, time_digits=3)), st.integers(1, 5))
 def test_avro(data: tuple[Any, pa.RecordBatch], batch_rows: int) -> None:
     fields, batch = data
     parts = [batch.slice(start, 3) for start in range(0, batch.num_rows, 3)]

@@ -20,7 +20,7 @@ from paimon_spark.arrow.orc_footer import read_tail
 from paimon_spark.arrow.orc_streams import Runs, nanoseconds
 from paimon_spark.arrow.protobuf import decode_message, encode_message
 from paimon_spark.arrow.types import arrow_schema, from_internal
-from paimon_spark.errors import CorruptFile, DataError
+from paimon_spark.errors import CorruptFile, DataError, UnsupportedFeature
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 
 INT = DataType(Root.INT)
@@ -62,6 +62,7 @@ def test_timestamps_beyond_64_bit_nanoseconds(compression: str) -> None:
     random = np.random.default_rng(7)
     rows = 15_000
     far = [None if n % 9 == 0 else int(n) * 1000 for n in random.integers(YEAR_1 // 1000, YEAR_9999 // 1000, rows)]
+    far = [t if t is None or t >= 0 else t // 10**6 * 10**6 for t in far]  # what the writer takes
     far[0], far[1] = YEAR_1, YEAR_9999
     millis = [None if t is None else t // 10**6 * 10**6 for t in far]
     lists = [None if n % 5 == 0 else millis[n : n + n % 4] for n in range(rows)]
@@ -84,10 +85,30 @@ def test_precision_9_beyond_64_bit_nanoseconds_is_an_error_that_names_the_column
 
 
 def test_timestamps_around_1970() -> None:
-    values = [n for k in (0, 1, 999, 1000, 10**6, 999_999_999, 10**9, 10**9 + 1, 3 * 10**9 - 1) for n in (k, -k)]
+    millis = [n * 10**6 for k in (0, 1, 999, 1000, 1001, 2999) for n in (k, -k)]
     fields = fields_of(TS9)
-    batch = batch_of(fields, values)
+    batch = batch_of(fields, [*millis, 1, 999, 1000, 999_999_999, 10**9 + 1])
     assert rows_of(read(written(fields, batch), fields)) == rows_of(batch)
+
+
+@pytest.mark.parametrize("nanos", [-1, -1000, -(10**9) - 1, -1_500_001_000])
+def test_fractions_of_milliseconds_before_1970_are_refused(nanos: int) -> None:
+    """Arrow stores them so that Java fails on the whole file."""
+    for t, values in ((TS9, [0, None, nanos]), (DataType(Root.ARRAY, element=TS9), [[None, nanos]])):
+        fields = fields_of(INT, t)
+        with pytest.raises(UnsupportedFeature, match=r"'c1'.*(1969).*file.format"):
+            written(fields, batch_of(fields, [1] * len(values), values))
+
+
+@pytest.mark.parametrize("nanos", [-1, -1000, -(10**9) - 1, -1_500_001_000, -999_999_999])
+def test_fractions_of_milliseconds_before_1970_by_other_writers(nanos: int) -> None:
+    sink = io.BytesIO()
+    orc.write_table(pa.table({"c0": pa.array([nanos, 0], pa.timestamp("ns"))}), sink)
+    assert rows_of(read(sink.getvalue(), fields_of(TS9))) == [[nanos], [0]]
+    far = pa.array([nanos // 1000, YEAR_9999 // 1000], pa.timestamp("us"))
+    sink = io.BytesIO()
+    orc.write_table(pa.table({"c0": far}), sink)
+    assert rows_of(read(sink.getvalue(), fields_of(TS6))) == [[nanos // 1000 * 1000], [YEAR_9999]]
 
 
 def test_char_is_read_without_its_padding_at_any_depth() -> None:

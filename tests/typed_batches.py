@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -26,7 +27,24 @@ def integers(bits: int) -> st.SearchStrategy[int]:
     return st.integers(low, high) | st.sampled_from([low, high, 0, -1])
 
 
-def scalar_types(timestamp_digits: int = 9, time_digits: int = 9) -> st.SearchStrategy[DataType]:
+@dataclass(frozen=True)
+class Limits:
+    """What some store cannot do.
+
+    timestamp_digits, time_digits: the greatest precision; old_fractions: fractions of a millisecond before 1970;
+    any_multiset: multisets of other things than text.
+    """
+
+    timestamp_digits: int = 9
+    time_digits: int = 9
+    old_fractions: bool = True
+    any_multiset: bool = True
+
+
+ANYTHING = Limits()
+
+
+def scalar_types(limits: Limits = ANYTHING) -> st.SearchStrategy[DataType]:
     plain = st.sampled_from([r for r in Root if r in (Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT,
                                                       Root.FLOAT, Root.DOUBLE, Root.DATE)])  # fmt: skip
     return st.one_of(
@@ -34,30 +52,33 @@ def scalar_types(timestamp_digits: int = 9, time_digits: int = 9) -> st.SearchSt
         st.integers(1, 38).flatmap(
             lambda p: st.integers(0, p).map(lambda s: DataType(Root.DECIMAL, precision=p, scale=s))
         ),
-        st.integers(8, 20).map(lambda n: DataType(Root.CHAR, length=n)),
-        st.just(DataType(Root.VARCHAR, length=MAX_LENGTH)),
+        _text_types(),
         st.sampled_from([Root.BINARY, Root.VARBINARY]).map(lambda r: DataType(r, length=MAX_LENGTH)),
-        st.integers(0, time_digits).map(lambda p: DataType(Root.TIME, precision=p)),
-        st.tuples(st.sampled_from([Root.TIMESTAMP, Root.TIMESTAMP_LTZ]), st.integers(0, timestamp_digits)).map(
+        st.integers(0, limits.time_digits).map(lambda p: DataType(Root.TIME, precision=p)),
+        st.tuples(st.sampled_from([Root.TIMESTAMP, Root.TIMESTAMP_LTZ]), st.integers(0, limits.timestamp_digits)).map(
             lambda rp: DataType(rp[0], precision=rp[1])
         ),
     )
 
 
-def data_types(timestamp_digits: int = 9, time_digits: int = 9) -> st.SearchStrategy[DataType]:
+def _text_types() -> st.SearchStrategy[DataType]:
+    chars = st.integers(8, 20).map(lambda n: DataType(Root.CHAR, length=n))
+    return chars | st.just(DataType(Root.VARCHAR, length=MAX_LENGTH))
+
+
+def data_types(limits: Limits = ANYTHING) -> st.SearchStrategy[DataType]:
     def nested(inner: st.SearchStrategy[DataType]) -> st.SearchStrategy[DataType]:
-        keys = scalar_types(timestamp_digits, time_digits).map(lambda t: t.with_nullable(False))
+        keys = scalar_types(limits).map(lambda t: t.with_nullable(False))
+        counted = keys if limits.any_multiset else _text_types().map(lambda t: t.with_nullable(False))
         return st.one_of(
             inner.map(lambda t: DataType(Root.ARRAY, element=t)),
             st.tuples(keys, inner).map(lambda kv: DataType(Root.MAP, key=kv[0], element=kv[1])),
-            keys.map(lambda k: DataType(Root.MULTISET, element=k)),
+            counted.map(lambda k: DataType(Root.MULTISET, element=k)),
             st.lists(inner, min_size=1, max_size=3).map(_row),
         )
 
     nullable = st.booleans()
-    scalars = st.tuples(scalar_types(timestamp_digits, time_digits), nullable).map(
-        lambda tn: tn[0].with_nullable(tn[1])
-    )
+    scalars = st.tuples(scalar_types(limits), nullable).map(lambda tn: tn[0].with_nullable(tn[1]))
     return st.recursive(
         scalars,
         lambda inner: st.tuples(nested(inner), nullable).map(lambda tn: tn[0].with_nullable(tn[1])),
@@ -69,13 +90,13 @@ def _row(types: list[DataType]) -> DataType:
     return DataType(Root.ROW, fields=tuple(DataField(100 + i, f"f{i}", t) for i, t in enumerate(types)))
 
 
-def values(t: DataType) -> st.SearchStrategy[Any]:
-    """Internal values of a type; None where it is nullable."""
-    present = _present(t)
+def values(t: DataType, old_fractions: bool = True) -> st.SearchStrategy[Any]:
+    """Internal values of a type; None where it is nullable. old_fractions: microseconds and finer before 1970 too."""
+    present = _present(t, old_fractions)
     return st.none() | present if t.nullable else present
 
 
-def _present(t: DataType) -> st.SearchStrategy[Any]:
+def _present(t: DataType, old_fractions: bool = True) -> st.SearchStrategy[Any]:
     match t.root:
         case Root.BOOLEAN:
             return st.booleans()
@@ -100,36 +121,40 @@ def _present(t: DataType) -> st.SearchStrategy[Any]:
         case Root.TIME:
             return st.integers(0, 86_399_999)
         case Root.TIMESTAMP | Root.TIMESTAMP_LTZ:
-            return _timestamps(t.precision or 0)
+            return _timestamps(t.precision or 0, old_fractions)
         case Root.ARRAY:
-            return st.lists(values(t.inner), max_size=3)
+            return st.lists(values(t.inner, old_fractions), max_size=3)
         case Root.MAP:
-            return _maps(t.key_type, values(t.inner))
+            return _maps(t.key_type, values(t.inner, old_fractions), old_fractions)
         case Root.MULTISET:
-            return _maps(t.inner, st.integers(1, 5))
-    return st.tuples(*(values(f.type) for f in t.fields))
+            return _maps(t.inner, st.integers(1, 5), old_fractions)
+    return st.tuples(*(values(f.type, old_fractions) for f in t.fields))
 
 
-def _timestamps(precision: int) -> st.SearchStrategy[int]:
+def _timestamps(precision: int, old_fractions: bool) -> st.SearchStrategy[int]:
     low, high = (NANOS_1677, NANOS_2262) if precision > 6 else (YEAR_1, YEAR_9999)
     unit = 10 ** (9 - (3 if precision <= 3 else 6 if precision <= 6 else 9))
     near = st.integers(-2 * 10**9, 2 * 10**9)
-    return (st.integers(low, high) | near | st.sampled_from([low, high, 0, -1])).map(lambda n: n // unit * unit)
+    whole = max(unit, 1 if old_fractions else 10**6)
+    numbers = st.integers(low, high) | near | st.sampled_from([low + 10**6, high, 0, -1])
+    return numbers.map(lambda n: n // (whole if n < 0 else unit) * (whole if n < 0 else unit))
 
 
-def _maps(key: DataType, items: st.SearchStrategy[Any]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
-    return st.lists(st.tuples(_present(key), items), max_size=3, unique_by=lambda kv: repr(kv[0]))
+def _maps(
+    key: DataType, items: st.SearchStrategy[Any], old_fractions: bool
+) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+    return st.lists(st.tuples(_present(key, old_fractions), items), max_size=3, unique_by=lambda kv: repr(kv[0]))
 
 
 @st.composite
 def batches(
-    draw: st.DrawFn, timestamp_digits: int = 9, time_digits: int = 9, max_rows: int = 12
+    draw: st.DrawFn, limits: Limits = ANYTHING, max_rows: int = 12
 ) -> tuple[tuple[DataField, ...], pa.RecordBatch]:
     """Columns of random types, and rows that fit them."""
-    types = draw(st.lists(data_types(timestamp_digits, time_digits), min_size=1, max_size=4))
+    types = draw(st.lists(data_types(limits), min_size=1, max_size=4))
     fields = tuple(DataField(i, f"c{i}", t) for i, t in enumerate(types))
     rows = draw(st.integers(0, max_rows))
-    columns = [draw(st.lists(values(t), min_size=rows, max_size=rows)) for t in types]
+    columns = [draw(st.lists(values(t, limits.old_fractions), min_size=rows, max_size=rows)) for t in types]
     arrays = [from_internal(column, t) for column, t in zip(columns, types, strict=True)]
     return fields, pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
 
