@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
+
+# How long an example takes says more of the machine and its other work than of the code.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 ROOT = Path(__file__).parent
 IN_CI = os.environ.get("PAIMON_CI") == "1"
