@@ -25,7 +25,7 @@ def main(directory: str) -> None:
         [(7, "2026-11-01", 12.5), (8, "2026-11-01", 3.0), (9, "2026-11-02", 40.0)], "id long, dt string, total double"
     )
     # The first write creates the table from the DataFrame's columns and the options.
-    writer = orders.write.format("paimon").mode("append").option("primary-key", "id,dt").option("partition", "dt")
+    writer = orders.write.format("paimon").mode("append").option("primary-key", "id").option("partition", "dt")
     writer.option("bucket", "4").save(path)
     # A row with the same key replaces the old one.
     spark.createDataFrame([(7, "2026-11-01", 99.0)], orders.schema).write.format("paimon").mode("append").save(path)

@@ -104,11 +104,6 @@ def _check_buckets(schema: TableSchema, options: Options) -> Iterator[str]:
         yield "the option 'bucket-key' needs a number of buckets: set 'bucket', or remove 'bucket-key'"
     if bucket > 0 and not keys and not schema.primary_keys:
         yield "a table without a primary key and with a number of buckets needs the option 'bucket-key'"
-    if bucket > 0 and schema.primary_keys and not set(schema.partition_keys) <= set(schema.primary_keys):
-        yield (
-            f"the primary key ({', '.join(schema.primary_keys)}) must hold the partition columns "
-            f"({', '.join(schema.partition_keys)}) in a table with a number of buckets"
-        )
     if options.get(o.BUCKET_KEY.key, "") != ",".join(keys):
         yield "the option 'bucket-key' must be column names with commas and without blanks between them"
     yield from (f"the option 'bucket-key' names '{name}' twice" for name in _repeated(keys))
