@@ -187,12 +187,19 @@ def _cut_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
 
 
 def _truncated(array: pa.Array, precision: int) -> pa.Array:
-    """Timestamps with the digits beyond the precision set to zero, towards the past."""
-    step = 10 ** (9 - precision) // NANOS_PER_UNIT[array.type.unit]
-    if step <= 1:
-        return array
+    """Timestamps with the digits beyond the precision set to zero (Java: DateTimeUtils.truncate).
+
+    Down to milliseconds that is towards the past, beyond them towards 1970.
+    """
+    unit = NANOS_PER_UNIT[array.type.unit]
+    step = 10 ** (9 - max(precision, 3)) // unit
     counts = int64_values(array)
-    return int64_array(counts - counts % step, array, array.type)
+    if step > 1:
+        counts = counts - counts % step
+    if precision < 3:
+        coarse = 10 ** (9 - precision) // unit
+        counts = np.where(counts < 0, -(-counts // coarse), counts // coarse) * coarse
+    return int64_array(counts, array, array.type)
 
 
 def _timestamp_to_timestamp(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
