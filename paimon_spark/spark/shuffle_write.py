@@ -8,7 +8,8 @@ them by their place, spilling where it must, and the writer sees one bucket afte
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,45 +19,51 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.errors import DataError
-from paimon_spark.spark.write_job import WriteJob, align_rows, write_rows
+from paimon_spark.spark.types import spark_type
+from paimon_spark.spark.write_job import WriteJob, align_rows, current_task, write_rows
 from paimon_spark.spec import options as o
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.row_rules import row_rules
 from paimon_spark.store.table import BucketMode, Table
 
-OWNER = "__paimon_owner"
-PLACE = "__paimon_place"
-SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+OWNER = "owner"
+PLACE = "place"
 MESSAGES = "messages"
-ONLY_OWNER = 0  # the task id of all: no other task writes to the same bucket, so none is newer
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+SINK_STRATEGY = "partition.sink-strategy"
 
 
 def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     """Writes the rows and returns what is to be committed; the job runs here, the commit does not.
 
-    Tables without buckets need no shuffle: any task may write any row.
+    Tables without buckets need no shuffle: any task may write any row. If they have partitions, the option
+    `partition.sink-strategy` = hash brings the rows of each to one task.
 
     Raises:
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
-    if job.table.bucket_mode is BucketMode.BUCKET_UNAWARE:
-        tasks = df.mapInArrow(_task(job, extra_columns=0), f"{MESSAGES} binary")
-    else:
-        tasks = _owned(df, job.table).mapInArrow(_task(job, extra_columns=2), f"{MESSAGES} binary")
+    keys = owner_fields(job.table)
+    numbered = df.toDF(*(f"c{i}" for i in range(len(df.columns))))  # mapInArrow trips over dots and backquotes in names
+    rows = _owned(numbered, df.columns, job.table, keys) if keys else numbered
+    tasks = rows.mapInArrow(_task(job, df.columns), f"{MESSAGES} binary")
     return [message for row in tasks.collect() for message in pickle.loads(row[MESSAGES])]
 
 
-def _owned(df: DataFrame, table: Table) -> DataFrame:
+def owner_fields(table: Table) -> tuple[DataField, ...]:
+    """The columns that decide which task writes a row: the partition's, then the bucket key's; none for any task."""
+    if table.bucket_mode is not BucketMode.BUCKET_UNAWARE:
+        return (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))
+    by_partition = table.options.get(SINK_STRATEGY, "none").strip().lower() == "hash"
+    return table.schema.partition_fields if by_partition else ()
+
+
+def _owned(df: DataFrame, names: Sequence[str], table: Table, keys: tuple[DataField, ...]) -> DataFrame:
     """The DataFrame with OWNER and PLACE, one owner's rows in one Spark partition and in the DataFrame's order."""
-    taken = {OWNER, PLACE} & set(df.columns)
-    if taken:
-        raise DataError(f"the DataFrame has a column {', '.join(sorted(taken))}, a name this write needs: rename it")
-    keys = owner_fields(table)
-    inputs = [_column(df, field) for field in keys]
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the function say the same.
     owner = arrow_udf(_owner_of(table, keys), "bigint")  # type: ignore[call-overload]  # see above
+    inputs = [_column(df, names, field) for field in keys]
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(OWNER, owner(*inputs))
     if table.schema.partition_keys:
         # How many buckets will be touched is not known: Spark sizes the partitions by what the shuffle holds.
@@ -67,29 +74,28 @@ def _owned(df: DataFrame, table: Table) -> DataFrame:
     return shuffled.sortWithinPartitions(OWNER, PLACE)
 
 
-def owner_fields(table: Table) -> tuple[DataField, ...]:
-    """The columns that decide which (partition, bucket) a row belongs to: the partition's, then the bucket key's."""
-    return (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))
-
-
-def _column(df: DataFrame, field: DataField) -> Column:
-    """The DataFrame's column of that name, in any letter case as align_rows finds it."""
-    alike = [name for name in df.columns if name == field.name] or [
-        name for name in df.columns if name.lower() == field.name.lower()
-    ]
-    return sf.col("`" + alike[0].replace("`", "``") + "`")
+def _column(df: DataFrame, names: Sequence[str], field: DataField) -> Column:
+    """The DataFrame's column of that name, in any letter case as align_rows finds it; NULL if it has none."""
+    exact = [column for column, name in zip(df.columns, names, strict=True) if name == field.name]
+    alike = [column for column, name in zip(df.columns, names, strict=True) if name.lower() == field.name.lower()]
+    found = exact or alike
+    return sf.col(found[0]) if found else sf.lit(None).cast(spark_type(field.type))
 
 
 def _owner_of(table: Table, keys: tuple[DataField, ...]) -> Callable[..., pa.Array]:
     """A function over the key columns of a batch: the partition's hash in the upper, the bucket in the lower half."""
     partition = table.schema.partition_fields
-    key = keys[len(partition) :]
+    bucket_key = keys[len(partition) :]
     buckets, function = table.options.value(o.BUCKET), table.options.value(o.BUCKET_FUNCTION)
+    # Defaults are filled in here as they will be when the row is written: the owner depends on them.
+    rules = row_rules(table.location, replace(table.schema, fields=keys), o.Options())
 
     def owner(*columns: pa.Array) -> pa.Array:
         given = pa.RecordBatch.from_arrays(list(columns), names=[field.name for field in keys])
-        batch = align_rows(given, keys)
-        owners = assign_buckets(batch, key, buckets, function).astype(np.int64)
+        batch, _ = rules.prepare(align_rows(given, keys), None)
+        owners = np.zeros(batch.num_rows, np.int64)
+        if bucket_key:
+            owners |= assign_buckets(batch, bucket_key, buckets, function)
         if partition:
             owners |= hash_rows(batch, partition).astype(np.int64) << 32
         return pa.array(owners)
@@ -97,10 +103,10 @@ def _owner_of(table: Table, keys: tuple[DataField, ...]) -> Callable[..., pa.Arr
     return owner
 
 
-def _task(job: WriteJob, extra_columns: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(job: WriteJob, names: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = (batch.select(range(batch.num_columns - extra_columns)) for batch in batches)
-        messages = write_rows(job, ONLY_OWNER, rows)
+        rows = (batch.select(range(len(names))).rename_columns(names) for batch in batches)
+        messages = write_rows(job, current_task(), rows)
         if messages:
             yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(messages)], pa.binary())], names=[MESSAGES])
 

@@ -24,6 +24,7 @@ from paimon_spark.spark.options import (
 )
 from paimon_spark.spark.shuffle_write import write_shuffled
 from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
+from paimon_spark.spec.options import BRANCH
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.table import Table, find_table, open_table
 
@@ -60,7 +61,9 @@ class PaimonTable:
         Raises:
             TableNotFound: there is none; the message tells what was found there.
         """
-        return cls(spark, open_table(path, options).location, options)
+        table = open_table(path, options)
+        branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
+        return cls(spark, table.location, {**options, **branch})
 
     @classmethod
     def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:

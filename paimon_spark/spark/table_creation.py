@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql.types import StructType
 
+from paimon_spark.errors import OptionError
 from paimon_spark.file_io import file_io_for
 from paimon_spark.spark.types import paimon_fields
 from paimon_spark.spec import options as o
@@ -50,12 +51,14 @@ def create(
 
     Raises:
         TableAlreadyExists: there is one, and ignore_if_exists is false.
-        SchemaError, OptionError: a rule of table creation is broken.
+        SchemaError, OptionError: a rule of table creation is broken, or a branch is named.
         UnsupportedFeature: to_be_written, and this release could not write to such a table.
     """
     names = [field.name for field in fields]
     storage, given = split_storage_options(options)
     stored = resolve_keys(given, names)
+    if o.BRANCH.key in stored or "$branch_" in location.rstrip("/").rpartition("/")[2]:
+        raise OptionError(f"creating {location}: a new table has no branch; create the table first, then the branch")
     primary_keys = _columns(stored.pop(o.PRIMARY_KEY.key, ""), names)
     partition_keys = _columns(stored.pop(o.PARTITION.key, ""), names)
     keyed = [replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f for f in fields]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 from pyspark.sql.types import StringType, StructType
 
 from paimon_spark.arrow.alignment import align_batch
@@ -128,6 +129,12 @@ def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -
     except BaseException:
         writer.abort()
         raise
+
+
+def current_task() -> int:
+    """The number of the Spark task that runs here, in the order of the DataFrame's partitions; 0 outside of one."""
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
 
 
 def align_rows(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:

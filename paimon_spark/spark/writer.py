@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from paimon_spark.spark.options import WriteOptions
-from paimon_spark.spark.write_job import WriteJob, abort_job, commit_job, open_job, write_rows
+from paimon_spark.spark.write_job import WriteJob, abort_job, commit_job, current_task, open_job, write_rows
 from paimon_spark.store.messages import CommitMessage
 
 
@@ -32,9 +31,7 @@ class PaimonWriter(DataSourceArrowWriter):
         self._job = job
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
-        context = TaskContext.get()
-        task_id = 0 if context is None else context.partitionId()
-        return WrittenFiles(tuple(write_rows(self._job, task_id, iterator)))
+        return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         commit_job(self._job, _files(messages))

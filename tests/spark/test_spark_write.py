@@ -92,6 +92,7 @@ def test_columns_of_a_new_table_may_be_null_whatever_the_dataframe_says(spark: S
         ({"scan.snapshot-id": "1"}, "on top of the latest snapshot"),
         ({"overwrite-where": "id = 1"}, r"mode\('overwrite'\)"),
         ({"row-kind-column": "op"}, "must name one string column"),
+        ({"branch": "b"}, "a new table has no branch"),
     ],
 )
 def test_a_refused_creation_leaves_nothing(
@@ -275,16 +276,27 @@ def test_insert_into_and_overwrite_a_temporary_view(spark: SparkSession, tmp_pat
     assert rows(path) == [(5, "e", 5)]
 
 
-def test_time_columns_are_written_back_as_they_are_read(spark: SparkSession, tmp_path: Path) -> None:
-    path = str(tmp_path / "t")
-    made = PaimonTable.create(spark).location(path).addColumn("id", "INT NOT NULL").addColumn("t", "TIME(3)")
-    made.property("bucket", "1").primaryKey("id").execute()
-    save(spark.createDataFrame([(1, 86_399_999), (2, None)], "id int, t int"), Path(path))
-    back = spark.read.format("paimon").load(path)
-    assert sorted(back.collect()) == [(1, 86_399_999), (2, None)]
-    save(back.withColumn("id", sf.col("id") + 10), Path(path))
-    again = spark.read.format("paimon").load(path).where("t = 86399999")
-    assert sorted(again.collect()) == [(1, 86_399_999), (11, 86_399_999)]
+def test_types_that_spark_shows_differently_are_written_back_as_they_are_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    made = PaimonTable.create(spark).location(str(path)).addColumn("id", "INT NOT NULL").addColumn("t", "TIME(3)")
+    made.addColumn("c", "CHAR(3)").addColumn("v", "VARCHAR(3)").property("bucket", "1").primaryKey("id").execute()
+    save(
+        spark.createDataFrame([(1, 86_399_999, "a", "b"), (2, None, None, None)], "id int, t int, c string, v string"),
+        path,
+    )
+    back = spark.read.format("paimon").load(str(path))
+    assert sorted(back.collect()) == [(1, 86_399_999, "a", "b"), (2, None, None, None)]
+    save(back.withColumn("id", sf.col("id") + 10), path)
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW types_v USING paimon OPTIONS (path '{path}')")
+    spark.sql("INSERT INTO types_v VALUES (3, 0, 'c', 'd')")
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    late = spark.read.format("paimon").option("push-filters", "true").load(str(path)).where("t > 86399998 and c = 'a'")
+    assert sorted(late.collect()) == [(1, 86_399_999, "a", "b"), (11, 86_399_999, "a", "b")]
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+    with pytest.raises(PySparkException, match=r"'c'.*does not fit into CHAR"):
+        save(spark.sql("select 9 id, 'abcd' c"), path)
 
 
 def writer_for(spark: SparkSession, path: Path, overwrite: bool = False) -> PaimonWriter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ from paimon_spark.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from paimon_spark.spec.types import Root
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.store.create import create_table
 
 pytestmark = pytest.mark.spark
 COLUMNS = "id bigint, dt string, v bigint"
@@ -84,6 +87,27 @@ def test_append_tables_need_no_shuffle_or_keep_the_order_in_a_bucket(spark: Spar
     assert keyed.append(frame).files == 1
     stored = open_table(str(tmp_path / "keyed")).scan(columns=["v"]).to_arrow()
     assert stored.column(0).to_pylist() == list(range(100))
+
+
+def test_partitions_without_buckets_go_to_one_task_each_on_request(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.range(90, numPartitions=3).selectExpr("id", "concat('d', id % 3) dt", "id v")
+    assert made(spark, tmp_path / "any", partition="dt").append(frame).files == 9
+    by_day = PaimonTable.forPath(spark, str(tmp_path / "any"), {"partition.sink-strategy": "hash"})
+    assert by_day.append(frame).files == 3
+    assert by_day.toDF().count() == 180
+
+
+def test_keys_that_are_missing_defaulted_or_oddly_named_find_their_bucket(spark: SparkSession, tmp_path: Path) -> None:
+    columns = (DataField(0, "a.`b", DataType(Root.INT), default_value="7"), DataField(1, "v", DataType(Root.BIGINT)))
+    options = {"bucket": "4", "bucket-key": "a.`b"}
+    create_table(str(tmp_path / "t"), TableSchema(0, columns, 1, options=options))
+    table = PaimonTable.forPath(spark, str(tmp_path / "t"))
+    frame = spark.range(100, numPartitions=2)
+    assert table.append(frame.selectExpr("id v", "if(id % 2 = 0, null, 7) `a.``b`")).files == 1
+    assert table.append(frame.selectExpr("id V")).files == 1
+    assert table.append(frame.selectExpr("id v", "cast(id as short) `A.``B`")).files == 4
+    found = open_table(str(tmp_path / "t")).scan(where="`a.``b` = 7").to_arrow()
+    assert found.num_rows == 201
 
 
 def test_overwrites(spark: SparkSession, tmp_path: Path) -> None:
@@ -194,10 +218,17 @@ def test_for_path_and_is_paimon_table(spark: SparkSession, tmp_path: Path) -> No
     assert PaimonTable.isPaimonTable(spark, str(tmp_path / "t"))
 
 
+def test_a_branch_is_read_and_written_apart(spark: SparkSession, tmp_path: Path) -> None:
+    main = made(spark, tmp_path / "t")
+    shutil.copytree(tmp_path / "t" / "schema", tmp_path / "t" / "branch" / "branch-b" / "schema")
+    branch = PaimonTable.forPath(spark, str(tmp_path / "t$branch_b"))
+    branch.append(spark.sql("select 1L id, 'd' dt, 2L v"))
+    assert branch.toDF().count() == 1
+    assert main.toDF().count() == 0
+
+
 def test_a_failing_job_shows_the_reason_and_commits_nothing(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path / "t", primary_key="id", bucket="2")
     with pytest.raises(PySparkException, match=r"(?s)'id'.*null"):
         table.append(spark.sql("select nullif(id, 3) id, 'd' dt, id v from range(5)"))
-    with pytest.raises(DataError, match="__paimon_owner"):
-        table.append(spark.sql("select 1L id, 'd' dt, 1L v").withColumnRenamed("v", "__paimon_owner"))
     assert table.history().count() == 0
