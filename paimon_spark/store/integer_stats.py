@@ -20,6 +20,7 @@ from paimon_spark.store.schemas import SchemaStore
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _KEY_STATS, _VALUE_STATS = ("_FILE", "_KEY_STATS"), ("_FILE", "_VALUE_STATS")
 # Bytes in a BinaryRow. DATE is not among them: ORC shifts it.
 _WIDTHS = {Root.TINYINT: 1, Root.SMALLINT: 2, Root.INT: 4, Root.BIGINT: 8, Root.TIME: 4}
@@ -93,8 +94,7 @@ def _may_match(
     width = _WIDTHS[data_type.root]
     low, low_known = _row_integers(columns, (*stats, "_MIN_VALUES"), files, place, width)
     high, high_known = _row_integers(columns, (*stats, "_MAX_VALUES"), files, place, width)
-    matches: Mask = _overlaps(low, high, test) | ~(low_known & high_known)
-    return matches
+    return _overlaps(np.where(low_known, low, _LOWEST), np.where(high_known, high, _HIGHEST), test)
 
 
 def _row_integers(
