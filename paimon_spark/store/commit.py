@@ -16,7 +16,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, appended, compacted
-from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, latest_state, partition_words
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
 from paimon_spark.store.commit_history import CommitHistory, recent_snapshots
 from paimon_spark.store.file_paths import created_paths
 from paimon_spark.store.messages import CommitMessage
@@ -262,11 +262,10 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
         for trial in trials:
             with trial:
                 number = trial.retry_state.attempt_number
-                state = latest_state(table)
-                newer = history.since_last_look(state.snapshot)
-                done = next((s for s in newer if request.names(s)), None)
+                done = next((snapshot for snapshot in history.look() if request.names(snapshot)), None)
                 if done is not None:
                     return done, number - 1
+                state = table_state(table, history.latest)
                 checks = request.checks_files or _may_be_rescaled(state)
                 snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
                 if snapshot is None:

@@ -95,9 +95,8 @@ class TableState:
         return columns.entries(fold(columns, canonical[columns.partition_code], chosen))
 
 
-def latest_state(table: Table) -> TableState:
-    """The table as it stands now."""
-    snapshot = table.snapshots.latest()
+def table_state(table: Table, snapshot: Snapshot | None) -> TableState:
+    """The table as it stands in its latest snapshot."""
     manifests = () if snapshot is None else read_data_manifests(table.file_io, table.location, snapshot)
     return TableState(table, snapshot, tuple(manifests), tuple(table.schemas.ids()))
 

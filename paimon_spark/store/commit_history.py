@@ -1,4 +1,4 @@
-"""Looking back over snapshots for a commit that was made already (Java: FileStoreCommitImpl.tryCommitOnce)."""
+"""What others have committed meanwhile, and whether one of it is this very commit (Java: FileStoreCommitImpl)."""
 
 from __future__ import annotations
 
@@ -33,15 +33,45 @@ def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: i
 
 
 class CommitHistory:
-    """What happened to a table while a commit was tried."""
+    """The snapshots of a table as a commit sees them come.
+
+    The first look searches for the latest snapshot. The next ones only walk on from there: who has lost a race is
+    sooner at the start of the next than who has just come, so that nobody loses for ever.
+
+    Attributes:
+        latest: the newest snapshot at the last look; None when there was none.
+    """
 
     def __init__(self, snapshots: SnapshotStore, since: int | None) -> None:
+        """
+        Args:
+            snapshots: of the table.
+            since: where the first look begins: after this id, 0 for the first snapshot; None: RECENT back.
+        """
+        self.latest: Snapshot | None = None
         self._snapshots = snapshots
         self._seen = since
+        self._has_looked = False
 
-    def since_last_look(self, latest: Snapshot | None) -> list[Snapshot]:
-        """The snapshots up to latest that were not returned before, newest first."""
-        found = recent_snapshots(self._snapshots, latest, self._seen)
-        if latest is not None:
-            self._seen = max(latest.id, self._seen or 0)
+    def look(self) -> list[Snapshot]:
+        """The snapshots that were not returned before, newest first."""
+        found = self._walk() if self._has_looked else None
+        if found is None:
+            self.latest = self._snapshots.latest()
+            found = recent_snapshots(self._snapshots, self.latest, self._seen)
+        elif found:
+            self.latest = found[0]
+        self._has_looked = True
+        self._seen = 0 if self.latest is None else self.latest.id
         return found
+
+    def _walk(self) -> list[Snapshot] | None:
+        """The snapshots after the latest known one, newest first; None when that one has expired, and maybe more."""
+        found: list[Snapshot] = []
+        last = 0 if self.latest is None else self.latest.id
+        while (following := self._snapshots.find(last + 1)) is not None:
+            found.append(following)
+            last = following.id
+        if last and not self._snapshots.exists(last):
+            return None
+        return found[::-1]

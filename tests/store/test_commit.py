@@ -17,7 +17,8 @@ from paimon_spark.file_io import FileIO, LocalFileIO, NotCreated
 from paimon_spark.spec.manifest import DeletionRange, FileKind, IndexManifestEntry
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_attempt import latest_state
+from paimon_spark.store.commit_attempt import table_state
+from paimon_spark.store.commit_history import CommitHistory
 from paimon_spark.store.manifest_files import (
     read_data_manifests,
     read_index_manifest,
@@ -38,7 +39,7 @@ def latest(table: Table) -> Snapshot:
 
 
 def live(table: Table) -> set[str]:
-    return {e.file.file_name for e in latest_state(table).live_entries(None)}
+    return {e.file.file_name for e in table_state(table, latest(table)).live_entries(None)}
 
 
 def delta(table: Table) -> list[tuple[str, str]]:
@@ -234,6 +235,31 @@ def test_a_commit_whose_answer_was_lost_is_found_by_the_retry(tmp_path: Path) ->
     assert (result.snapshot_id, result.attempts) == (1, 1)
     assert table.snapshots.ids() == [1]
     assert metadata_files(table) == named_metadata(table)
+
+
+def test_history_walks_on_from_what_it_knows(tmp_path: Path) -> None:
+    table = plain_table(tmp_path)
+    history = CommitHistory(table.snapshots, 0)
+    assert (history.look(), history.latest) == ([], None)
+    for n in range(3):
+        TableCommit(table, str(n)).append([added(file(f"f{n}"))])
+    assert [s.id for s in history.look()] == [3, 2, 1]
+    assert history.look() == []
+    assert history.latest == latest(table)
+
+
+def test_history_starts_over_when_what_it_knows_has_expired(tmp_path: Path) -> None:
+    """Else a commit would take the id of a snapshot that was there already."""
+    table = plain_table(tmp_path)
+    TableCommit(table, "0").append([added(file("f0"))])
+    history = CommitHistory(table.snapshots, 0)
+    history.look()
+    for n in range(1, 4):
+        TableCommit(table, str(n)).append([added(file(f"f{n}"))])
+    for expired in (1, 2):
+        (tmp_path / "snapshot" / f"snapshot-{expired}").unlink()
+    assert [s.id for s in history.look()] == [4, 3]
+    assert history.latest == latest(table)
 
 
 # --- races ----------------------------------------------------------------------------------------------------------
@@ -438,13 +464,13 @@ def test_new_files_of_an_overwrite_go_to_the_top_level(two_parts: Table) -> None
     TableCommit(two_parts, "me").overwrite([added(*files, part=X, total=2)], {"part": "x"})
     assert {
         e.file.level
-        for e in latest_state(two_parts).live_entries(
+        for e in table_state(two_parts, latest(two_parts)).live_entries(
             PartitionFilter(two_parts.schema.partition_fields, [{"part": "x"}])
         )
     } == {5}
     off = replace(two_parts, options=two_parts.options.merged({"overwrite-upgrade": "false"}))
     TableCommit(off, "off").overwrite([added(file("n3", keys=(1, 3)), part=X, total=2)], {"part": "x"})
-    assert {e.file.level for e in latest_state(off).live_entries(None) if e.file.file_name == "n3"} == {0}
+    assert {e.file.level for e in table_state(off, latest(off)).live_entries(None) if e.file.file_name == "n3"} == {0}
 
 
 def test_postponed_files_of_other_tables_stay(two_parts: Table) -> None:
