@@ -21,6 +21,7 @@ from paimon_spark.spec.types import (
     BINARIES,
     FLOATS,
     INTEGERS,
+    MAX_LENGTH,
     NESTED,
     STRINGS,
     TIMESTAMPS,
@@ -31,6 +32,7 @@ from paimon_spark.spec.types import (
 
 NUMERIC = INTEGERS | FLOATS | {Root.DECIMAL}
 DATED = TIMESTAMPS | {Root.DATE}
+_COUNT = DataType(Root.INT, nullable=False)
 
 
 def align_batch(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
@@ -54,7 +56,7 @@ def align_batch(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.Record
             continue
         array = _plain(batch.column(position))
         try:
-            arrays.append(_store(array, data_type(array.type), field.type))
+            arrays.append(_store(array, field.type))
         except (DataError, UnsupportedFeature, pa.ArrowInvalid) as error:
             raise DataError(f"writing column '{field.name}': {error}") from None
     for field, array in zip(fields, arrays, strict=True):
@@ -109,7 +111,7 @@ def _storable(source: DataType, target: DataType) -> bool:
     if want in NESTED or have in NESTED:
         return _storable_nested(source, target)
     if want in STRINGS:
-        return have not in BINARIES
+        return True
     if have in NUMERIC:
         return want in NUMERIC
     if have in DATED:
@@ -142,19 +144,22 @@ def _plain(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _store(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+def _store(array: pa.Array, target: DataType) -> pa.Array:
     """The values as the target type.
 
     Raises:
         DataError: a value does not fit.
     """
-    if array.type == pa.null():
-        return pa.nulls(len(array), arrow_type(target))
     arrow = arrow_type(target)
+    if array.type == arrow and target.root not in NESTED | STRINGS | BINARIES:
+        return array
+    if array.type == pa.null():
+        return pa.nulls(len(array), arrow)
+    source = data_type(array.type)
     if target.root in NESTED:
         return _store_nested(array, source, target)
     if source.root in NUMERIC and target.root in NUMERIC:
-        return array if array.type == arrow else _store_number(array, arrow, target)
+        return array if array.type == arrow else _store_number(array, source, target)
     if target.root in STRINGS | BINARIES:
         return _store_text(array, source, target)
     if source.root is target.root:
@@ -162,25 +167,29 @@ def _store(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     return cast_array(conform(array, arrow_type(source)), source, target)
 
 
-def _store_number(array: pa.Array, arrow: pa.DataType, target: DataType) -> pa.Array:
+def _store_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     """A number as another number type; out of range is an error, a fraction is cut (integers) or rounded (decimals)."""
+    arrow = arrow_type(target)
     try:
-        if pa.types.is_decimal(arrow):
-            return _as_decimal(array, arrow)
-        if not pa.types.is_integer(arrow):
-            return array.cast(arrow, safe=False)
-        whole = array if pa.types.is_integer(array.type) else pc.trunc(array)
-        return whole.cast(arrow)
+        if target.root is Root.DECIMAL:
+            return _store_decimal(array, source, target)
+        if target.root in INTEGERS:
+            return (array if pa.types.is_integer(array.type) else pc.trunc(array)).cast(arrow)
+        return array.cast(arrow, safe=False)
     except pa.ArrowInvalid:
         raise DataError(f"a value does not fit into {type_sql(target)}") from None
 
 
-def _as_decimal(array: pa.Array, arrow: pa.DataType) -> pa.Array:
-    """Rounded half up to the scale; a value beyond the precision is an error."""
-    fractions = pa.types.is_decimal(array.type) and array.type.scale > arrow.scale
-    if fractions or pa.types.is_floating(array.type):
-        array = pc.round(array, arrow.scale, round_mode="half_towards_infinity")
-    return array.cast(arrow)
+def _store_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
+    """Rounded half up to the scale, a float by the text it has; a value beyond the precision is an error."""
+    if source.root is Root.DECIMAL and (source.scale or 0) <= (target.scale or 0):
+        return array.cast(arrow_type(target))
+    if source.root in FLOATS and pc.any(pc.invert(pc.is_finite(array))).as_py():
+        raise pa.ArrowInvalid("not a finite number")
+    stored = cast_array(conform(array, arrow_type(source)), source, target)
+    if stored.null_count > array.null_count:
+        raise pa.ArrowInvalid("too many digits")
+    return stored
 
 
 def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
@@ -189,10 +198,9 @@ def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array
     if source.root in STRINGS | BINARIES:
         array = conform(array, arrow)
     else:
-        plain = DataType(Root.VARCHAR, length=2**31 - 1)
-        array = cast_array(conform(array, arrow_type(source)), source, plain)
-    limit = target.length or 2**31 - 1
-    if limit >= 2**31 - 1 or not len(array):
+        array = _as_text(array, source)
+    limit = target.length or MAX_LENGTH
+    if limit >= MAX_LENGTH or not len(array):
         return array
     lengths = pc.utf8_length if target.root in STRINGS else pc.binary_length
     too_long = pc.greater(lengths(array), limit)
@@ -204,23 +212,44 @@ def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array
     return array
 
 
+def _as_text(array: pa.Array, source: DataType) -> pa.Array:
+    """As Java prints the values, but the fraction of a second as Spark does: without zeros at its end."""
+    texts = cast_array(conform(array, arrow_type(source)), source, DataType(Root.VARCHAR, length=MAX_LENGTH))
+    if source.root not in TIMESTAMPS | {Root.TIME}:
+        return texts
+    shortened = pc.replace_substring_regex(texts, r"(\.\d*?)0+$", r"\1")
+    return pc.replace_substring_regex(shortened, r"\.$", "")
+
+
 def _store_nested(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     arrow = arrow_type(target)
+    if array.offset:
+        array = pa.concat_arrays([array])  # else children of rows outside the slice would count
     if target.root is Root.ROW:
         positions = {field.name.lower(): i for i, field in enumerate(source.fields)}
-        children = []
-        for field in target.fields:
-            position = positions[field.name.lower()]
-            children.append(_store(array.field(position), source.fields[position].type, field.type))
-        return struct_of(array, children, list(arrow))
+        children = [array.field(positions[field.name.lower()]) for field in target.fields]
+        stored = [_store_inner(child, field.type) for child, field in zip(children, target.fields, strict=True)]
+        for field, child in zip(target.fields, stored, strict=True):
+            if not field.type.nullable and child.null_count:
+                _refuse_nulls(pc.and_(child.is_null(), array.is_valid()), f"the NOT NULL field '{field.name}'")
+        return struct_of(array, stored, list(arrow))
     if target.root in (Root.MAP, Root.MULTISET):
-        counts = DataType(Root.INT, nullable=False)
-        key, item = (target.key_type, target.inner) if target.root is Root.MAP else (target.inner, counts)
-        keys = _store(array.keys, source.key_type, key.with_nullable(False))
-        return map_of(array, keys, _store(array.items, source.inner, item), arrow)
+        key, item = (target.key_type, target.inner) if target.root is Root.MAP else (target.inner, _COUNT)
+        keys, items = _store_inner(array.keys, key.with_nullable(False)), _store_inner(array.items, item)
+        if not item.nullable:
+            _refuse_nulls(items.is_null(), "a NOT NULL value of a map")
+        return map_of(array, keys, items, arrow)
     array = array if pa.types.is_list(array.type) else array.cast(pa.list_(array.type.value_field))
-    values = array.values
-    stored = _store(values, source.inner, target.inner)
-    if not target.inner.nullable and stored.null_count:
-        raise DataError(f"an element is null, the table has {type_sql(target)}")
-    return list_of(array, stored, arrow)
+    stored_values = _store_inner(array.values, target.inner)
+    if not target.inner.nullable:
+        _refuse_nulls(array.flatten().is_null(), "a NOT NULL element of an array")
+    return list_of(array, stored_values, arrow)
+
+
+def _store_inner(array: pa.Array, target: DataType) -> pa.Array:
+    return _store(_plain(array), target)
+
+
+def _refuse_nulls(nulls: pa.BooleanArray, what: str) -> None:
+    if pc.any(nulls).as_py():
+        raise DataError(f"{what} is null in some rows; filter these rows or give it a value")

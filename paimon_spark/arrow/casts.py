@@ -19,7 +19,7 @@ from paimon_spark.arrow.conform import conform, rescale
 from paimon_spark.arrow.raw_values import int64_array, int64_values, with_nulls
 from paimon_spark.arrow.text_casts import cut_text, format_texts, parse_texts
 from paimon_spark.arrow.types import NANOS_PER_UNIT, arrow_type, timestamp_unit
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.spec.type_text import type_sql
 from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, MAX_LENGTH, NESTED, STRINGS, TIMESTAMPS, DataType, Root
 
@@ -76,8 +76,8 @@ def _from_number(have: Root, want: Root) -> Cast | None:
         return _boolean_to_number if have is Root.BOOLEAN else _number_to_number
     if want is Root.DECIMAL:
         return _boolean_to_decimal if have is Root.BOOLEAN else _to_decimal
-    if want is Root.BOOLEAN:
-        return lambda array, source, target: pc.not_equal(array, pa.scalar(0).cast(array.type))
+    if want is Root.BOOLEAN and have in INTEGERS:
+        return lambda array, source, target: pc.not_equal(array, pa.scalar(0, array.type))
     if want in TIMESTAMPS and have in (Root.INT, Root.BIGINT):
         return _seconds_to_timestamp
     return None
@@ -171,7 +171,11 @@ def _text_to_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Ar
 
 
 def _bytes_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    return array.cast(pa.string())
+    """As they are, also longer than the type: so does Java. Bytes that are no UTF-8 have no text here."""
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise DataError(f"bytes are not UTF-8 and cannot become {type_sql(target)}: {error}") from None
 
 
 def _cut_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Array:

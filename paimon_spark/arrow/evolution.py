@@ -14,7 +14,7 @@ import pyarrow as pa
 from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.conform import batch_of, list_of, map_of, struct_of
 from paimon_spark.arrow.types import arrow_schema, arrow_type
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.spec.types import DataField, DataType, Root
 
 Step = Callable[[pa.Array], pa.Array]
@@ -53,9 +53,11 @@ class ReadMapping:
         for source, step, field in zip(self.sources, self.steps, self.schema, strict=True):
             if source is None:
                 arrays.append(pa.nulls(batch.num_rows, field.type))
-            else:
-                array = batch.column(source)
-                arrays.append(array if step is None else step(array))
+                continue
+            try:
+                arrays.append(_applied(step, batch.column(source)))
+            except DataError as error:
+                raise DataError(f"reading column '{field.name}', whose type was changed: {error}") from None
         return batch_of(arrays, self.schema, batch.num_rows)
 
 

@@ -1,0 +1,213 @@
+"""Rows of a DataFrame brought to the columns of a table as Spark's ANSI store assignment does it."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from typed_batches import batches, rows_of
+
+from paimon_spark.arrow.alignment import align_batch
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError
+from paimon_spark.spec.type_text import parse_type
+from paimon_spark.spec.types import DataField
+
+UTC_MICROS, MICROS, MILLIS = pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.timestamp("ms")
+
+
+def fields_of(**columns: Any) -> tuple[DataField, ...]:
+    return tuple(DataField(i, name, parse_type(t)) for i, (name, t) in enumerate(columns.items()))
+
+
+def stored(array: pa.Array, target: Any) -> list[Any]:
+    fields = fields_of(c=target)
+    batch = align_batch(pa.record_batch([array], ["c"]), fields)
+    assert batch.schema.equals(arrow_schema(fields))
+    batch.validate(full=True)
+    return [row[0] for row in rows_of(batch)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(batches(max_rows=6))
+def test_rows_of_the_right_types_stay_as_they_are(data: Any) -> None:
+    fields, batch = data
+    turned = batch.select(list(reversed(range(batch.num_columns))))
+    aligned = align_batch(turned, fields)
+    assert aligned.schema.equals(arrow_schema(fields))
+    assert rows_of(aligned) == rows_of(batch)
+
+
+@pytest.mark.parametrize(
+    ("array", "target", "expected"),
+    [
+        (pa.array([1, None, -1], pa.int8()), "BIGINT", [1, None, -1]),
+        (pa.array([2**31 - 1, -(2**31)]), "INT", [2**31 - 1, -(2**31)]),
+        (pa.array([1.9, -1.9, None]), "INT", [1, -1, None]),
+        (pa.array([Decimal("1.9"), Decimal("-1.9")]), "TINYINT", [1, -1]),
+        (pa.array([12, -999], pa.int32()), "DECIMAL(5, 2)", [Decimal("12.00"), Decimal("-999.00")]),
+        (pa.array([Decimal("1.005"), Decimal("-1.005")]), "DECIMAL(5, 2)", [Decimal("1.01"), Decimal("-1.01")]),
+        (pa.array([Decimal("1.5")]), "DECIMAL(38, 10)", [Decimal("1.5000000000")]),
+        (pa.array([1.005, 0.1]), "DECIMAL(5, 2)", [Decimal("1.01"), Decimal("0.10")]),
+        (pa.array([2**40 + 1]), "DOUBLE", [(float(2**40 + 1), 1.0)]),
+        (pa.array([1e300, -0.0]), "FLOAT", [(float("inf"), 1.0), (-0.0, -1.0)]),
+        (pa.array([Decimal("0.1")]), "DOUBLE", [(0.1, 1.0)]),
+        (pa.array([1, None]), "STRING", ["1", None]),
+        (pa.array([True, False]), "STRING", ["true", "false"]),
+        (pa.array([1e10, 0.1]), "STRING", ["1.0E10", "0.1"]),
+        (pa.array([Decimal("1.50")]), "STRING", ["1.50"]),
+        (pa.array([0, -1], pa.date32()), "STRING", ["1970-01-01", "1969-12-31"]),
+        (pa.array([10**15, 10**15 + 100], MICROS), "STRING", ["2001-09-09 01:46:40", "2001-09-09 01:46:40.0001"]),
+        (pa.array([b"\xc3\xa9"]), "STRING", ["é"]),
+        (pa.array([1, -1], pa.date32()), "TIMESTAMP(3)", [86_400 * 10**9, -86_400 * 10**9]),
+        (pa.array([0, -1], MICROS), "DATE", [0, -1]),
+        (pa.array([1_999, -1], MICROS), "TIMESTAMP(3)", [10**6, -(10**6)]),
+        (pa.array([5], UTC_MICROS), "TIMESTAMP(6)", [5000]),
+        (pa.array([5], MILLIS), "TIMESTAMP(6) WITH LOCAL TIME ZONE", [5 * 10**6]),
+        (pa.array(["ab", None]), "CHAR(3)", ["ab", None]),
+        (pa.array(["abc   "]), "VARCHAR(3)", ["abc"]),
+        (pa.array(["é😀z"]), "VARCHAR(3)", ["é😀z"]),
+        (pa.array([None, None]), "DECIMAL(9, 2)", [None, None]),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), "STRING", ["a", "b", "a"]),
+        (pa.array(["x"], pa.large_string()), "STRING", ["x"]),
+    ],
+)
+def test_what_may_be_stored(array: pa.Array, target: str, expected: list[Any]) -> None:
+    assert stored(array, target) == expected
+
+
+@pytest.mark.parametrize(
+    ("array", "target"),
+    [
+        (pa.array([128]), "TINYINT"),
+        (pa.array([2**31]), "INT"),
+        (pa.array([3e9]), "INT"),
+        (pa.array([float("nan")]), "BIGINT"),
+        (pa.array([Decimal("128")]), "TINYINT"),
+        (pa.array([1000]), "DECIMAL(5, 2)"),
+        (pa.array([Decimal("999.995")]), "DECIMAL(5, 2)"),
+        (pa.array([1e10]), "DECIMAL(5, 2)"),
+        (pa.array([float("inf")]), "DECIMAL(5, 2)"),
+        (pa.array([2**60], MICROS), "TIMESTAMP(9)"),
+        (pa.array(["abcd"]), "VARCHAR(3)"),
+        (pa.array(["abcd"]), "CHAR(3)"),
+        (pa.array([b"abcd"]), "VARBINARY(3)"),
+        (pa.array([12345]), "VARCHAR(4)"),
+        (pa.array([b"\xff"]), "STRING"),
+    ],
+)
+def test_values_that_do_not_fit_name_the_column(array: pa.Array, target: str) -> None:
+    with pytest.raises(DataError, match=r"column 'c'"):
+        stored(array, target)
+
+
+@pytest.mark.parametrize(
+    ("array", "target"),
+    [
+        (pa.array(["1"]), "INT"),
+        (pa.array(["2024-01-01"]), "DATE"),
+        (pa.array([True]), "INT"),
+        (pa.array([1]), "BOOLEAN"),
+        (pa.array([1]), "DATE"),
+        (pa.array([0], pa.date32()), "INT"),
+        (pa.array(["x"]), "BYTES"),
+        (pa.array([[1]]), "INT"),
+        (pa.array([1]), {"type": "ARRAY", "element": "INT"}),
+        (pa.array([["x"]]), {"type": "ARRAY", "element": "INT"}),
+        (pa.array([{"a": 1}]), {"type": "ROW", "fields": [{"id": 1, "name": "b", "type": "INT"}]}),
+        (pa.array([{"a": 1, "b": 2}]), {"type": "ROW", "fields": [{"id": 1, "name": "a", "type": "INT"}]}),
+    ],
+)
+def test_types_that_may_not_be_stored_name_both_types(array: pa.Array, target: Any) -> None:
+    with pytest.raises(DataError, match=r"column 'c' is .*, the table has .*: cast it first"):
+        stored(array, target)
+
+
+ROW = {
+    "type": "ROW",
+    "fields": [{"id": 1, "name": "b", "type": "STRING"}, {"id": 2, "name": "a", "type": "INT NOT NULL"}],
+}
+
+
+COUNTED = {"type": "MAP", "key": "STRING", "value": "INT NOT NULL"}
+
+
+def test_nested_values_are_matched_by_name_and_cast() -> None:
+    structs = pa.array([{"A": 1, "b": "x"}, None], pa.struct([("A", pa.int64()), ("b", pa.large_string())]))
+    assert stored(structs, ROW) == [["x", 1], None]
+    assert stored(pa.array([[2, None], None, []]), {"type": "ARRAY", "element": "STRING"}) == [["2", None], None, []]
+    maps = pa.array([[(1, 2)], None], pa.map_(pa.int8(), pa.int64()))
+    assert stored(maps, {"type": "MAP", "key": "BIGINT", "value": "INT"}) == [[[1, 2]], None]
+    assert stored(maps, {"type": "MULTISET", "element": "INT"}) == [[[1, 2]], None]
+    assert stored(pa.array([[1], [2, 3]], pa.large_list(pa.int32())), {"type": "ARRAY", "element": "INT"}) == [
+        [1],
+        [2, 3],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("array", "target"),
+    [
+        (pa.array([{"a": None, "b": "x"}], pa.struct([("a", pa.int32()), ("b", pa.string())])), ROW),
+        (pa.array([[1, None]]), {"type": "ARRAY", "element": "INT NOT NULL"}),
+        (pa.array([[("k", None)]], pa.map_(pa.string(), pa.int32())), COUNTED),
+    ],
+)
+def test_nulls_inside_not_null_types_are_refused(array: pa.Array, target: Any) -> None:
+    with pytest.raises(DataError, match=r"column 'c'.*NOT NULL.* is null in some rows"):
+        stored(array, target)
+
+
+def test_nulls_outside_the_slice_or_behind_a_null_do_not_count() -> None:
+    lists = pa.array([[None], [1], None, [2]]).slice(1)
+    assert stored(lists, {"type": "ARRAY", "element": "INT NOT NULL"}) == [[1], None, [2]]
+    maps = pa.array([[("k", None)], [("k", 1)]], pa.map_(pa.string(), pa.int32())).slice(1)
+    assert stored(maps, {"type": "MAP", "key": "STRING", "value": "INT NOT NULL"}) == [[["k", 1]]]
+    structs = pa.array([None, {"a": 1, "b": "x"}], pa.struct([("a", pa.int64()), ("b", pa.string())]))
+    assert stored(structs, ROW) == [None, ["x", 1]]
+
+
+def test_columns_are_matched_by_name_then_in_any_case() -> None:
+    fields = fields_of(id="INT", Name="STRING")
+    batch = pa.record_batch({"NAME": ["x"], "id": [1]})
+    assert rows_of(align_batch(batch, fields)) == [[1, "x"]]
+    both = fields_of(a="INT", A="INT")
+    assert rows_of(align_batch(pa.record_batch({"A": [1], "a": [2]}), both)) == [[2, 1]]
+
+
+def test_absent_columns_are_null_where_they_may_be() -> None:
+    default = DataField(1, "d", parse_type("INT NOT NULL"), default_value="7")
+    fields = (*fields_of(a="INT"), default, DataField(2, "n", parse_type("STRING")))
+    assert rows_of(align_batch(pa.record_batch({"a": [1]}), fields)) == [[1, None, None]]  # defaults come later
+
+
+def test_all_differences_are_told_at_once_and_nothing_else() -> None:
+    fields = fields_of(a="INT NOT NULL", b="STRING", c="DATE")
+    batch = pa.record_batch({"x": [1], "b": ["fine"], "c": [1.5], "y": [2]})
+    with pytest.raises(DataError) as caught:
+        align_batch(batch, fields)
+    text = str(caught.value)
+    for part in ("'a' INT NOT NULL is missing", "'c' is DOUBLE, the table has DATE", "'x' is not in", "'y' is not in"):
+        assert part in text
+    assert "'b'" not in text
+
+
+def test_a_column_given_twice() -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(DataError, match="'a' appears more than once"):
+        align_batch(batch, fields_of(a="BIGINT"))
+
+
+def test_nulls_in_a_not_null_column_are_counted() -> None:
+    batch = pa.record_batch({"a": pa.array([1, None, None], pa.int32())})
+    with pytest.raises(DataError, match=re.escape("'a' is null in 2 of 3 rows")):
+        align_batch(batch, fields_of(a="INT NOT NULL"))
+
+
+def test_no_rows() -> None:
+    batch = pa.record_batch({"a": pa.array([], pa.int64())})
+    assert align_batch(batch, fields_of(a="INT NOT NULL", b="STRING")).num_rows == 0
