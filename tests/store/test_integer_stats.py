@@ -82,7 +82,7 @@ def files(draw: st.DrawFn) -> DataFileMeta:
     )  # fmt: skip
 
 
-literals = st.one_of(st.integers(-4, 4), st.sampled_from([2**31 - 1, -(2**31), 2**63 - 1, -(2**63), 2**63, -(2**70)]))
+literals = st.one_of(st.integers(-4, 4), st.sampled_from([2**31 - 1, -(2**31), 2**63 - 2, 1 - 2**63, 2**63, -(2**70)]))
 leaves = st.sampled_from(["k", "big", "t", "n"]).flatmap(
     lambda name: st.one_of(
         st.builds(Compare, st.just((name,)), st.sampled_from(list(Op)), literals),
