@@ -124,9 +124,11 @@ class Min(NullSkipping):
         return acc if least_first(acc) < least_first(value) else value
 
 
-class Listagg(NullSkipping):
-    def both(self, acc: Any, value: Any) -> Any:
-        return f"{acc},{value}"
+class Listagg(Function):
+    def agg(self, acc: Any, value: Any) -> Any:
+        if value is None or not value.strip():
+            return acc
+        return value if acc is None or not acc.strip() else f"{acc},{value}"
 
 
 class Collect(Function):

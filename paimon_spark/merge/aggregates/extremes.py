@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
-from paimon_spark.merge.key_words import order_fields, pack_fields
+from paimon_spark.merge.key_words import order_fields, ordered_columns, pack_fields
 from paimon_spark.merge.winners import Groups, pick_last
 from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
 
@@ -28,9 +28,9 @@ def minimum(fold: Fold) -> pa.Array:
 
 
 def _extreme(fold: Fold, least: bool) -> pa.Array:
-    fields = order_fields(fold.values, fold.column)
     if fold.type.root in _PLAIN:
-        return _extreme_integer(fold, fields[0], least)
+        return _extreme_integer(fold, least)
+    fields = order_fields(fold.values, fold.column)
     if least:
         fields = [~field for field in fields]
     if fold.valid is not None:
@@ -40,15 +40,15 @@ def _extreme(fold: Fold, least: bool) -> pa.Array:
     return fold.values.take(pa.array(rows))
 
 
-def _extreme_integer(fold: Fold, values: npt.NDArray[Any], least: bool) -> pa.Array:
-    ufunc = np.minimum if least else np.maximum
-    missing = None
+def _extreme_integer(fold: Fold, least: bool) -> pa.Array:
+    values: npt.NDArray[Any] = ordered_columns(fold.source, fold.column)[0]
+    if fold.rows is not None:
+        values = values[fold.rows]
     if fold.valid is not None:
         limits = np.iinfo(values.dtype)
-        values = np.where(fold.valid, values, limits.max if least else limits.min)
-        missing = ~np.logical_or.reduceat(fold.valid, fold.starts)
-    best = ufunc.reduceat(values, fold.starts)
-    return pa.array(best, mask=missing).view(fold.values.type)
+        values = np.where(fold.valid, values, values.dtype.type(limits.max if least else limits.min))
+    best = (np.minimum if least else np.maximum).reduceat(values, fold.starts)
+    return pa.array(best, mask=fold.empty).view(fold.source.type)
 
 
 def _objection(data_type: DataType, options: FieldOptions) -> str | None:

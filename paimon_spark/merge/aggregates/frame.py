@@ -83,6 +83,7 @@ class Fold:
         A seed is never marked as a retraction.
     late: True for values that are older than some before them; only for a function that ``takes_late``.
     settled: per key, True where the seed stands for a first value already; only for a function with ``settled_by``.
+    key_of_row: the number of its key for every value, if the caller knows; see ``keys_of_rows``.
     type, column, function, options: for the rules of the function and for messages.
     """
 
@@ -97,6 +98,7 @@ class Fold:
     rows: Rows | None = None
     late: Mask | None = None
     settled: Mask | None = None
+    key_of_row: Rows | None = None
 
     @property
     def keys(self) -> int:
@@ -139,6 +141,19 @@ class Fold:
 
     def keys_of_rows(self) -> Rows:
         """The number of its key for every value."""
+        return self._keys if self.key_of_row is None else self.key_of_row
+
+    @cached_property
+    def empty(self) -> Mask | None:
+        """Per key, True where all its values are null; None where none is null."""
+        if self.valid is None:
+            return None
+        empty = np.ones(self.keys, np.bool_)
+        empty[self.keys_of_rows()[np.flatnonzero(self.valid)]] = False
+        return empty
+
+    @cached_property
+    def _keys(self) -> Rows:
         return np.repeat(np.arange(self.keys), self.sizes)
 
 
@@ -182,17 +197,36 @@ class AggregateSpec:
 Specs: TypeAlias = Mapping[str, AggregateSpec]
 
 
-def last_where(mask: Mask, starts: Rows) -> npt.NDArray[np.int64]:
-    """For every key the position of its last value where mask is true, -1 if there is none."""
-    positions = np.where(mask, np.arange(len(mask)), -1)
-    return np.maximum.reduceat(positions, starts)
+def last_where(
+    mask: Mask, starts: Rows, keys: Rows | None = None, otherwise: Rows | None = None
+) -> npt.NDArray[np.int64]:
+    """For every key the position of its last value where mask is true.
+
+    Args:
+        mask: per value. starts: where the values of each key start.
+        keys: the number of its key for every value, if that is known (``Fold.keys_of_rows``).
+        otherwise: the position for a key without such a value; None: -1.
+    """
+    result = np.full(len(starts), -1, np.int64) if otherwise is None else otherwise.copy()
+    found = np.flatnonzero(mask)
+    result[_keys_of(found, mask, starts, keys)] = found  # of several the last one stays
+    return result
 
 
-def first_where(mask: Mask, starts: Rows) -> npt.NDArray[np.int64]:
-    """For every key the position of its first value where mask is true, -1 if there is none."""
-    positions = np.where(mask, np.arange(len(mask)), len(mask))
-    first = np.minimum.reduceat(positions, starts)
-    return np.where(first == len(mask), -1, first)
+def first_where(
+    mask: Mask, starts: Rows, keys: Rows | None = None, otherwise: Rows | None = None
+) -> npt.NDArray[np.int64]:
+    """For every key the position of its first value where mask is true; the arguments are those of ``last_where``."""
+    result = np.full(len(starts), -1, np.int64) if otherwise is None else otherwise.copy()
+    found = np.flatnonzero(mask)[::-1]
+    result[_keys_of(found, mask, starts, keys)] = found
+    return result
+
+
+def _keys_of(found: Rows, mask: Mask, starts: Rows, keys: Rows | None) -> Rows:
+    if keys is None:
+        keys = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(mask)))
+    return keys[found]
 
 
 def any_type(data_type: DataType, options: FieldOptions) -> str | None:

@@ -33,7 +33,9 @@ def total(fold: Fold) -> pa.Array:
 
 def _total_of_floats(fold: Fold) -> pa.Array:
     """From left to right, one value of every key at a time: floating-point addition depends on the order."""
-    values: npt.NDArray[Any] = fold.values.fill_null(0.0).to_numpy()
+    values: npt.NDArray[Any] = fold.source.fill_null(0.0).to_numpy()
+    if fold.rows is not None:
+        values = values[fold.rows]
     if fold.retract is not None:
         values = np.where(fold.retract, -values, values)
     starts, sizes, missing = fold.starts, fold.sizes, None
@@ -55,39 +57,45 @@ def _total_of_floats(fold: Fold) -> pa.Array:
 
 
 def _total_of_integers(fold: Fold) -> pa.Array:
-    lanes = _lanes(fold)
-    missing = None if fold.valid is None else ~np.logical_or.reduceat(fold.valid, fold.starts)
     if fold.type.root is Root.DECIMAL:
         limit = 10 ** (fold.type.precision or 10) - 1
         bounds = (-limit, limit)
     else:
-        bits = 8 * fold.values.type.bit_width // 8
+        bits = fold.source.type.bit_width
         bounds = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    words = _words(fold)
+    if len(words) == 1:
+        greatest = max(int(words[0].max()), -int(words[0].min()))
+        if greatest * int(fold.sizes.max()) <= bounds[1]:  # no sum can leave the range, nor that of the word
+            word = words[0] if fold.retract is None else np.where(fold.retract, -words[0], words[0])
+            return _from_words([np.add.reduceat(word, fold.starts)], fold)
+    lanes = _lanes(words, fold.retract)
     if _may_leave(lanes, fold, bounds):
         _check_prefixes(lanes, fold, bounds)
     sums = _carry([np.add.reduceat(lane, fold.starts) for lane in lanes])
-    return _from_lanes(sums, fold, missing)
+    return _from_words([sums[i] | (sums[i + 1] << _LANE) for i in range(0, len(sums), 2)], fold)
 
 
-def _lanes(fold: Fold) -> Lanes:
-    """The values, negative where retracted and 0 for nulls, in lanes of 32 bits, the lowest first, the last signed."""
-    fields = ordered_columns(fold.values, fold.column)
-    parts = [field.astype(np.int64) for field in fields[:-1]] + [
-        fields[-1].view(np.int64) if len(fields) > 1 else fields[0].astype(np.int64)
-    ]
-    zero = None if fold.valid is None else ~fold.valid
+def _words(fold: Fold) -> Lanes:
+    """The values in words of 64 bits, the lowest first, the last one signed; 0 for nulls."""
+    words = []
+    for field in reversed(ordered_columns(fold.source, fold.column)):
+        word = field.view(np.int64) if field.dtype == np.uint64 else field.astype(np.int64, copy=False)
+        word = word if fold.rows is None else word[fold.rows]
+        words.append(word if fold.valid is None else np.where(fold.valid, word, 0))
+    return words
+
+
+def _lanes(words: Lanes, retract: Mask | None) -> Lanes:
+    """The values, negative where retracted, in lanes of 32 bits, the lowest first, the last one signed."""
     lanes: Lanes = []
-    for number, part in enumerate(reversed(parts)):
-        if zero is not None:
-            part = np.where(zero, 0, part)
-        high = part >> _LANE
-        if number < len(parts) - 1:
-            high = high & _LOW
-        lanes += [part & _LOW, high]
-    if fold.retract is not None:
-        sign = np.where(fold.retract, np.int64(-1), np.int64(1))
-        lanes = [lane * sign for lane in lanes]
-    return lanes
+    for number, word in enumerate(words):
+        high = word >> _LANE
+        lanes += [word & _LOW, high if number == len(words) - 1 else high & _LOW]
+    if retract is None:
+        return lanes
+    sign = np.where(retract, np.int64(-1), np.int64(1))
+    return [lane * sign for lane in lanes]
 
 
 def _carry(lanes: Lanes) -> Lanes:
@@ -137,15 +145,15 @@ def _less(lanes: Lanes, bound: int) -> Mask:
     return less
 
 
-def _from_lanes(lanes: Lanes, fold: Fold, missing: Mask | None) -> pa.Array:
-    words = [lanes[i] | (lanes[i + 1] << _LANE) for i in range(0, len(lanes), 2)]
+def _from_words(words: Lanes, fold: Fold) -> pa.Array:
+    """Words of 64 bits, the lowest first, as an array of the type of the column."""
     if fold.type.root is not Root.DECIMAL:
-        return pa.array(words[0].astype(fold.values.type.to_pandas_dtype()), mask=missing)
+        return pa.array(words[0].astype(fold.source.type.to_pandas_dtype()), mask=fold.empty)
     if len(words) == 1:
-        words.append(words[0] >> 63)
+        words = [words[0], words[0] >> 63]
     data = np.stack(words, axis=1)
-    valid = None if missing is None else pa.array(~missing).buffers()[1]
-    return pa.Array.from_buffers(fold.values.type, fold.keys, [valid, pa.py_buffer(data)])
+    valid = None if fold.empty is None else pa.array(~fold.empty).buffers()[1]
+    return pa.Array.from_buffers(fold.source.type, fold.keys, [valid, pa.py_buffer(data)])
 
 
 def _objection(data_type: DataType, options: FieldOptions) -> str | None:

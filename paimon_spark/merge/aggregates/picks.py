@@ -36,6 +36,10 @@ def last_non_null_value(fold: Fold) -> pa.Array:
     A late row gives its value only where there is none at that time.
     """
     valid = _valid(fold)
+    if fold.valid is None and fold.late is None:
+        return last_value(fold)
+    if fold.retract is None and fold.late is None:  # where all are null, the last one is as good as any
+        return fold.take(last_where(valid, fold.starts, fold.keys_of_rows(), fold.lasts))
     if fold.late is None:
         return fold.take(_unless(fold.retract, last_where(valid, fold.starts)))
     last = last_where(valid & ~fold.late, fold.starts)
@@ -73,7 +77,7 @@ def first_non_null_value(fold: Fold) -> pa.Array:
     """
     starts, valid = fold.starts, _valid(fold)
     if fold.seeded is None and fold.late is None:
-        return fold.take(first_where(valid, starts))
+        return fold.take(first_where(valid, starts, fold.keys_of_rows(), starts))
     seeds = _seeds(fold)
     late = np.zeros(fold.count, np.bool_) if fold.late is None else fold.late
     loose = seeds | late

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -85,7 +85,8 @@ class _Folding:
         self._seeded = alone if resets is None else alone | (resets >= 0)
         self._reset = None if resets is None else resets >= 0
         if resets is None:
-            self._all = FoldRows(rows.order, rows.starts, retract)
+            keys = np.repeat(np.arange(len(rows.starts)), rows.sizes)
+            self._all = FoldRows(rows.order, rows.starts, retract, keys=keys)
             return
         place = np.arange(len(rows.order))
         reset = np.repeat(resets, rows.sizes)
@@ -100,8 +101,7 @@ class _Folding:
             check_retracts(function)
         seeded = self._reset if function.spec.starts_plain else self._seeded
         settled = None if self._reset is None else self._settled(function, column)
-        rows = self._all
-        return fold_column(function, column, FoldRows(rows.rows, rows.starts, rows.retract, None, seeded, settled))
+        return fold_column(function, column, replace(self._all, seeded=seeded, settled=settled))
 
     def _settled(self, function: ColumnAggregate, column: pa.Array) -> Mask | None:
         """Per key, whether a row before its reset settled the first value: the reset takes the value, not that fact."""

@@ -21,6 +21,7 @@ class FoldRows:
     retract: True for retractions. late: True for rows that are older than some before them, none of them a retraction.
     seeded: per key, True where the first row is no row to fold but the accumulator to start with.
     settled: per key, True where a seed stands for a first value. Each None: for no row (key).
+    keys: the number of its key for every row, if it is known.
     """
 
     rows: Rows
@@ -29,6 +30,7 @@ class FoldRows:
     late: Mask | None = None
     seeded: Mask | None = None
     settled: Mask | None = None
+    keys: Rows | None = None
 
 
 def fold_column(aggregate: ColumnAggregate, column: pa.Array, rows: FoldRows) -> pa.Array:
@@ -105,6 +107,7 @@ def _fold(aggregate: ColumnAggregate, column: pa.Array, rows: FoldRows) -> pa.Ar
         seeded=seeded,
         late=rows.late if spec.takes_late else None,
         settled=rows.settled if spec.settled_by is not None else None,
+        key_of_row=rows.keys,
     )
 
 

@@ -68,12 +68,14 @@ class Records:
 
     def overlay(self, column: pa.Array) -> pa.Array:
         """A column in no group: the last value that is not null; rows that take back leave it alone."""
-        if not column.null_count and self.retracts is None:
-            return column.take(pa.array(self.rows[self.lasts]))
-        counts: Mask = column.is_valid().to_numpy(zero_copy_only=False)[self.rows]
-        if self.retracts is not None:
-            counts = counts & ~self.retracts
-        return self._take(column, last_where(counts, self.starts))
+        if self.retracts is None:
+            rows = self.rows[self.lasts]
+            if column.null_count:  # where all are null, the last row is as good as any
+                counts: Mask = column.is_valid().to_numpy(zero_copy_only=False)[self.rows]
+                rows = self.rows[last_where(counts, self.starts, self.keys_of_rows, self.lasts)]
+            return column.take(pa.array(rows))
+        counts = column.is_valid().to_numpy(zero_copy_only=False)[self.rows] & ~self.retracts
+        return column.take(self._row_numbers(last_where(counts, self.starts, self.keys_of_rows)))
 
     def replace(self, column: pa.Array, sequences: Sequences, is_sequence: bool) -> pa.Array:
         """A column in a group, without a function: that of the last fresh row, null if it takes back.
@@ -81,12 +83,15 @@ class Records:
         Args:
             is_sequence: it is a sequence column itself: rows that take back set it too.
         """
-        judged = self._judge(sequences)
-        counts = judged.fresh if self.seeds is None else judged.fresh | self.seeds
-        positions = last_where(counts, self.starts)
-        if self.retracts is not None and not is_sequence:
-            positions = np.where((positions >= 0) & self.retracts[positions], -1, positions)
-        return self._take(column, positions)
+        key = (sequences, is_sequence)
+        if key not in self._chosen:
+            judged = self._judge(sequences)
+            counts = judged.fresh if self.seeds is None else judged.fresh | self.seeds
+            positions = last_where(counts, self.starts, self.keys_of_rows)
+            if self.retracts is not None and not is_sequence:
+                positions = np.where((positions >= 0) & self.retracts[positions], -1, positions)
+            self._chosen[key] = self._row_numbers(positions)
+        return column.take(self._chosen[key])
 
     def fold(self, column: pa.Array, sequences: Sequences, function: ColumnAggregate) -> pa.Array:
         """A column in a group, by its function: late rows are folded as older ones."""
@@ -119,7 +124,17 @@ class Records:
         return self.starts + self.sizes - 1
 
     @cached_property
+    def keys_of_rows(self) -> Rows:
+        """The number of its key for every row."""
+        return np.repeat(np.arange(len(self.starts)), self.sizes)
+
+    @cached_property
     def _judged(self) -> dict[Sequences, GroupRows]:
+        return {}
+
+    @cached_property
+    def _chosen(self) -> dict[tuple[Sequences, bool], pa.Array]:
+        """The rows that give the columns of a group their values; sequence columns may have others."""
         return {}
 
     def _judge(self, sequences: Sequences) -> GroupRows:
@@ -129,9 +144,10 @@ class Records:
             self._judged[sequences] = sequences.judge(self.rows, self.starts, seeds)
         return self._judged[sequences]
 
-    def _take(self, column: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
+    def _row_numbers(self, positions: npt.NDArray[np.int64]) -> pa.Array:
+        """The row numbers at the positions, null where a position is negative."""
         missing = positions < 0
-        return column.take(pa.array(self.rows[positions], mask=missing if missing.any() else None))
+        return pa.array(self.rows[positions], mask=missing if missing.any() else None)
 
     def _settled(self, column: pa.Array, sequences: Sequences, function: ColumnAggregate) -> Mask | None:
         settling, by = self.settling, function.spec.settled_by
