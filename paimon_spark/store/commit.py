@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, stop_any
-from tenacity.wait import wait_exponential, wait_random
+from tenacity import (
+    RetryCallState,
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    stop_any,
+)
 
 from paimon_spark.errors import DataError, RetriesExhausted
 from paimon_spark.spec import options as o
@@ -252,10 +260,9 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
     history = CommitHistory(table.snapshots, since)
     timeout = options.value(o.COMMIT_TIMEOUT)
     stops = [stop_after_attempt(options.value(o.COMMIT_MAX_RETRIES) + 1)]
-    waits = options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000, options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000
     trials = Retrying(
         stop=stop_any(*stops, *([] if timeout is None else [stop_after_delay(timeout / 1000)])),
-        wait=wait_exponential(multiplier=waits[0], max=waits[1]) + wait_random(0, waits[0]),
+        wait=_wait(options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000, options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000),
         retry=retry_if_exception_type(_LostRace),
     )
     try:
@@ -279,6 +286,19 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
             "the table, or raise commit.max-retries"
         ) from None
     raise AssertionError("unreachable: every trial returns or raises")
+
+
+def _wait(shortest: float, longest: float) -> Callable[[RetryCallState], float]:
+    """Seconds to wait after a lost race: at random up to as long again as the commit has taken so far.
+
+    That fits a disk, where an attempt takes milliseconds, as well as a slow object store.
+    """
+
+    def wait(state: RetryCallState) -> float:
+        doubled = shortest * 2 ** min(state.attempt_number - 1, 30)
+        return min(longest, shortest + random.uniform(0, max(doubled, state.seconds_since_start or 0)))
+
+    return wait
 
 
 def _may_be_rescaled(state: TableState) -> bool:
