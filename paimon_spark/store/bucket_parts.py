@@ -25,11 +25,17 @@ def compacted_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
     return keep.matching_values(keep.matching_keys(files)), ()
 
 
-def merged_parts(files: Sequence[DataFileMeta], key_types: Sequence[DataType], keep: FileFilter) -> Parts:
-    """The files of a bucket whose newest row of a key wins.
+def merged_parts(
+    files: Sequence[DataFileMeta], key_types: Sequence[DataType], keep: FileFilter, whole_rows: bool = True
+) -> Parts:
+    """The files of a bucket of which the rows of a key are merged.
 
     A file whose keys cannot match may go before the merge. By its values a file may go only when it stands alone, and a
     section only as a whole: leaving a newer version out would bring an older one back to life.
+
+    Args:
+        whole_rows: a merged row is one of those that were merged. Else it may hold values that no file has: no section
+            goes by its values.
     """
     left = keep.matching_keys(files)
     if len(left) < 2 or (left[0].level > 0 and all(file.level == left[0].level for file in left)):
@@ -37,9 +43,9 @@ def merged_parts(files: Sequence[DataFileMeta], key_types: Sequence[DataType], k
     alone: list[DataFileMeta] = []
     sections: list[Section] = []
     for section in partition_sections(left, key_types):
-        matching = keep.matching_values([file for run in section for file in run.files])
+        files_of_section = [file for run in section for file in run.files]
         if len(section) == 1:
-            alone.extend(matching)
-        elif matching:
+            alone.extend(keep.matching_values(files_of_section))
+        elif not whole_rows or keep.matching_values(files_of_section):
             sections.append(section)
     return alone, sections

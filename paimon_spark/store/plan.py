@@ -17,6 +17,7 @@ from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, restrict
 from paimon_spark.arrow.pruning import match_values
 from paimon_spark.errors import OptionError
 from paimon_spark.file_io import FileIO
+from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta, ManifestFileMeta
@@ -61,6 +62,8 @@ class ScanRequest:
 
 def skips_level_zero(options: Options) -> bool:
     """Whether fresh files stay invisible until they are compacted, and nothing has to be merged."""
+    if options.value(o.MERGE_ENGINE) == "first-row":
+        return True
     return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
 
 
@@ -153,7 +156,12 @@ def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[Data
         return partial(append_parts, keep=keep)
     if skips_level_zero(request.options):
         return partial(compacted_parts, keep=keep)
-    return partial(merged_parts, key_types=[field.type for field in request.schema.key_fields], keep=keep)
+    return partial(
+        merged_parts,
+        key_types=[field.type for field in request.schema.key_fields],
+        keep=keep,
+        whole_rows=engine_for(request.schema, request.options).whole_rows,
+    )
 
 
 def _splits(

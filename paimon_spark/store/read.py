@@ -14,6 +14,7 @@ from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.file_io import FileIO
+from paimon_spark.merge.engines.choice import TableEngine, engine_for
 from paimon_spark.merge.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.sort_merge import merge_runs
 from paimon_spark.merge.window import MergeSpec, is_retract
@@ -84,14 +85,20 @@ class SplitReader:
 
     @cached_property
     def _merge_fields(self) -> tuple[DataField, ...]:
-        """The same, then the key columns and sequence fields that are not among them.
+        """The same, then the key columns, sequence fields and others the merge needs that are not among them.
 
         Keys are read as value columns: `_KEY_k` holds the same values, and thin files have no other.
         """
         names = {field.name for field in self._read_fields}
-        needed = (*self.schema.key_fields, *self._sequence_fields)
+        columns = self._engine.columns([field.name for field in self._read_fields])
+        merge_only = (self.schema.by_name[name] for name in columns)
+        needed = (*self.schema.key_fields, *self._sequence_fields, *merge_only)
         more = {field.name: field for field in needed if field.name not in names}
         return (*self._read_fields, *more.values())
+
+    @cached_property
+    def _engine(self) -> TableEngine:
+        return engine_for(self.schema, self.options)
 
     @cached_property
     def _sequence_fields(self) -> tuple[DataField, ...]:
@@ -105,7 +112,7 @@ class SplitReader:
             yield _without_retractions(batch) if has_kind else batch
 
     def _merged(self, split: Split, section: Section, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """The newest row of each key. Only a condition on keys may skip row groups before the merge.
+        """The merged row of each key. Only a condition on keys may skip row groups before the merge.
 
         Sequence numbers are not read where the age of the files settles which row is newer, nor row kinds where no file
         holds a retraction (performance notes, 3a).
@@ -127,7 +134,7 @@ class SplitReader:
         )
         runs = [self._run(split, run, request, batch_rows) for run in by_age or section]
         output = spec.value_names or spec.key_names[:1]
-        return merge_runs(runs, spec, output, batch_rows)
+        return merge_runs(runs, spec, output, batch_rows, engine=self._engine.merge)
 
     def _run(self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int) -> Iterator[pa.RecordBatch]:
         for file in run.files:

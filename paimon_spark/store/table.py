@@ -13,6 +13,7 @@ from paimon_spark.arrow.predicate import Predicate
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.errors import SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
@@ -142,6 +143,8 @@ def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:
     options = table.options.merged(dynamic)
     schema = table.schema
     check_readable(schema, options)
+    if schema.primary_keys:
+        engine_for(schema, options)
     if any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
         travel = resolve_snapshot(options, table.snapshots)
         if travel.is_pinned and travel.snapshot is not None and travel.snapshot.schema_id != schema.id:

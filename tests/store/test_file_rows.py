@@ -86,6 +86,19 @@ def test_row_groups_that_cannot_match_are_skipped(tmp_path: Path) -> None:
     assert row_numbers(file, IsNull(("a",))) == []
 
 
+def test_statistics_of_another_type_or_time_skip_nothing(tmp_path: Path) -> None:
+    """As texts 10 is less than 9; and a column that came later is null in every row."""
+    file = stored(tmp_path, {A: list(range(20)), B: [0] * 20, C: [str(i) for i in range(20)]})
+    retyped, new = replace(C, type=INT), DataField(9, "new", INT)
+    for where, count in [
+        (compare("c", Op.EQ, 9), 20),
+        (IsNull(("new",)), 20),
+        (compare("new", Op.EQ, 0), 0),
+        (compare("a", Op.EQ, 9), 10),
+    ]:
+        assert read(file, FileRequest((A, retyped, new), prunes=where)).num_rows == count
+
+
 def test_columns_of_the_condition_are_read_first_where_that_may_save_the_others(tmp_path: Path) -> None:
     file = numbers(tmp_path)
     # Statistics of b say 0 to 9 of all groups but one; only the values tell.

@@ -92,6 +92,7 @@ def test_an_upgraded_file_lives_on_at_its_new_level() -> None:
         entry(0, PLAIN_NULL, 0, "a", 5),
     ]
     assert live(columns_of(history, 1)) == history[2:]
+    assert live(columns_of([history[0], history[2], history[1]], 1)) == history[2:]
 
 
 def test_a_delete_with_other_bytes_of_the_same_partition() -> None:

@@ -16,6 +16,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table
@@ -216,3 +217,14 @@ def test_scan_bucket_needs_fixed_buckets(tmp_path: Path) -> None:
     write(path, "a", [(1, 1)])
     with pytest.raises(OptionError, match=r"'scan\.bucket' = 0: the table .* has no fixed buckets"):
         open_table(path, {"scan.bucket": "0"}).scan().plan()
+
+
+def test_point_reads_of_a_bucket_key_that_changed_its_type(tmp_path: Path) -> None:
+    """-5 hashes to other buckets as INT and as BIGINT: old files are found where they were put."""
+    path = str(tmp_path / "t")
+    schema = create_table(path, TableSchema(0, FIELDS, 1, (), (), {"bucket": "8", "bucket-key": "v"}))
+    write(path, "a", [(k, -k) for k in range(1, 40)])
+    fields = (FIELDS[0], replace(FIELDS[1], type=DataType(Root.BIGINT)))
+    (Path(path) / "schema" / "schema-1").write_bytes(encode_schema(replace(schema, id=1, fields=fields)))
+    for k in range(1, 40):
+        assert read(path, f"v = {-k}") == [(k, -k)]

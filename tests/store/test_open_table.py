@@ -192,7 +192,6 @@ def test_a_bad_value_is_named_when_it_is_looked_at(table: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"merge-engine": "aggregation"},
         {"type": "object-table"},
         {"chain-table.enabled": "true"},
         {"file.format": "csv"},
