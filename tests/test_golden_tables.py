@@ -10,24 +10,22 @@ from comparing import Row, comparable
 from golden_tables import GoldenTable, expected_rows, golden_tables, parse_nanos
 
 from paimon_spark import open_table
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import CorruptFile, UnsupportedFeature
 
 TABLES = golden_tables()
 
 # Table name -> the word of the feature the refusal names.
 REFUSED = {
-    "pk_aggregation": "aggregation",
-    "pk_first_row": "first-row",
-    "pk_first_row_l0": "first-row",
-    "pk_partial_simple": "partial-update",
-    "pk_partial_update": "partial-update",
     "blob": "BLOB",
     "data_evolution": "data-evolution.enabled",
     "fmt_row": "row",
     "variant": "VARIANT",
     "vector": "VECTOR",
 }
-ALLOWED = {"aggregation", "first-row", "partial-update", "BLOB", "data-evolution.enabled", "row", "VARIANT", "VECTOR"}
+ALLOWED = {"BLOB", "data-evolution.enabled", "row", "VARIANT", "VECTOR"}
+
+# Java 0.7 wrote the keys of maps as optional, which Arrow does not decode: no read of the column, nor of the file.
+ARROW_REFUSES = "java-0.7/pk_aggregation"
 
 # What an expectation file asks for beside the latest rows -> the options that ask us for it.
 TIME_TRAVEL = {"rows_tag_t1": {"scan.tag-name": "t1"}, "rows_branch_br1": {"branch": "br1"}}
@@ -51,6 +49,10 @@ def test_all_tables_are_there() -> None:
 @pytest.mark.parametrize("table", [t for t in TABLES if t.name not in REFUSED], ids=str)
 def test_reads_as_its_writer(table: GoldenTable, tmp_path: Path) -> None:
     path = table.unpack(tmp_path)
+    if str(table) == ARROW_REFUSES:
+        with pytest.raises(CorruptFile, match="Map keys must be annotated as required"):
+            read(path)
+        return
     assert read(path) == expected(table, path, "rows")
 
 

@@ -107,8 +107,6 @@ def check_readable(schema: TableSchema, options: Options) -> None:
                 f"this release does not support {root} columns; read the table with the official system"
             )
     _apply(_READ_RULES, options, "read")
-    if schema.primary_keys and options.value(o.MERGE_ENGINE) != "deduplicate":
-        raise _refused("read", "merge-engine", options.value(o.MERGE_ENGINE), "this merge engine")
     for format_name in options.value(o.FILE_FORMAT_PER_LEVEL).values():
         if format_name.lower() not in DATA_FORMATS:
             raise _refused("read", "file.format.per.level", format_name, "data files of this format")
@@ -147,6 +145,14 @@ def _check_keyed_writable(options: Options) -> None:
         )
     if options.value(o.DELETION_VECTORS_ENABLED):
         raise _refused("write to", "deletion-vectors.enabled", "true", "the compaction that makes rows visible")
+    if options.value(o.MERGE_ENGINE) == "first-row" and not options.value(o.WRITE_ONLY):
+        raise _refused(
+            "write to",
+            "merge-engine",
+            "first-row",
+            "the compaction that makes rows visible",
+            "set 'write-only' = 'true' and let the official system compact the table",
+        )
 
 
 def _unreadable_root(data_type: DataType) -> Root | None:

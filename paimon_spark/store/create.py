@@ -11,6 +11,8 @@ import pyarrow as pa
 from paimon_spark.arrow.types import data_type
 from paimon_spark.errors import SchemaError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, NotCreated, file_io_for
+from paimon_spark.merge.engines.choice import engine_for
+from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import schema_path
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import encode_schema
@@ -65,6 +67,8 @@ def create_table(
     store = file_io or file_io_for(root, {})
     first = replace(schema, id=0, time_millis=time.time_ns() // 1_000_000)
     validate_table(first)
+    if first.primary_keys:
+        engine_for(first, Options(first.options))
     schemas = SchemaStore(store, root)
     if schemas.latest() is None:
         _refuse_foreign_files(store, root)

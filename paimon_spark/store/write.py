@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import assign_buckets, group_rows
+from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.window import MergeSpec
 from paimon_spark.merge.write_order import sort_and_merge
 from paimon_spark.spec import options as o
@@ -90,6 +91,7 @@ class TableWrite:
         self._bucket_fields = bucket_fields(table.schema, options)
         self._sequence = (plan or plan_write(table)).first_sequence + TASK_STRIDE * task_id
         self._merge = _merge_spec(table)
+        self._engine = engine_for(table.schema, options).merge
         self._buffer = _Buffer()
         self._limit = options.value(o.WRITE_BUFFER_SIZE) if self._layout.keys else APPEND_BUFFER_BYTES
         self._uuid = str(uuid.uuid4())
@@ -164,7 +166,9 @@ class TableWrite:
 
     def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
         """The chosen rows as one sorted run, one row a key."""
-        for merged in sort_and_merge(rows, self._merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS):
+        for merged in sort_and_merge(
+            rows, self._merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS, engine=self._engine
+        ):
             self._write(place, file_batch(self._layout, merged))
         self._sequence += len(positions)
         self._end_file(place)
