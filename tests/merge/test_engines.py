@@ -16,8 +16,10 @@ from engine_model import ModelError, Result, least_first, merge_model
 from paimon_spark.errors import DataError
 from paimon_spark.merge.aggregates.registry import AGGREGATES
 from paimon_spark.merge.engines.choice import engine_for
+from paimon_spark.merge.engines.groups import small_windows
+from paimon_spark.merge.key_words import key_columns
 from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec
+from paimon_spark.merge.window import MergeSpec, Piece, Window
 from paimon_spark.merge.write_order import sort_and_merge
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
@@ -143,3 +145,18 @@ def test_rows_of_one_write_are_merged_as_in_the_write_buffer(engine: str) -> Non
         assert by_key(table, case) == by_key(as_arrow(expected, case), case), f"seed {seed}"
         keys = [tuple(least_first(v) for v in row.values()) for row in table.select(case.rules.keys).to_pylist()]
         assert keys == sorted(keys)
+
+
+def test_a_big_window_is_merged_in_parts_that_share_no_key() -> None:
+    for seed in range(EXAMPLES // 4):
+        case = draw_case(seed, "aggregation", KNOWN)
+        batches = [batch_of(run, case.schema) for run in case.runs if run]
+        if not batches:
+            continue
+        names = case.schema.primary_keys
+        window = Window(tuple(Piece(batch, key_columns(batch, names)) for batch in batches))
+        parts = list(small_windows(window, 1))
+        assert sum(part.row_count for part in parts) == window.row_count
+        keys = [{repr(row) for p in part.pieces for row in p.rows.select(names).to_pylist()} for part in parts]
+        assert all(len(part) == 1 for part in keys), "one byte is too little for two keys"
+        assert len(set().union(*keys)) == len(keys)

@@ -95,8 +95,8 @@ def small_windows(window: Window, copy_bytes: int = COPY_BYTES) -> Iterator[Wind
         yield window
         return
     longest = max(window.pieces, key=lambda piece: piece.rows.num_rows)
-    for row in (longest.rows.num_rows // 2 - 1, 0):
-        bound = row_key(longest.keys, max(row, 0))
+    middle = row_key(longest.keys, max(longest.rows.num_rows // 2 - 1, 0))
+    for bound in (middle, min(row_key(piece.keys, 0) for piece in window.pieces)):
         ends = [rows_up_to(piece.keys, bound, 0, piece.rows.num_rows) for piece in window.pieces]
         if any(end < piece.rows.num_rows for end, piece in zip(ends, window.pieces, strict=True)):
             cuts = list(zip(window.pieces, ends, strict=True))
