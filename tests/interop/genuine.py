@@ -17,6 +17,7 @@ import multiprocessing
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.managers import BaseManager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -203,6 +204,50 @@ class Genuine:
         config = settings.snapshotTimeRetain(jpype.java.time.Duration.ZERO).build()
         self._table(path).newExpireSnapshots().config(config).expire()
 
+    @java_call
+    def fold(
+        self, function: str, data_type: Any, options: Mapping[str, str], keys: Sequence[Sequence[tuple[str, Any]]]
+    ) -> list[Any]:
+        """What an aggregate function makes of the steps of each key: ("seed" | "put" | "late" | "retract", value).
+
+        options are those of a column named c. Where a step fails, the result of the key is a JavaFailure.
+        """
+        java_type = self._type(data_type)
+        core = self._paimon.CoreOptions(jpype.java.util.HashMap(dict(options)))
+        factory = self._paimon.mergetree.compact.aggregate.factory.FieldAggregatorFactory
+        aggregator, values = factory.create(java_type, "c", function, core), codec(java_type)
+        return [_fold_key(aggregator, values, steps, self._paimon.data.GenericRow) for steps in keys]
+
+    @java_call
+    def number_bytes(self, kind: str, numbers: Sequence[int], size: int = 12) -> bytes:
+        """A set of numbers as a column holds it. kind: "rbm32", "rbm64", or "hll" or "theta" of 2**size entries, or
+        "hll updatable" or "theta updatable": in the form that can still be updated."""
+        utils, sketches = self._paimon.utils, self._paimon.shade.org.apache.datasketches
+        if kind.startswith("rbm"):
+            made = utils.RoaringBitmap32() if kind == "rbm32" else utils.RoaringBitmap64()
+            for number in numbers:
+                made.add(_signed(number, int(kind[3:])))
+            return bytes(made.serialize())
+        if kind.startswith("hll"):
+            made = sketches.hll.HllSketch(size)
+        else:
+            made = sketches.theta.UpdateSketch.builder().setNominalEntries(1 << size).build()
+        for number in numbers:
+            made.update(jpype.JLong(_signed(number, 64)))
+        if kind == "hll updatable":
+            return bytes(made.toUpdatableByteArray())
+        if kind == "hll":
+            return bytes(made.toCompactByteArray())
+        return bytes((made if kind == "theta updatable" else made.compact()).toByteArray())
+
+    @java_call
+    def numbers_of(self, kind: str, data: bytes) -> list[int]:
+        """The numbers in the bytes of a bitmap, unsigned and ascending. kind: "rbm32" or "rbm64"."""
+        shade, stream = self._paimon.shade.org.roaringbitmap, jpype.java.io
+        bitmap = shade.RoaringBitmap() if kind == "rbm32" else shade.longlong.Roaring64Bitmap()
+        bitmap.deserialize(stream.DataInputStream(stream.ByteArrayInputStream(jpype.JArray(jpype.JByte)(data))))
+        return [int(number) & ((1 << int(kind[3:])) - 1) for number in bitmap.toArray()]
+
     def _schemas(self, path: str) -> Any:
         return self._paimon.schema.SchemaManager(self._file_io, self._paimon.fs.Path(path))
 
@@ -243,6 +288,30 @@ class Genuine:
         return self._paimon.table.sink.CommitMessageImpl(
             split.partition(), split.bucket(), None, increment, io.CompactIncrement.emptyIncrement()
         )
+
+
+@dataclass(frozen=True)
+class JavaFailure:
+    """Java could not do it; why, in its words."""
+
+    message: str
+
+
+def _fold_key(aggregator: Any, values: Any, steps: Sequence[tuple[str, Any]], row: Any) -> Any:
+    aggregator.reset()
+    folds = {"put": aggregator.agg, "late": aggregator.aggReversed, "retract": aggregator.retract}
+    acc = None
+    try:
+        for what, value in steps:
+            java_value = values.encode(value)
+            acc = java_value if what == "seed" else folds[what](acc, java_value)
+    except jpype.JException as error:
+        return JavaFailure(str(error))
+    return values.decode(row.of(objects([acc])), 0)
+
+
+def _signed(number: int, bits: int) -> int:
+    return number - (1 << bits) if number >> (bits - 1) else number
 
 
 def _with_ids(data_type: Any, ids: Iterator[int]) -> Any:

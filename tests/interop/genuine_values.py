@@ -100,7 +100,10 @@ def _array_codec(data: Any, element: Codec) -> Codec:
 
 def _map_codec(data: Any, key: Codec, item: Codec) -> Codec:
     def encode(pairs: Any) -> Any:
-        return data.GenericMap(jpype.java.util.LinkedHashMap({key.encode(k): item.encode(v) for k, v in pairs}))
+        made = jpype.java.util.LinkedHashMap()
+        for k, v in pairs:  # a Python dict would take 0.0 and -0.0 for one key
+            made.put(key.encode(k), item.encode(v))
+        return data.GenericMap(made)
 
     def decode(row: Any, i: int) -> tuple[Any, ...]:
         entries = row.getMap(i)

@@ -8,7 +8,21 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.merge.aggregates import extremes, numbers, picks
+from paimon_spark.merge.aggregates import (
+    bitmaps,
+    booleans,
+    collects,
+    extremes,
+    maps,
+    nested_overlay,
+    nested_rows,
+    numbers,
+    picks,
+    products,
+    sketches,
+    texts,
+    timed_maps,
+)
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
 from paimon_spark.merge.winners import Rows
 from paimon_spark.spec.type_text import type_sql
@@ -18,6 +32,16 @@ AGGREGATES: Specs = {
     **picks.SPECS,
     **numbers.SPECS,
     **extremes.SPECS,
+    **products.SPECS,
+    **booleans.SPECS,
+    **texts.SPECS,
+    **collects.SPECS,
+    **maps.SPECS,
+    **timed_maps.SPECS,
+    **nested_rows.SPECS,
+    **nested_overlay.SPECS,
+    **sketches.SPECS,
+    **bitmaps.SPECS,
 }
 
 INTERNAL = frozenset({"primary-key"})  # chosen by an engine, never by name

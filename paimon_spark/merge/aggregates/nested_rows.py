@@ -1,0 +1,195 @@
+"""``nested_update`` (Java: FieldNestedUpdateAgg): an ARRAY<ROW> as a small table inside the row.
+
+With ``nested-key`` a row replaces the one with the same nested key, unless ``nested-sequence-field`` says that it is
+older, and a retracted row takes out the one with its nested key. Without a nested key rows are added, and a retracted
+row takes out all that equal it. ``count-limit`` bounds the rows: what comes when the table is full is left out. Null
+rows do not count. Rows by nested key have no order (Java's are in that of a hash table).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.merge.aggregates.elements import Elements, elements_of, last_where_sorted
+from paimon_spark.merge.aggregates.frame import MAX_COUNT, AggregateSpec, FieldOptions, Fold, Specs, first_where
+from paimon_spark.merge.aggregates.nested_keys import (
+    key_columns,
+    keyed_rows,
+    present_rows,
+    row_fields,
+    rows_objection,
+)
+from paimon_spark.merge.aggregates.parts import (
+    acting_rows,
+    fold_in_phases,
+    fold_rest,
+    has_value,
+    late_after_retract,
+    only_seeds,
+    seeds,
+)
+from paimon_spark.merge.key_words import Ints, pack_fields
+from paimon_spark.merge.window import sequence_order
+from paimon_spark.merge.winners import Groups, Mask, Rows, pick_last
+from paimon_spark.spec.types import DataType
+
+
+def updated_rows(fold: Fold) -> pa.Array:
+    """The table of each key.
+
+    Raises:
+        DataError: a null in a nested key where 'nested-key-null-strategy' is 'error'.
+    """
+    return fold_in_phases(fold, _cuts(fold), _update)
+
+
+def _update(fold: Fold) -> pa.Array:
+    if fold.options.nested_key:
+        return fold_rest(fold, only_seeds(fold), _replace)
+    return fold_rest(fold, only_seeds(fold) | _full_seeds(fold), _add)
+
+
+def _cuts(fold: Fold) -> Mask:
+    """Where a phase starts. Without a limit only late rows after a retraction cannot be folded with those before.
+
+    With one it counts how many rows there are at any time. That is known as long as rows are only added, and where no
+    seed has null rows: they count at first, and are gone with the next row.
+    """
+    cuts = late_after_retract(fold)
+    if fold.options.count_limit == MAX_COUNT:
+        return cuts
+    late = np.zeros(fold.count, np.bool_) if fold.late is None else fold.late.copy()
+    if fold.retract is not None:
+        late &= ~fold.retract
+        cuts[1:] |= fold.retract[:-1] & ~fold.retract[1:]
+    cuts |= late
+    rows = elements_of(fold)
+    valid = rows.valid(0)
+    if valid is not None and (fold.late is not None or fold.seeded is not None):
+        late[fold.starts] |= seeds(fold)
+        odd = np.zeros(fold.keys, np.bool_)
+        odd[rows.keys[~valid & late[rows.values]]] = True
+        cuts |= np.repeat(odd, fold.sizes)
+    return cuts
+
+
+def _seed_sizes(fold: Fold) -> Rows:
+    """Per key, the length of its seed; 0 where there is none."""
+    if fold.seeded is None:
+        return np.zeros(fold.keys, np.intp)
+    lengths = pc.list_value_length(fold.take(fold.starts)).fill_null(0).to_numpy()
+    return np.where(fold.seeded, lengths, 0)
+
+
+def _full_seeds(fold: Fold) -> Mask:
+    """Per key, whether it has a seed of so many rows that nothing is added; and nothing is taken out."""
+    if fold.seeded is None:
+        return np.zeros(fold.keys, np.bool_)
+    full = fold.seeded & (_seed_sizes(fold) >= fold.options.count_limit)
+    if fold.valid is not None:
+        full &= fold.valid[fold.starts]
+    if fold.retract is not None:
+        full &= ~np.logical_or.reduceat(fold.retract & acting_rows(fold), fold.starts)
+    return full
+
+
+def _add(fold: Fold) -> pa.Array:
+    rows = present_rows(elements_of(fold))
+    takes = rows.retracted
+    stays = np.ones(len(rows.items), np.bool_) if takes is None else ~takes
+    if fold.options.count_limit < MAX_COUNT:
+        added = stays if rows.seeds is None else stays & ~rows.seeds
+        room = fold.options.count_limit - _seed_sizes(fold)
+        stays = stays & (~added | (_rank(added, rows.keys, fold) < room[rows.keys]))
+    if takes is not None and len(stays):
+        order, starts = (groups := rows.group(rows.columns())).order, groups.starts
+        stays[order] &= np.arange(len(order)) > last_where_sorted(takes[order], starts)
+    return rows.collect(stays, has_value(fold))
+
+
+def _rank(mask: Mask, keys: Rows, fold: Fold) -> Rows:
+    """For every element how many of its key before it are true."""
+    counts = np.bincount(keys[mask], minlength=fold.keys)
+    before = np.cumsum(counts) - counts
+    rank: Rows = np.cumsum(mask) - mask - before[keys]
+    return rank
+
+
+def _replace(fold: Fold) -> pa.Array:
+    rows = keyed_rows(present_rows(elements_of(fold)))
+    stays = np.zeros(len(rows.items), np.bool_)
+    if len(stays):
+        groups = rows.group(key_columns(rows))
+        counts = _after_takes(rows, groups)
+        if fold.options.count_limit < MAX_COUNT:
+            counts &= np.repeat(_admitted(rows, groups), np.diff(groups.starts, append=len(stays)))
+        stays[_newest(rows, groups, counts)] = True
+    return rows.collect(stays, has_value(fold))
+
+
+def _after_takes(rows: Elements, groups: Groups) -> Mask:
+    """For rows sorted by nested key: True for those that are not taken out later."""
+    takes = rows.retracted
+    if takes is None:
+        return np.ones(len(groups.order), np.bool_)
+    takes = takes[groups.order]
+    counts: Mask = ~takes & (np.arange(len(takes)) > last_where_sorted(takes, groups.starts))
+    return counts if rows.seeds is None else counts & ~_overwritten_in_seed(rows, groups)
+
+
+def _overwritten_in_seed(rows: Elements, groups: Groups) -> Mask:
+    """True for rows of a seed that repeats their nested key, where a retraction is the first to look at the seed: it
+    goes by the order of the rows, not by their nested sequence.
+    """
+    fold = rows.fold
+    assert fold.retract is not None
+    assert rows.seeds is not None
+    acting = first_where(acting_rows(fold), fold.starts)
+    retract_first = (acting >= 0) & fold.retract[acting]
+    is_seed, keys = rows.seeds[groups.order], rows.keys[groups.order]
+    overwritten = np.zeros(len(is_seed), np.bool_)
+    overwritten[:-1] = is_seed[:-1] & is_seed[1:] & retract_first[keys[:-1]]
+    overwritten[groups.starts[1:] - 1] = False
+    return overwritten
+
+
+def _admitted(rows: Elements, groups: Groups) -> Mask:
+    """Per group of one nested key: whether it found room when its first row came; rows of a seed always do."""
+    firsts = groups.order[groups.starts]
+    adds = np.ones(len(firsts), np.bool_) if rows.retracted is None else ~rows.retracted[firsts]
+    order = np.argsort(firsts, kind="stable")
+    keys = rows.keys[firsts[order]]
+    rank = np.empty(len(firsts), np.intp)
+    rank[order] = _rank(adds[order], keys, rows.fold)
+    admitted: Mask = rank < rows.fold.options.count_limit
+    return admitted if rows.seeds is None else admitted | rows.seeds[firsts]
+
+
+def _newest(rows: Elements, groups: Groups, counts: Mask) -> Rows:
+    """Of the rows that count the one with the greatest nested sequence, the last of equal ones; one of each group."""
+    order = groups.order[counts]
+    if not len(order):
+        return order
+    sizes = np.add.reduceat(counts, groups.starts, dtype=np.intp)
+    sizes = sizes[sizes > 0]
+    fold = rows.fold
+    fields: list[Ints] = []
+    for field in row_fields(rows, fold.options.nested_sequence):
+        fields += [column[rows.items] for column in sequence_order(field, fold.column, descending=False)]
+    criteria = pack_fields(fields, len(rows.items)) if fields else []
+    return pick_last(Groups(order, np.cumsum(sizes) - sizes), criteria)
+
+
+def _objection(data_type: DataType, options: FieldOptions) -> str | None:
+    objection = rows_objection(data_type, options)
+    if objection is None and not options.nested_key:
+        if options.nested_sequence:
+            return "has 'nested-sequence-field', which needs 'nested-key'"
+        if options.nested_key_null != "merge":
+            return "has 'nested-key-null-strategy', which needs 'nested-key'"
+    return objection
+
+
+SPECS: Specs = {"nested_update": AggregateSpec(updated_rows, _objection, retracts=True, takes_late=True)}
