@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_engines
 import bench_memory
 import bench_plan
 import bench_read
@@ -16,6 +17,7 @@ from measure import Results, write_results
 
 PARTS = {
     "read": bench_read.run,
+    "engines": bench_engines.run,
     "write": bench_write.run,
     "plan": bench_plan.run,
     "spark": bench_spark.run,
