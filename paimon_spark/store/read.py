@@ -120,8 +120,8 @@ class SplitReader:
         by_age = runs_by_age(section, [field.type for field in self.schema.key_fields])
         has_kind = any(file.delete_row_count != 0 for run in section for file in run.files)
         system = (() if by_age else (_SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
-        keys = set(self.schema.trimmed_primary_keys)
-        request = FileRequest(self._merge_fields, system, restrict(self.predicate, keys))
+        by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
+        request = FileRequest(self._merge_fields, system, by_key, probes=True)
         spec = MergeSpec(
             key_fields=self.schema.key_fields,
             value_names=tuple(field.name for field in self._read_fields),
@@ -138,7 +138,8 @@ class SplitReader:
 
     def _run(self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int) -> Iterator[pa.RecordBatch]:
         for file in run.files:
-            yield from self._file(split, file, request, batch_rows)
+            for batch in self._file(split, file, request, batch_rows):
+                yield filter_batch(request.prunes, batch)
 
     def _file(
         self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int
