@@ -16,7 +16,7 @@ from paimon_spark.arrow.file_access import RowGroup, damaged, empty_batches, pos
 from paimon_spark.arrow.orc_footer import read_tail
 from paimon_spark.arrow.orc_stats import stripe_stats
 from paimon_spark.arrow.orc_timestamps import StripeTimestamps, TimestampPlan, plan_timestamps
-from paimon_spark.arrow.patched_file import PatchedFile, native
+from paimon_spark.arrow.patched_file import PatchedFile, ReadAhead, is_remote, native
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
 from paimon_spark.spec.types import DataField, DataType, Root
@@ -88,10 +88,13 @@ class OrcReader:
     def _stream(
         self, names: Sequence[str], batch_rows: int, stripes: Sequence[int], as_long: Collection[int]
     ) -> Iterator[pa.RecordBatch]:
-        source = self._source
-        if as_long or len(stripes) < len(self._tail.stripes):
-            tail = self._tail.changed(stripes, as_long)
-            source = pa.PythonFile(PatchedFile(self._source, self._tail.data_end, tail), mode="r")
+        source, remote = self._source, is_remote(self._source)
+        changed = as_long or len(stripes) < len(self._tail.stripes)
+        if changed or remote:
+            end = self._tail.data_end if changed else source.size()
+            tail = self._tail.changed(stripes, as_long) if changed else b""
+            base = ReadAhead(source) if remote else source
+            source = pa.PythonFile(PatchedFile(base, end, tail), mode="r")
         fragment = ds.OrcFileFormat().make_fragment(source)
         batches: Iterator[pa.RecordBatch] = fragment.to_batches(
             columns=list(names), batch_size=batch_rows, use_threads=False, batch_readahead=0, fragment_readahead=0

@@ -15,12 +15,13 @@ from paimon_spark.arrow.conform import conformer
 from paimon_spark.arrow.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
 from paimon_spark.arrow.int96 import int96_to_fixed
 from paimon_spark.arrow.parquet_stats import FooterStats
-from paimon_spark.arrow.patched_file import native
+from paimon_spark.arrow.patched_file import is_remote, native
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
 from paimon_spark.spec.types import DataField
 
 _MAGIC = b"PAR1"
+_REMOTE_WINDOW_BYTES = 64 * 2**20  # uncompressed
 Column = Callable[[pa.RecordBatch], pa.Array]
 
 
@@ -31,7 +32,8 @@ class ParquetReader:
         self._where = where
         with reading(where), damaged(where):
             self._source = native(source)
-            self._file = _open(self._source)
+            self._remote = is_remote(self._source)
+            self._file = _open(self._source, self._remote)
             self._schema: pa.Schema = self._file.schema_arrow
         self._metadata = self._file.metadata
 
@@ -58,10 +60,26 @@ class ParquetReader:
         schema = arrow_schema(columns)
         present = [name for name in schema.names if name in self._schema.names]
         groups = range(self._metadata.num_row_groups) if row_groups is None else row_groups
-        for span in spans(groups):
+        for span in self._windows(groups):
             expected = sum(self.row_groups[i].row_count for i in span)
             batches = self._batches(schema, present, batch_rows, span, expected)
             yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
+
+    def _windows(self, groups: Sequence[int]) -> Iterator[list[int]]:
+        """Neighbouring row groups to read in one go; of remote files no more than fit into memory, fetched together."""
+        for span in spans(groups):
+            if not self._remote:
+                yield span
+                continue
+            window, size = [span[0]], self._metadata.row_group(span[0]).total_byte_size
+            for group in span[1:]:
+                more = self._metadata.row_group(group).total_byte_size
+                if size + more > _REMOTE_WINDOW_BYTES:
+                    yield window
+                    window, size = [], 0
+                window.append(group)
+                size += more
+            yield window
 
     def close(self) -> None:
         self._file.close(force=True)
@@ -112,15 +130,15 @@ class ParquetReader:
             return self._footer_stats.chunk(group, column)
 
 
-def _open(source: pa.NativeFile) -> pq.ParquetFile:
-    file = pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
+def _open(source: pa.NativeFile, fetches_ahead: bool) -> pq.ParquetFile:
+    file = pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=fetches_ahead)
     leaves = range(file.metadata.num_columns)
     if all(file.schema.column(i).physical_type != "INT96" for i in leaves):
         return file
     footer = int96_to_fixed(_footer(source))
     around = b"".join((_MAGIC, footer, struct.pack("<I", len(footer)), _MAGIC))
     metadata = pq.read_metadata(pa.BufferReader(around))
-    return pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True, pre_buffer=False)
+    return pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True, pre_buffer=fetches_ahead)
 
 
 def _footer(source: pa.NativeFile) -> bytes:

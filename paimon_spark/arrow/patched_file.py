@@ -7,10 +7,44 @@ from typing import Any
 
 import pyarrow as pa
 
+_BLOCK_BYTES = 2**22
+_BLOCKS_KEPT = 8
+
 
 def native(source: Any) -> pa.NativeFile:
     """A file object as an Arrow file, whose ``read_at`` may be called from many threads."""
     return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
+
+
+def is_remote(source: pa.NativeFile) -> bool:
+    """Whether a read may be a request to a store, so that few and large ones pay."""
+    return not isinstance(source, (pa.MemoryMappedFile, pa.OSFile, pa.BufferReader))
+
+
+class ReadAhead:
+    """Reads whole blocks of an open file and keeps the last few: ORC readers ask for many small pieces."""
+
+    def __init__(self, source: pa.NativeFile) -> None:
+        self._source = source
+        self._blocks: dict[int, bytes] = {}
+
+    def size(self) -> int:
+        return int(self._source.size())
+
+    def read_at(self, count: int, offset: int) -> bytes:
+        first, last = offset // _BLOCK_BYTES, (offset + max(count, 1) - 1) // _BLOCK_BYTES
+        data = b"".join(self._block(number) for number in range(first, last + 1))
+        start = offset - first * _BLOCK_BYTES
+        return data[start : start + count]
+
+    def _block(self, number: int) -> bytes:
+        block = self._blocks.pop(number, None)
+        if block is None:
+            block = bytes(self._source.read_at(_BLOCK_BYTES, number * _BLOCK_BYTES))
+        self._blocks[number] = block  # now the newest
+        while len(self._blocks) > _BLOCKS_KEPT:
+            del self._blocks[next(iter(self._blocks))]
+        return block
 
 
 class PatchedFile:
@@ -18,7 +52,7 @@ class PatchedFile:
 
     closed = False
 
-    def __init__(self, source: pa.NativeFile, end: int, tail: bytes) -> None:
+    def __init__(self, source: pa.NativeFile | ReadAhead, end: int, tail: bytes) -> None:
         self._source, self._end, self._tail = source, end, tail
         self._at = 0
 
