@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.snapshots import SnapshotStore
 
-RECENT = 100
+RECENT = 32
 _THREADS = 8
 
 
