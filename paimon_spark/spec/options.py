@@ -206,6 +206,7 @@ FILE_FORMAT_PER_LEVEL: Option[dict[int, str]] = Option("file.format.per.level", 
 FILE_COMPRESSION = Option("file.compression", "zstd", lambda text: text.strip().lower())
 FILE_COMPRESSION_PER_LEVEL: Option[dict[int, str]] = Option("file.compression.per.level", {}, parse_level_map)
 FILE_COMPRESSION_ZSTD_LEVEL = _int("file.compression.zstd-level", 1)
+ORC_TIMESTAMP_LTZ_LEGACY_TYPE = _bool("orc.timestamp-ltz.legacy.type", True)
 FILE_SUFFIX_INCLUDE_COMPRESSION = _bool("file.suffix.include.compression", False)
 FILE_BLOCK_SIZE = _opt_memory("file.block-size")
 DATA_FILE_PREFIX = Option("data-file.prefix", "data-", parse_text)

@@ -55,6 +55,7 @@ class StoredFile:
         schema: the schema it was written with.
         partition: internal values of the partition columns, for files that hold none (imported from Hive).
         deleted: ascending row numbers that a deletion vector deletes, or None.
+        orc_legacy_ltz: the table option `orc.timestamp-ltz.legacy.type`.
     """
 
     path: str
@@ -62,6 +63,7 @@ class StoredFile:
     schema: TableSchema
     partition: Mapping[str, Any]
     deleted: Positions | None = None
+    orc_legacy_ltz: bool = True
 
 
 def read_file(
@@ -74,7 +76,8 @@ def read_file(
     """
     path, meta = stored.path, stored.meta
     try:
-        reader = open_reader(file_io.open_input(path, meta.file_size), file_format_of(meta.file_name), path)
+        source = file_io.open_input(path, meta.file_size)
+        reader = open_reader(source, file_format_of(meta.file_name), path, orc_legacy_ltz=stored.orc_legacy_ltz)
     except FileNotFoundError:
         raise CorruptFile(
             f"reading the data file {path}: it does not exist. If the snapshot that names it has just expired, read a "

@@ -148,7 +148,8 @@ class SplitReader:
         deletion = split.deletions.get(file.file_name)
         deleted = None if deletion is None else read_deleted_positions(self.file_io, deletion)
         path = data_file_path(split.bucket_path, file)
-        stored = StoredFile(path, file, schema, self._partition(split), deleted)
+        legacy_ltz = self.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+        stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz)
         return read_file(self.file_io, stored, request, batch_rows)
 
     def _partition(self, split: Split) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from golden_tables import GoldenTable
 
 from paimon_spark.arrow.data_file import WriteSettings, open_writer
 from paimon_spark.arrow.predicate import Compare, IsNull, Op, Predicate
@@ -19,6 +22,7 @@ from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 from paimon_spark.spec.schema import VALUE_KIND, VALUE_KIND_ID, TableSchema
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
+from paimon_spark.store.table import open_table
 
 INT, TEXT = DataType(Root.INT), DataType(Root.VARCHAR, length=2**31 - 1)
 P, A, B, C = DataField(0, "p", INT), DataField(1, "a", INT), DataField(2, "b", INT), DataField(3, "c", TEXT)
@@ -181,3 +185,16 @@ def test_a_deletion_vector_of_a_longer_file(tmp_path: Path) -> None:
 def test_no_columns_at_all_still_counts_rows(tmp_path: Path) -> None:
     batches = read_file(LocalFileIO(), numbers(tmp_path, deleted=[1]), FileRequest(()), 30)
     assert sum(batch.num_rows for batch in batches) == 99
+
+
+def test_the_option_of_orc_instants_reaches_the_reader(tmp_path: Path) -> None:
+    """A table of Java 0.9 in Asia/Shanghai: taken as true instants its LTZ values are 8 hours off."""
+    table = str(GoldenTable("java-0.9", "tz_orc_shanghai").unpack(tmp_path))
+    as_written = open_table(table).scan().to_arrow()
+    as_instants = open_table(table, {"orc.timestamp-ltz.legacy.type": "false"}).scan().to_arrow()
+    for name in as_written.schema.names:
+        if getattr(as_written.schema.field(name).type, "tz", None) is None:
+            assert as_written.column(name).equals(as_instants.column(name))
+        else:
+            shift = pc.subtract(as_written.column(name), as_instants.column(name)).cast(pa.duration("s"), safe=False)
+            assert set(shift.drop_null().to_pylist()) == {timedelta(hours=8)}
