@@ -13,8 +13,10 @@ from paimon_spark.merge.winners import Mask, Rows
 
 
 def acting_rows(fold: Fold) -> Mask:
-    """True for the values that are no seed and not null."""
+    """True for the values that are no seed and not null, or late: what is there is folded even into a late null."""
     acting = np.ones(fold.count, np.bool_) if fold.valid is None else fold.valid.copy()
+    if fold.late is not None:
+        acting |= fold.late
     acting[fold.starts] &= ~seeds(fold)
     return acting
 
@@ -25,7 +27,7 @@ def seeds(fold: Fold) -> Mask:
 
 
 def only_seeds(fold: Fold) -> Mask:
-    """Per key, whether it is a seed that nothing but nulls follows: that is the result."""
+    """Per key, whether it is a seed that nothing but nulls follows: that is the result then."""
     if fold.seeded is None:
         return np.zeros(fold.keys, np.bool_)
     alone: Mask = fold.seeded & ~np.logical_or.reduceat(acting_rows(fold), fold.starts)
