@@ -262,3 +262,8 @@ INCREMENTAL_BETWEEN_TIMESTAMP = _opt_text("incremental-between-timestamp")
 INCREMENTAL_TO_AUTO_TAG = _opt_text("incremental-to-auto-tag")
 FULL_COMPACTION_DELTA_COMMITS = _opt_int("full-compaction.delta-commits")
 BUCKET_APPEND_ORDERED = _bool("bucket-append-ordered", True)
+
+TYPED_OPTIONS: Mapping[str, Option[Any]] = {
+    option.key: option for option in tuple(globals().values()) if isinstance(option, Option)
+}
+"""All options above, by key."""

@@ -21,7 +21,6 @@ RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, "_LEVEL", "rowkind", "_
 _NO_KEYS = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}
 _STATS_MODE = re.compile(r"none|counts|full|truncate\([1-9]\d*\)")
 _EXPIRE_ROOTS = frozenset({Root.INT, Root.BIGINT}) | TIMESTAMPS
-_OPTIONS = tuple(value for value in vars(o).values() if isinstance(value, Option))
 
 
 def assign_field_ids(fields: Sequence[DataField]) -> tuple[tuple[DataField, ...], int]:
@@ -55,7 +54,7 @@ def validate_table(schema: TableSchema) -> None:
         OptionError: an option has a bad value.
     """
     options = Options(schema.options)
-    for option in _OPTIONS:
+    for option in o.TYPED_OPTIONS.values():
         options.value(option)
     for rule in _RULES:
         for problem in rule(schema, options):

@@ -55,12 +55,14 @@ def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str
 
 
 def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> None:
-    """Refuses options that contradict what the table was made with; the same value again is fine.
+    """Refuses bad values, and options that contradict what the table was made with; the same value again is fine.
 
     Raises:
-        OptionError: the option cannot differ from the table's for one read or write.
+        OptionError: a value cannot be parsed, or cannot differ from the table's for one read or write.
     """
-    stored = Options(schema.options)
+    stored, given = Options(schema.options), Options(dynamic)
+    for option in o.TYPED_OPTIONS.values():
+        given.value(option)
     for key, value in dynamic.items():
         if key in _DECLARED_KEYS:
             declared = schema.primary_keys if key == o.PRIMARY_KEY.key else schema.partition_keys

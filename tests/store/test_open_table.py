@@ -184,9 +184,10 @@ def test_options_that_say_what_the_table_says(key: str, value: str, table: str) 
     assert open_table(table, {key: value}).options[key] == value
 
 
-def test_a_bad_value_is_named_when_it_is_looked_at(table: str) -> None:
-    with pytest.raises(OptionError, match=r"'scan.snapshot-id' has the value 'x'"):
-        open_table(table, {"scan.snapshot-id": "x"})
+@pytest.mark.parametrize(("key", "value"), [("scan.snapshot-id", "x"), ("target-file-size", "lots")])
+def test_a_bad_value_is_named_before_anything_is_read_or_written(key: str, value: str, table: str) -> None:
+    with pytest.raises(OptionError, match=f"'{key}' has the value '{value}'"):
+        open_table(table, {key: value})
 
 
 @pytest.mark.parametrize(
