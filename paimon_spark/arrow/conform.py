@@ -24,7 +24,8 @@ Conform = Callable[[pa.Array], pa.Array]
 def conformer(source: pa.DataType, target: pa.DataType) -> Conform | None:
     """What turns arrays of the source type into the target type; None: nothing to do.
 
-    The result may raise DataError (a value does not fit) or pa.ArrowInvalid (text that is not UTF-8).
+    The result may raise DataError (a value does not fit) or pa.ArrowInvalid (text that is not UTF-8, a null as
+    the key of a map).
     """
     if source.equals(target, check_metadata=True):
         return None
@@ -34,6 +35,8 @@ def conformer(source: pa.DataType, target: pa.DataType) -> Conform | None:
         return _struct_conformer(source, target)
     if pt.is_map(target) and pt.is_map(source):
         return _map_conformer(source, target)
+    if pt.is_map(target) and _holds_entries(source):
+        return _entries_conformer(source, target)
     if pt.is_list(target):
         return _list_conformer(source, target)
     if pt.is_timestamp(target) and pt.is_timestamp(source):
@@ -130,6 +133,36 @@ def _map_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
     key_step = conformer(source.key_type, target.key_type)
     item_step = conformer(source.item_type, target.item_type)
     return lambda array: map_of(array, _applied(key_step, array.keys), _applied(item_step, array.items), target)
+
+
+def _holds_entries(source: pa.DataType) -> bool:
+    """Whether it is how Arrow reads a map of optional keys once it is not annotated (see optional_keys.py)."""
+    if not pt.is_struct(source) or source.num_fields != 1 or not pt.is_list(source.field(0).type):
+        return False
+    entry = source.field(0).type.value_type
+    return bool(pt.is_struct(entry) and entry.num_fields == 2)
+
+
+def _entries_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
+    """The struct says which maps are null, its list where each begins; fields go by position, names vary."""
+    entry = source.field(0).type.value_type
+    key_step = conformer(entry.field(0).type, target.key_type)
+    item_step = conformer(entry.field(1).type, target.item_type)
+
+    def run(array: pa.Array) -> pa.Array:
+        if not len(array):
+            return pa.array([], target)
+        lists = array.field(0)
+        keys, items = lists.values.field(0), lists.values.field(1)
+        if keys.null_count:
+            raise pa.ArrowInvalid("a map has a null as key, which maps cannot have here")
+        validity = array.is_valid().buffers()[1] if array.null_count else None
+        offsets = lists.buffers()[1].slice(lists.offset * 4)
+        fields = [target.key_field, target.item_field]
+        entries = pa.StructArray.from_arrays([_applied(key_step, keys), _applied(item_step, items)], fields=fields)
+        return pa.Array.from_buffers(target, len(array), [validity, offsets], -1, 0, [entries])
+
+    return run
 
 
 def _timestamp_conformer(source: pa.DataType, target: pa.DataType) -> Conform:

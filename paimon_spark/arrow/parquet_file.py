@@ -14,6 +14,7 @@ from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conformer
 from paimon_spark.arrow.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
 from paimon_spark.arrow.int96 import int96_to_fixed
+from paimon_spark.arrow.optional_keys import maps_as_structs
 from paimon_spark.arrow.parquet_stats import FooterStats
 from paimon_spark.arrow.patched_file import is_remote, native
 from paimon_spark.arrow.types import arrow_schema
@@ -118,6 +119,8 @@ class ParquetReader:
                 return to_target(batch.column(index))
             except DataError as error:
                 raise DataError(f"reading column '{field.name}' of data file {self._where}: {error}") from None
+            except pa.ArrowInvalid as error:
+                raise pa.ArrowInvalid(f"column '{field.name}': {error}") from error
 
         return run
 
@@ -131,17 +134,37 @@ class ParquetReader:
 
 
 def _open(source: pa.NativeFile, fetches_ahead: bool) -> pq.ParquetFile:
-    file = pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=fetches_ahead)
-    leaves = range(file.metadata.num_columns)
-    if all(file.schema.column(i).physical_type != "INT96" for i in leaves):
-        return file
-    footer = int96_to_fixed(_footer(source))
+    """The file as Arrow can read it: INT96 as bytes, maps of optional keys as structs."""
+    options = {"page_checksum_verification": True, "pre_buffer": fetches_ahead}
+    try:
+        file = pq.ParquetFile(source, **options)
+    except pa.ArrowInvalid:
+        rewritten = _without_optional_keys(source)
+        if rewritten is None:
+            raise
+        footer = rewritten
+    else:
+        leaves = range(file.metadata.num_columns)
+        if all(file.schema.column(i).physical_type != "INT96" for i in leaves):
+            return file
+        footer = _footer(source)
+    footer = int96_to_fixed(footer)
     around = b"".join((_MAGIC, footer, struct.pack("<I", len(footer)), _MAGIC))
     metadata = pq.read_metadata(pa.BufferReader(around))
-    return pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True, pre_buffer=fetches_ahead)
+    return pq.ParquetFile(source, metadata=metadata, **options)
+
+
+def _without_optional_keys(source: pa.NativeFile) -> bytes | None:
+    """The footer rewritten, where maps of optional keys are why Arrow refuses the file; else None."""
+    try:
+        return maps_as_structs(_footer(source))
+    except ValueError:  # no footer at all: what Arrow found wrong says more
+        return None
 
 
 def _footer(source: pa.NativeFile) -> bytes:
     end = source.size() - 8
-    size = struct.unpack("<I", source.read_at(4, end))[0]
-    return bytes(source.read_at(size, end - size))
+    size = struct.unpack("<I", source.read_at(4, end))[0] if end > 0 else 0
+    if size > end:
+        raise ValueError("the parquet footer is longer than the file")
+    return bytes(source.read_at(size, end - size)) if size else b""
