@@ -142,15 +142,23 @@ def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:
     check_dynamic_options(table.schema, dynamic)
     options = table.options.merged(dynamic)
     schema = table.schema
-    check_readable(schema, options)
-    if schema.primary_keys:
-        engine_for(schema, options)
+    _check_supported(table.location, schema, options)
     if any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
         travel = resolve_snapshot(options, table.snapshots)
         if travel.is_pinned and travel.snapshot is not None and travel.snapshot.schema_id != schema.id:
             schema = table.schemas.load(travel.snapshot.schema_id)
-            check_readable(schema, options)
+            _check_supported(table.location, schema, options)
     return replace(table, schema=schema, options=options)
+
+
+def _check_supported(location: str, schema: TableSchema, options: Options) -> None:
+    """Whether this release reads such a table; a refusal names the table too, for a job may read many."""
+    try:
+        check_readable(schema, options)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"opening {location}: {error}") from None
+    if schema.primary_keys:
+        engine_for(schema, options)
 
 
 def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str | None]:

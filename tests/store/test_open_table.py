@@ -200,8 +200,9 @@ def test_a_bad_value_is_named_before_anything_is_read_or_written(key: str, value
 )
 def test_features_this_release_cannot_read_are_refused_by_name(options: dict[str, str], tmp_path: Path) -> None:
     path = make(tmp_path / "t", {"bucket": "2", **options})
-    with pytest.raises(UnsupportedFeature, match=next(iter(options))):
+    with pytest.raises(UnsupportedFeature, match=next(iter(options))) as refused:
         open_table(path)
+    assert str(path) in str(refused.value)
 
 
 def test_with_options(table: str) -> None:
