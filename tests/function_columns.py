@@ -241,3 +241,14 @@ def comparable(name: str, s: Settings, values: list[Any]) -> list[Any]:
     if is_unordered(name, s):
         return [None if value is None else sorted(map(repr, map(frozen, value))) for value in values]
     return [frozen(value) for value in values]
+
+
+def hll_parts(data: bytes) -> tuple[bytes, list[bytes]]:
+    """What an HLL says, whatever the order in which it was told: list and set forms hold numbers of four bytes in any
+    order; out of order (a flag) the estimate in bytes 8 to 16 is not used, and each library leaves another one there.
+    """
+    form, out_of_order = data[7] & 3, data[5] & 0x10
+    if form == 2:
+        return (data[:8] + data[16:] if out_of_order else data), []
+    start = 12 if form == 1 else 8
+    return data[:start], sorted(data[at : at + 4] for at in range(start, len(data), 4))

@@ -7,58 +7,20 @@ from __future__ import annotations
 
 import os
 import random
-from typing import Any
 
 import pytest
-from function_columns import FUNCTIONS, Drawn, Settings, comparable, draw_column, draw_steps, fold
+from function_columns import FUNCTIONS, Drawn, comparable, draw_column, draw_steps, fold
 from genuine import Genuine, JavaFailure
+from java_values import from_java, options_of, to_java
 
 from paimon_spark.errors import DataError
 from paimon_spark.spec.type_text import format_type
-from paimon_spark.spec.types import BINARIES, DataType, Root
+from paimon_spark.spec.types import BINARIES, Root
 
 pytestmark = pytest.mark.interop
 
 COUNT = int(os.environ.get("PAIMON_JAVA_FUNCTIONS", "40"))
 KEYS = 20
-
-
-def options_of(s: Settings) -> dict[str, str]:
-    options = {
-        "list-agg-delimiter": s.delimiter,
-        "distinct": str(s.distinct).lower(),
-        "nested-key": ",".join(s.nested_key),
-        "nested-sequence-field": ",".join(s.nested_sequence),
-        "nested-key-null-strategy": s.nested_key_null if s.nested_key else "",
-        "count-limit": str(s.count_limit),
-        "ts-field": s.ts_field or "",
-    }
-    return {f"fields.c.{key}": value for key, value in options.items() if value or key == "list-agg-delimiter"}
-
-
-def to_java(value: Any, t: DataType) -> Any:
-    """A value as the Java process takes it: rows as tuples."""
-    if value is None:
-        return None
-    if t.root is Root.ARRAY:
-        return tuple(to_java(item, t.inner) for item in value)
-    if t.root is Root.MAP:
-        return tuple((to_java(key, t.key_type), to_java(item, t.inner)) for key, item in value)
-    if t.root is Root.ROW:
-        return tuple(to_java(value[f.name], f.type) for f in t.fields)
-    return value
-
-
-def from_java(value: Any, t: DataType) -> Any:
-    if value is None:
-        return None
-    if t.root is Root.ARRAY:
-        return [from_java(item, t.inner) for item in value]
-    if t.root is Root.MAP:
-        return [(from_java(key, t.key_type), from_java(item, t.inner)) for key, item in value]
-    if t.root is Root.ROW:
-        return {f.name: from_java(item, f.type) for f, item in zip(t.fields, value, strict=True)}
-    return value
 
 
 def differs_by_design(name: str, drawn: Drawn) -> bool:

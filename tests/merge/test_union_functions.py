@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from datasketches import compact_theta_sketch, hll_sketch
+from function_columns import hll_parts
 from pyroaring import BitMap, BitMap64
 
 from paimon_spark.errors import DataError
@@ -31,17 +32,6 @@ def fold(function: str, values: list[bytes | None], starts: list[int] | None = N
     result = aggregate.fold(pa.array(values, pa.binary()), np.array(starts or [0]), **more)
     assert result.type == pa.binary()
     return list(result.to_pylist())
-
-
-def hll_parts(data: bytes) -> tuple[bytes, list[bytes]]:
-    """What an HLL says, whatever the order in which it was told: list and set forms hold numbers of four bytes in any
-    order; out of order (a flag) the estimate in bytes 8 to 16 is not used, and each library leaves another one there.
-    """
-    form, out_of_order = data[7] & 3, data[5] & 0x10
-    if form == 2:
-        return (data[:8] + data[16:] if out_of_order else data), []
-    start = 12 if form == 1 else 8
-    return data[:start], sorted(data[at : at + 4] for at in range(start, len(data), 4))
 
 
 def inputs(case: dict[str, Any]) -> list[bytes]:

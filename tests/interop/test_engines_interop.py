@@ -1,0 +1,103 @@
+"""Tables of every merge engine and aggregate function, written by us and by genuine Java in turn, read alike by both.
+
+``PAIMON_ENGINE_HISTORIES`` sets how many histories are tried (each by its number as seed).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import our_engine
+import pytest
+from comparing import Row
+from engine_tables import SETS, Blobs, EngineTable, draw_table
+from genuine import NO_OPTIONS, Genuine, table_path
+from readers import java_read
+
+pytestmark = pytest.mark.interop
+
+COUNT = int(os.environ.get("PAIMON_ENGINE_HISTORIES", "14"))
+ENGINES = ["aggregation", "groups", "aggregation", "groups", "partial-update", "first-row", "deduplicate"]
+ROWS = 12
+
+
+@pytest.fixture(scope="session")
+def blobs(java: Genuine) -> Blobs:
+    """Values of the functions of opaque bytes, as Java writes them."""
+    sets = [[], [1], [2, 3], list(range(100)), [7, 2**31, 2**17], [5 * i for i in range(300)]]
+    wide = [*sets, [2**40, 2**63, 2**64 - 1], [i << 24 for i in range(20)]]
+    kinds = {"rbm32": sets, "rbm64": wide, "hll_sketch": wide, "theta_sketch": wide}
+    return {name: [java.number_bytes(name.removesuffix("_sketch"), s) for s in kinds[name]] for name in SETS}
+
+
+class EngineHistory:
+    """One table and what was done to it; log is shown when the readers differ."""
+
+    def __init__(self, seed: int, path: str, java: Genuine, blobs: Blobs) -> None:
+        self.random = random.Random(seed)
+        self.path, self.java = path, java
+        self.table: EngineTable = draw_table(self.random, ENGINES[seed % len(ENGINES)], blobs)
+        self.log: list[str] = []
+
+    def run(self) -> None:
+        table = self.table
+        maker: Any = self.random.choice([our_engine, self.java])
+        self.log.append(f"create {table.columns} keys {table.keys} {table.options}")
+        maker.create(self.path, table.columns, table.keys, [], table.options)
+        steps = [self._we_write, self._java_writes]
+        for number in range(self.random.randint(3, 8)):
+            steps[number % 2]() if self.random.random() < 0.7 else self.random.choice(steps)()
+            if self.random.random() < 0.2:
+                self._java_compacts()
+        self._check(NO_OPTIONS)
+        self._check({"scan.snapshot-id": str(self.random.choice(our_engine.snapshot_ids(self.path)))})
+
+    def _rows_and_kinds(self) -> tuple[list[Row], list[str]]:
+        rows = self.table.rows(self.random, self.random.randint(1, ROWS))
+        return rows, [self.random.choice(self.table.kinds) for _ in rows]
+
+    def _we_write(self) -> None:
+        parts = [self._rows_and_kinds() for _ in range(self.random.choice([1, 1, 2]))]
+        self.log.append(f"we write {parts}")
+        our_engine.write(self.path, parts, self._options_of_ours())
+
+    def _options_of_ours(self) -> Mapping[str, str]:
+        """first-row rows show when they are compacted, which is left to Java here: we write it with write-only."""
+        return {"write-only": "true"} if self.table.options.get("merge-engine") == "first-row" else NO_OPTIONS
+
+    def _java_writes(self) -> None:
+        rows, kinds = self._rows_and_kinds()
+        options = self.random.choice([{}, {"write-only": "true"}])
+        self.log.append(f"Java writes {options} {list(zip(kinds, rows, strict=True))}")
+        self.java.write(self.path, rows, kinds, options)
+
+    def _java_compacts(self) -> None:
+        if self.java.files(self.path):
+            full = self.random.random() < 0.5
+            self.log.append(f"Java compacts, full: {full}")
+            self.java.compact(self.path, full)
+
+    def _check(self, options: Mapping[str, str]) -> None:
+        ours, javas = our_engine.read(self.path, options), java_read(self.java, self.path, options)
+        assert self._canonical(ours) == self._canonical(javas)
+
+    def _canonical(self, rows: Counter[Row]) -> Counter[Row]:
+        made: Counter[Row] = Counter()
+        for row, count in rows.items():
+            made[tuple(canon(value) for canon, value in zip(self.table.canons, row, strict=True))] += count
+        return made
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_any_history_of_any_engine_reads_the_same(seed: int, java: Genuine, blobs: Blobs, tmp_path: Path) -> None:
+    history = EngineHistory(seed, table_path(tmp_path), java, blobs)
+    try:
+        history.run()
+    except Exception as error:
+        error.add_note("\n".join(history.log))
+        raise
