@@ -266,7 +266,7 @@ def _numbers_64(value: Any) -> Any:
 
 
 def _hll(value: Any) -> Any:
-    """Registers and flags. The running estimate in bytes 8 to 16 of the full form depends on the order of the unions."""
+    """Registers and flags. The running estimate in bytes 8 to 16 of the full form depends on the order of unions."""
     if value is None:
         return None
     head, numbers = hll_parts(value)
