@@ -45,7 +45,6 @@ _READ_RULES = (
     _Rule("file.format", DATA_FORMATS, "data files of this format"),
     _Rule("changelog-file.format", DATA_FORMATS, "changelog files of this format"),
     _Rule("vector.file.format", (), "vector files"),
-    _Rule("sequence.snapshot-ordering", ("false",), "ordering by snapshot"),
     _Rule("key-value.sequence_number.enabled", ("false",), "the sequence number as a column"),
     _Rule("data-evolution.enabled", ("false",), "data evolution"),
     _Rule("chain-table.enabled", ("false",), "chain tables"),

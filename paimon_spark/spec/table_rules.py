@@ -159,6 +159,16 @@ def _check_sequence(schema: TableSchema, options: Options) -> Iterator[str]:
         yield "the option 'sequence.field' does not go with merge-engine=first-row"
     if fields and schema.primary_keys and not set(schema.partition_keys) <= set(schema.primary_keys):
         yield "the option 'sequence.field' needs a primary key that holds the partition columns"
+    if options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+        if not schema.primary_keys:
+            yield "sequence.snapshot-ordering=true needs a primary key"
+        if fields:
+            yield "sequence.snapshot-ordering=true does not go with the option 'sequence.field'"
+        if not options.value(o.WRITE_ONLY):
+            yield (
+                "sequence.snapshot-ordering=true needs write-only=true: rows are ordered by their snapshot, which no "
+                "writer knows before the commit; compact the table by a call of its own"
+            )
     row_kind = options.value(o.ROWKIND_FIELD)
     if row_kind is not None and row_kind not in schema.by_name:
         yield f"the row kind field '{row_kind}' is not a column; the columns are {', '.join(schema.names)}"

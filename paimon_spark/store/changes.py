@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_spark.spec.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.store.messages import CommitMessage
@@ -59,6 +59,15 @@ def compacted(messages: Sequence[CommitMessage]) -> Changes:
         changelog=tuple(_entries(FileKind.ADD, ((m, m.compact_changelog) for m in messages))),
         index=tuple(entry for m in messages for entry in m.compact_index_entries),
     )
+
+
+def numbered_by_snapshot(files: Sequence[ManifestEntry], snapshot_id: int) -> tuple[ManifestEntry, ...]:
+    """The entries, added files with their snapshot as their sequence number (`sequence.snapshot-ordering`)."""
+
+    def numbered(file: DataFileMeta) -> DataFileMeta:
+        return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+
+    return tuple(e if e.kind == FileKind.DELETE else replace(e, file=numbered(e.file)) for e in files)
 
 
 def created_files(message: CommitMessage) -> Iterator[DataFileMeta]:

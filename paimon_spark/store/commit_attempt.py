@@ -19,7 +19,7 @@ from paimon_spark.spec.json_text import parse_json_object
 from paimon_spark.spec.manifest import ManifestEntry, ManifestFileMeta
 from paimon_spark.spec.paths import partition_path, statistics_path
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.store.changes import Changes
+from paimon_spark.store.changes import Changes, numbered_by_snapshot
 from paimon_spark.store.conflicts import ConflictRules, check_conflicts, check_total_buckets
 from paimon_spark.store.entries import record_count
 from paimon_spark.store.index_manifests import combine_index_entries
@@ -179,14 +179,18 @@ def _prepare(
         read = partial(read_manifest_bytes, table.file_io, table.location)
         manifests = merge_manifests(manifests, table.options, read, writer)
     base, base_size = writer.write_list(manifests)
-    delta, delta_size = writer.write_list(writer.write_manifests(changes.files))
+    snapshot_id = 1 if latest is None else latest.id + 1
+    files = changes.files
+    if table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING) and request.kind != CommitKind.COMPACT:
+        files = numbered_by_snapshot(files, snapshot_id)
+    delta, delta_size = writer.write_list(writer.write_manifests(files))
     changelog, changelog_size = None, None
     if changes.changelog:
         changelog, changelog_size = writer.write_list(writer.write_manifests(changes.changelog))
     added = record_count(changes.files)
     schema_id = max(state.schema_ids, default=table.schema.id)
     return Snapshot(
-        id=1 if latest is None else latest.id + 1,
+        id=snapshot_id,
         schema_id=schema_id,
         base_manifest_list=base,
         base_manifest_list_size=base_size,

@@ -16,11 +16,13 @@ from paimon_spark.arrow.evolution import ReadMapping, map_fields
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.arrow.pruning import may_match
 from paimon_spark.arrow.types import from_internal
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import DataFileMeta, FileSource
+from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import file_format_of
-from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.schema import SEQUENCE_NUMBER, TableSchema
 from paimon_spark.spec.types import DataField
 
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -56,6 +58,7 @@ class StoredFile:
         partition: internal values of the partition columns, for files that hold none (imported from Hive).
         deleted: ascending row numbers that a deletion vector deletes, or None.
         orc_legacy_ltz: the table option `orc.timestamp-ltz.legacy.type`.
+        sequence: the sequence number of all rows, where it is not the one in the file (see ``snapshot_sequence``).
     """
 
     path: str
@@ -64,6 +67,27 @@ class StoredFile:
     partition: Mapping[str, Any]
     deleted: Positions | None = None
     orc_legacy_ltz: bool = True
+    sequence: int | None = None
+
+
+def snapshot_sequence(options: Options, path: str, meta: DataFileMeta) -> int | None:
+    """The number that counts for all rows of a file under `sequence.snapshot-ordering`: that of its snapshot.
+
+    The commit has noted it in the manifest. Compacted files hold the number of every row (Java:
+    KeyValueFileReaderFactory). None: the numbers in the file count.
+
+    Raises:
+        UnsupportedFeature: the file is of a release before 0.9, which did not note whether a writer or a compaction
+            made it.
+    """
+    if not options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+        return None
+    if meta.file_source is None:
+        raise UnsupportedFeature(
+            f"reading the data file {path}: its manifest does not say whether it was written or compacted, so its rows "
+            "cannot be ordered by snapshot; 'sequence.snapshot-ordering' is for tables that had it from the start"
+        )
+    return meta.min_sequence_number if meta.file_source == FileSource.APPEND else None
 
 
 def read_file(
@@ -89,7 +113,8 @@ def read_file(
         groups = file.matching_groups()
         if groups:
             for first_row, batch in file.read(batch_rows, groups):
-                yield batch if stored.deleted is None else _without(batch, first_row, stored.deleted)
+                rows = batch if stored.deleted is None else _without(batch, first_row, stored.deleted)
+                yield rows if stored.sequence is None else _numbered(rows, stored.sequence)
     finally:
         reader.close()
 
@@ -139,6 +164,15 @@ def _without(batch: pa.RecordBatch, first_row: int, deleted: Positions) -> pa.Re
     keep = np.ones(batch.num_rows, np.bool_)
     keep[deleted[start:end] - first_row] = False
     return batch.filter(pa.array(keep))
+
+
+def _numbered(batch: pa.RecordBatch, sequence: int) -> pa.RecordBatch:
+    position = batch.schema.get_field_index(SEQUENCE_NUMBER)
+    if position < 0:
+        return batch
+    return batch.set_column(
+        position, batch.schema.field(position), pa.repeat(pa.scalar(sequence, pa.int64()), len(batch))
+    )
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from paimon_spark.spec.schema import (
 )
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.deletion_files import read_deleted_positions
-from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
+from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.splits import Split
 
@@ -149,7 +149,8 @@ class SplitReader:
         deleted = None if deletion is None else read_deleted_positions(self.file_io, deletion)
         path = data_file_path(split.bucket_path, file)
         legacy_ltz = self.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
-        stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz)
+        number = snapshot_sequence(self.options, path, file)
+        stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number)
         return read_file(self.file_io, stored, request, batch_rows)
 
     def _partition(self, split: Split) -> dict[str, Any]:

@@ -36,7 +36,6 @@ READ_REFUSED = [
     ("file.format.per.level", "0:avro,5:csv"),
     ("changelog-file.format", "json"),
     ("vector.file.format", "lance"),
-    ("sequence.snapshot-ordering", "true"),
     ("key-value.sequence_number.enabled", "true"),
     ("data-evolution.enabled", "true"),
     ("chain-table.enabled", "true"),

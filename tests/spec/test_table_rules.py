@@ -111,6 +111,12 @@ BAD: list[tuple[TableSchema, str]] = [
         with_options(replace(KEYED, primary_keys=("id",), options={}), sequence__field="n"),
         "holds the partition columns",
     ),
+    (with_options(APPEND, sequence__snapshot_ordering="true", write_only="true"), "snapshot-ordering=true needs a pri"),
+    (with_options(KEYED, sequence__snapshot_ordering="true"), "snapshot-ordering=true needs write-only=true"),
+    (
+        with_options(KEYED, sequence__snapshot_ordering="true", write_only="true", sequence__field="n"),
+        "does not go with the option 'sequence.field'",
+    ),
     (with_options(KEYED, rowkind__field="x"), "row kind field 'x'"),
     (with_options(APPEND, target_file_row_num="0"), "target-file-row-num"),
     (with_options(APPEND, file__format="avro"), "column 'ts' has the type TIMESTAMP"),
