@@ -10,7 +10,9 @@ from __future__ import annotations
 import struct
 import zlib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +28,16 @@ MAX_POSITION_32 = 2**31 - 1
 _MAX_POSITION_64 = 2**63 - 1
 _FRAME = 8  # size before and checksum behind the data
 
-Positions = Sequence[int] | npt.NDArray[np.int64] | BitMap | BitMap64
+Positions: TypeAlias = Sequence[int] | npt.NDArray[np.int64] | BitMap | BitMap64
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedVector:
+    """The entry of a data file's vector as it stands in an index file, and how many rows it deletes."""
+
+    data_file: str
+    entry: bytes
+    cardinality: int
 
 
 def range_to_read(offset: int, recorded_length: int) -> tuple[int, int]:
@@ -109,12 +120,16 @@ def recorded_length(entry: bytes) -> int:
 
 def encode_vectors(vectors: Mapping[str, Positions], bits: int = 32) -> tuple[bytes, tuple[DeletionRange, ...]]:
     """A whole index file of the vectors by data file name, and where each lies in it. Errors as in encode_vector."""
+    return join_vectors(EncodedVector(name, encode_vector(p, bits), len(p)) for name, p in vectors.items())
+
+
+def join_vectors(vectors: Iterable[EncodedVector]) -> tuple[bytes, tuple[DeletionRange, ...]]:
+    """A whole index file of vectors that are encoded already, and where each lies in it."""
     pieces, ranges, offset = [bytes([FILE_VERSION])], [], 1
-    for data_file, positions in vectors.items():
-        entry = encode_vector(positions, bits)
-        ranges.append(DeletionRange(data_file, offset, recorded_length(entry), len(positions)))
-        pieces.append(entry)
-        offset += len(entry)
+    for vector in vectors:
+        ranges.append(DeletionRange(vector.data_file, offset, recorded_length(vector.entry), vector.cardinality))
+        pieces.append(vector.entry)
+        offset += len(vector.entry)
     return b"".join(pieces), tuple(ranges)
 
 
