@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from paimon_spark.file_io import NotCreated
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.json_text import parse_json_object
-from paimon_spark.spec.manifest import ManifestEntry, ManifestFileMeta
+from paimon_spark.spec.manifest import IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.spec.paths import partition_path, statistics_path
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, numbered_by_snapshot
-from paimon_spark.store.conflicts import ConflictRules, check_conflicts, check_total_buckets
+from paimon_spark.store.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
 from paimon_spark.store.entries import record_count
 from paimon_spark.store.index_manifests import combine_index_entries
 from paimon_spark.store.live_files import canonical_partitions, fold
@@ -94,6 +94,12 @@ class TableState:
         chosen = np.flatnonzero(matches[columns.partition_code]) if len(matches) else np.zeros(0, np.int64)
         return columns.entries(fold(columns, canonical[columns.partition_code], chosen))
 
+    @cached_property
+    def index_entries(self) -> list[IndexManifestEntry]:
+        """The live index files."""
+        name = None if self.snapshot is None else self.snapshot.index_manifest
+        return read_index_manifest(self.table.file_io, self.table.location, name)
+
 
 def table_state(table: Table, snapshot: Snapshot | None) -> TableState:
     """The table as it stands in its latest snapshot."""
@@ -146,6 +152,8 @@ def _check(state: TableState, request: CommitRequest, changes: Changes) -> None:
         return
     live = state.live_entries(PartitionFilter.of_rows(fields, changes.partitions))
     check_conflicts(rules, state.snapshot, live, changes.files, request.kind)
+    if state.table.options.value(o.DELETION_VECTORS_ENABLED):
+        check_vectors(rules, state.snapshot, live, changes.files, state.index_entries, changes.index)
 
 
 def conflict_rules(table: Table) -> ConflictRules:
@@ -222,7 +230,7 @@ def _index_manifest(state: TableState, changes: Changes, writer: ManifestWriter)
         return previous
     table = state.table
     combined = combine_index_entries(
-        read_index_manifest(table.file_io, table.location, previous),
+        state.index_entries,
         changes.index,
         unaware=table.bucket_mode == BucketMode.BUCKET_UNAWARE,
         canonical=same_partition(tuple(f.type for f in table.schema.partition_fields)),

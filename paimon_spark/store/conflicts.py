@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from paimon_spark.errors import CommitConflict
 from paimon_spark.merge.key_order import sort_key_of
 from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest import FileKind, ManifestEntry
+from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.spec.types import DataType
+from paimon_spark.store.changes import DELETION_VECTORS
 from paimon_spark.store.entries import AddedTwice, fold_entries
 
 _SHOWN = 5
@@ -87,6 +88,58 @@ def check_total_buckets(rules: ConflictRules, latest: Snapshot | None, entries: 
                 f"{_text(rules, latest)}: {rules.partition_text(entry.partition)} has {previous} buckets, and this "
                 f"job wrote for {entry.total_buckets}. Overwrite the partition to change its number of buckets"
             )
+
+
+def check_vectors(
+    rules: ConflictRules,
+    latest: Snapshot,
+    live: Iterable[ManifestEntry],
+    delta: Sequence[ManifestEntry],
+    index: Iterable[IndexManifestEntry],
+    index_delta: Iterable[IndexManifestEntry],
+) -> None:
+    """Data files and their deletion vectors must change together, else deleted rows come back.
+
+    That the index files which index_delta deletes are live is checked where the next index manifest is made
+    (index_manifests.combine_index_entries). Java checks this for unaware append tables alone.
+
+    Args:
+        rules, latest, live, delta: as for check_conflicts.
+        index: the live index files.
+        index_delta: the changes of index files.
+
+    Raises:
+        CommitConflict: a file that delta deletes has a deletion vector that stays, or a file that gets its first
+            deletion vector is not live.
+    """
+    changed = [e for e in index_delta if e.index_type == DELETION_VECTORS]
+    replaced = {e.file_name for e in changed if e.kind == FileKind.DELETE}
+    vectors = [e for e in index if e.index_type == DELETION_VECTORS]
+    staying = {name for e in vectors if e.file_name not in replaced for name in _data_files(e)}
+    known = {name for e in vectors for name in _data_files(e)}
+    coming = {name for e in changed if e.kind == FileKind.ADD for name in _data_files(e)}
+    added = {e.file.file_name for e in delta if e.kind == FileKind.ADD}
+    # A file that only changes its level keeps its vector.
+    gone = {e.file.file_name for e in delta if e.kind == FileKind.DELETE} - added
+    resurrected = sorted(gone & staying)
+    if resurrected:
+        raise CommitConflict(
+            f"{_text(rules, latest)}: rows of {len(resurrected)} of the files it replaces were deleted meanwhile, by "
+            f"deletion vectors it does not know: {', '.join(resurrected[:_SHOWN])}; run the job again on the new state "
+            "of the table"
+        )
+    there = ({e.file.file_name for e in live} | added) - gone
+    dangling = sorted(coming - there - (known - gone))
+    if dangling:
+        raise CommitConflict(
+            f"{_text(rules, latest)}: it deletes rows of {len(dangling)} files that are no longer live: "
+            f"{', '.join(dangling[:_SHOWN])}. Another job has compacted or overwritten them meanwhile; run the job "
+            "again on the new state of the table"
+        )
+
+
+def _data_files(entry: IndexManifestEntry) -> Iterable[str]:
+    return (deletion.data_file for deletion in entry.deletion_ranges or ())
 
 
 def _check_key_ranges(rules: ConflictRules, latest: Snapshot, entries: Iterable[ManifestEntry]) -> None:

@@ -13,14 +13,16 @@ HASH = "HASH"
 
 def combine_index_entries(
     previous: Sequence[IndexManifestEntry],
-    changes: Iterable[IndexManifestEntry],
+    changes: Sequence[IndexManifestEntry],
     unaware: bool,
     canonical: Callable[[bytes], bytes],
 ) -> list[IndexManifestEntry]:
     """The complete list of live index files after some changes.
 
-    HASH files, and deletion vectors of tables with buckets, are one to a (partition, bucket): a new one replaces the
-    old. Deletion vectors of unaware append tables and all other indexes are known by their file names.
+    HASH files, and deletion vectors of tables with buckets, are one to a (partition, bucket). Deletion vectors of
+    unaware append tables and all other indexes are known by their file names. A new HASH file replaces the old one of
+    its bucket. New deletion vectors must delete the old file by name: they were made from it, and if another job has
+    written others meanwhile, the rows that it deleted would come back.
 
     Args:
         previous: the live index files, all of kind ADD.
@@ -29,41 +31,40 @@ def combine_index_entries(
         canonical: makes two rows of one partition the same bytes.
 
     Raises:
-        CommitConflict: a deleted index file is gone already, or an added one is there, or two files hold the
-            deletion vector of one data file.
+        CommitConflict: a deleted index file is gone already, or an added one is there, or a bucket has other deletion
+            vectors now, or two files hold the deletion vector of one data file.
     """
-    by_bucket: dict[tuple[bytes, int, str], IndexManifestEntry] = {}
-    by_name: dict[str, IndexManifestEntry] = {}
 
-    def has_bucket(entry: IndexManifestEntry) -> bool:
-        return entry.index_type == HASH or (entry.index_type == DELETION_VECTORS and not unaware)
+    def place(entry: IndexManifestEntry) -> tuple[bytes, int, str] | str:
+        if entry.index_type == HASH or (entry.index_type == DELETION_VECTORS and not unaware):
+            return canonical(entry.partition), entry.bucket, entry.index_type
+        return entry.file_name
 
-    def bucket(entry: IndexManifestEntry) -> tuple[bytes, int, str]:
-        return canonical(entry.partition), entry.bucket, entry.index_type
-
-    for entry in previous:
-        if has_bucket(entry):
-            by_bucket[bucket(entry)] = entry
-        else:
-            by_name[entry.file_name] = entry
-    for entry in sorted(changes, key=lambda e: e.kind == FileKind.ADD):  # deletions first
-        if has_bucket(entry):
-            if entry.kind == FileKind.ADD:
-                by_bucket[bucket(entry)] = entry
-            else:
-                by_bucket.pop(bucket(entry), None)
-        elif entry.kind == FileKind.ADD:
-            if entry.file_name in by_name:
-                raise CommitConflict(f"the index file {entry.file_name} was added by another commit already")
-            by_name[entry.file_name] = entry
-        elif by_name.pop(entry.file_name, None) is None:
+    live = {place(entry): entry for entry in previous}
+    for entry in {e.file_name: e for e in changes if e.kind == FileKind.DELETE}.values():
+        known = live.pop(place(entry), None)
+        if known is None or known.file_name != entry.file_name:
             raise CommitConflict(
                 f"the index file {entry.file_name}, which this commit replaces, was removed by another commit; "
                 "run the job again on the new state of the table"
             )
-    combined = [*by_bucket.values(), *by_name.values()]
+    for entry in (e for e in changes if e.kind == FileKind.ADD):
+        known = live.get(place(entry))
+        if known is not None and entry.index_type != HASH:
+            raise CommitConflict(_added_before(entry, known))
+        live[place(entry)] = entry
+    combined = list(live.values())
     _check_one_vector_a_file(combined)
     return combined
+
+
+def _added_before(entry: IndexManifestEntry, known: IndexManifestEntry) -> str:
+    if entry.file_name == known.file_name:
+        return f"the index file {entry.file_name} was added by another commit already"
+    return (
+        f"the deletion vectors {entry.file_name} were written without those of {known.file_name}, which another commit "
+        f"has added to bucket {entry.bucket}; run the job again on the new state of the table"
+    )
 
 
 def _check_one_vector_a_file(entries: Iterable[IndexManifestEntry]) -> None:

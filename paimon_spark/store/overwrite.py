@@ -12,7 +12,6 @@ from paimon_spark.spec.manifest import FileKind, ManifestEntry
 from paimon_spark.spec.types import DataType
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit_attempt import TableState
-from paimon_spark.store.manifest_files import read_index_manifest
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.table import BucketMode
 
@@ -30,11 +29,7 @@ def overwritten(state: TableState, new: Changes, replaced: PartitionFilter | Non
         return new
     postponed = table.bucket_mode == BucketMode.POSTPONE_MODE
     live = [entry for entry in state.live_entries(replaced) if entry.bucket >= 0 or postponed]
-    index = [
-        entry
-        for entry in read_index_manifest(table.file_io, table.location, state.snapshot.index_manifest)
-        if replaced is None or replaced.matches(entry.partition)
-    ]
+    index = [entry for entry in state.index_entries if replaced is None or replaced.matches(entry.partition)]
     return Changes(
         files=(*(replace(entry, kind=FileKind.DELETE) for entry in live), *new.files),
         index=(*(replace(entry, kind=FileKind.DELETE) for entry in index), *new.index),

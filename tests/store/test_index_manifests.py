@@ -34,9 +34,29 @@ def combine(previous: list[IndexManifestEntry], changes: list[IndexManifestEntry
 @pytest.mark.parametrize("kind", ["HASH", "DELETION_VECTORS"])
 def test_one_file_to_a_bucket(kind: str) -> None:
     previous = [index("a", kind), index("b", kind, bucket=1), index("c", kind, part="y")]
-    assert combine(previous, [index("new", kind)]) == {"new", "b", "c"}
     assert combine(previous, [index("new", kind), delete(previous[0])]) == {"new", "b", "c"}
     assert combine(previous, [delete(previous[1])]) == {"a", "c"}
+
+
+def test_new_hashes_replace_the_old_ones_unasked() -> None:
+    assert combine([index("a"), index("b", bucket=1)], [index("new")]) == {"new", "b"}
+
+
+@pytest.mark.parametrize("kind", ["HASH", "DELETION_VECTORS"])
+def test_a_bucket_whose_index_file_another_commit_has_replaced(kind: str) -> None:
+    with pytest.raises(CommitConflict, match="removed by another commit"):
+        combine([index("other", kind)], [delete(index("a", kind)), index("new", kind)])
+
+
+def test_new_vectors_must_know_the_old_ones_of_their_bucket() -> None:
+    old = index("a", "DELETION_VECTORS", files=("f1",))
+    with pytest.raises(CommitConflict, match="without those of a"):
+        combine([old], [index("new", "DELETION_VECTORS", files=("f2",))])
+
+
+def test_an_index_file_deleted_for_two_reasons_is_deleted_once() -> None:
+    old = index("a", "DELETION_VECTORS", files=("f1",))
+    assert combine([old], [delete(old), index("new", "DELETION_VECTORS", files=("f1",)), delete(old)]) == {"new"}
 
 
 def test_hash_and_deletion_vectors_of_a_bucket_are_apart() -> None:
