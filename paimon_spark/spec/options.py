@@ -6,6 +6,7 @@ its default.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,13 @@ def parse_bool(text: str) -> bool:
 
 def parse_int(text: str) -> int:
     return int(text.strip())
+
+
+def parse_ratio(text: str) -> float:
+    value = float(text.strip())
+    if math.isnan(value):
+        raise ValueError("expected a number such as 0.7")
+    return value
 
 
 def parse_text(text: str) -> str:
@@ -157,6 +165,14 @@ def _memory(key: str, default: int, *aliases: str) -> Option[int]:
     return Option(key, default, parse_memory, aliases)
 
 
+def _opt_duration(key: str, *aliases: str) -> Option[int | None]:
+    return Option(key, None, parse_duration, aliases)
+
+
+def _ratio(key: str, default: float, *aliases: str) -> Option[float]:
+    return Option(key, default, parse_ratio, aliases)
+
+
 def _opt_memory(key: str, *aliases: str) -> Option[int | None]:
     return Option(key, None, parse_memory, aliases)
 
@@ -244,7 +260,27 @@ COMMIT_TIMEOUT: Option[int | None] = Option("commit.timeout", None, parse_durati
 COMMIT_USER_PREFIX = _opt_text("commit.user-prefix")
 WRITE_BUFFER_SIZE = _memory("write-buffer-size", 256 * MB)
 NUM_SORTED_RUN_COMPACTION_TRIGGER = _int("num-sorted-run.compaction-trigger", 5)
+NUM_SORTED_RUN_STOP_TRIGGER = _opt_int("num-sorted-run.stop-trigger")
 NUM_LEVELS = _opt_int("num-levels")
+COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT = _int("compaction.max-size-amplification-percent", 200)
+COMPACTION_SIZE_RATIO = _int("compaction.size-ratio", 1)
+COMPACTION_OFFPEAK_START_HOUR = _int("compaction.offpeak.start.hour", -1)
+COMPACTION_OFFPEAK_END_HOUR = _int("compaction.offpeak.end.hour", -1)
+COMPACTION_OFFPEAK_RATIO = _int("compaction.offpeak-ratio", 0)
+COMPACTION_OPTIMIZATION_INTERVAL = _opt_duration("compaction.optimization-interval")
+COMPACTION_TOTAL_SIZE_THRESHOLD = _opt_memory("compaction.total-size-threshold")
+COMPACTION_INCREMENTAL_SIZE_THRESHOLD = _opt_memory("compaction.incremental-size-threshold")
+COMPACTION_FORCE_UP_LEVEL_0 = _bool("compaction.force-up-level-0", False)
+COMPACTION_FORCE_REWRITE_ALL_FILES = _bool("compaction.force-rewrite-all-files", False)
+COMPACTION_MIN_FILE_NUM = _int("compaction.min.file-num", 5)
+COMPACTION_FILE_NUM_LIMIT = _int("compaction.file-num-limit", 100_000)
+COMPACTION_DELETE_RATIO_THRESHOLD = _ratio("compaction.delete-ratio-threshold", 0.2)
+COMPACTION_SMALL_FILE_RATIO = _ratio("compaction.small-file-ratio", 0.7)
+FORCE_LOOKUP = _bool("force-lookup", False)
+LOOKUP_COMPACT = Option("lookup-compact", "radical", parse_choice("radical", "gentle"))
+LOOKUP_COMPACT_MAX_INTERVAL = _opt_int("lookup-compact.max-interval")
+RECORD_LEVEL_EXPIRE_TIME = _opt_duration("record-level.expire-time")
+RECORD_LEVEL_TIME_FIELD = _opt_text("record-level.time-field")
 OVERWRITE_UPGRADE = _bool("overwrite-upgrade", True)
 WRITE_ONLY = _bool("write-only", False, "write.compaction-skip")
 SCAN_MODE = Option(
