@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from paimon_spark.spec.types import DataField
+from paimon_spark.spec.types import DataField, DataType, Root
 
 KEY_PREFIX = "_KEY_"
 SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
@@ -15,6 +15,14 @@ VALUE_KIND = "_VALUE_KIND"
 KEY_FIELD_ID_START = 1073741823
 SEQUENCE_NUMBER_ID = 2147483646
 VALUE_KIND_ID = 2147483645
+
+# Columns that rows have only while they are merged, never in a file:
+LEVEL = "_LEVEL"  # int8: level of the file that the row is in
+FILE_NUMBER = "_FILE"  # int32: which of the files given to the merge that is
+POSITION = "_POSITION"  # int64: its row number in the file, rows that a deletion vector deletes counted
+ROW_KIND = "_row_kind"
+ROW_KIND_FIELD = DataField(2147483643, ROW_KIND, DataType(Root.VARCHAR, False, 2**31 - 1))
+"""A column of a read on demand, in no file: +I, -U, +U or -D, as the official system's audit log shows it."""
 
 
 @dataclass(frozen=True)
