@@ -62,7 +62,11 @@ def parse_stats_mode(text: str) -> StatsMode:
 
 
 def stats_modes(
-    names: Sequence[str], options: Options, level: int | None = None, keys: Collection[str] = ()
+    names: Sequence[str],
+    options: Options,
+    level: int | None = None,
+    keys: Collection[str] = (),
+    common_mode: Option[str | None] | None = None,
 ) -> tuple[StatsMode, ...]:
     """The stats mode of each column of a file.
 
@@ -71,6 +75,7 @@ def stats_modes(
         options: of the table.
         level: the level of the file, for ``metadata.stats-mode.per.level``.
         keys: the value columns that stand for the key (thin mode).
+        common_mode: an option that goes before those of the data files, if it is set.
 
     Raises:
         OptionError: an option names no mode.
@@ -78,7 +83,10 @@ def stats_modes(
     text = options.value(STATS_MODE)
     if level is not None:
         text = options.value(STATS_MODE_PER_LEVEL).get(level, text)
-    common = _parsed(STATS_MODE.key, text)
+    own_text = None if common_mode is None else options.value(common_mode)
+    common = (
+        _parsed(STATS_MODE.key, text) if common_mode is None or own_text is None else _parsed(common_mode.key, own_text)
+    )
     first_columns = options.value(STATS_KEEP_FIRST_N_COLUMNS)
     modes, columns = [], 0
     for name in names:

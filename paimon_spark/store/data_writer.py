@@ -14,7 +14,7 @@ from paimon_spark.arrow.file_access import FileWriter
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta, FileSource
+from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.store.background import Background
 from paimon_spark.store.file_layout import FileLayout
@@ -155,10 +155,10 @@ class BucketWriter:
             min_sequence_number=file.min_sequence,
             max_sequence_number=file.max_sequence,
             schema_id=self._layout.schema_id,
-            level=0,
+            level=self._layout.level,
             creation_time=local_wall_millis(time.time_ns() // 1_000_000),
             delete_row_count=file.deletes,
-            file_source=FileSource.APPEND,
+            file_source=self._layout.source,
             value_stats_cols=value_columns,
         )
 
