@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,6 +65,7 @@ ENGINES = {
         ("v0", "v1", "v2", "v4"),
         None,
     ),
+    "first-row": Engine({"merge-engine": "first-row"}, VALUES, 1.1),
     "collect": Engine({**_AGGREGATION, "fields.items.aggregate-function": "collect"}, ("items",), None),
     "merge_map": Engine({**_AGGREGATION, "fields.pairs.aggregate-function": "merge_map"}, ("pairs",), None),
 }
@@ -110,9 +113,27 @@ def engine_table(root: Path, shape: str, scale: float) -> Table:
 
 
 def reading(table: Table, options: Mapping[str, str], columns: tuple[str, ...]) -> Callable[[], int]:
-    """A full read of the columns as if the table had these options."""
+    """A merge of all files, as if the table had these options.
+
+    The splits are those of deduplicate: a read of first-row alone would skip the files that are not compacted.
+    """
     as_if = replace(table, options=Options({**table.options, **options}))
-    return lambda: tables.drain(as_if.scan(columns=["id", *columns]).to_batches())
+    splits, reader = table.scan().plan().splits, as_if.scan(columns=["id", *columns]).reader()
+    return lambda: tables.drain(batch for split in splits for batch in reader.read(split))
+
+
+def child(path: str, options: Mapping[str, str], columns: Sequence[str]) -> None:
+    """Merge the table at path; print the peak of Arrow's pool in bytes."""
+    reading(open_table(path), options, tuple(columns))()
+    print(pa.default_memory_pool().max_memory())
+
+
+def pool_peak(table: Table, options: Mapping[str, str], columns: tuple[str, ...]) -> int:
+    """The peak of Arrow's pool in bytes, in a process of its own."""
+    code = f"import bench_engines; bench_engines.child({table.location!r}, {dict(options)!r}, {columns!r})"
+    here = str(Path(__file__).parent)
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
+    return int(done.stdout)
 
 
 def decoding(files: Sequence[str], columns: tuple[str, ...]) -> Callable[[], int]:
@@ -142,3 +163,6 @@ def run(results: Results, root: Path, scale: float) -> None:
                 results.lower(
                     f"{what}: time / deduplicate", best["engine"] / best["deduplicate"], "x", engine.goal, note
                 )
+            peak, plain = pool_peak(table, engine.options, engine.columns), pool_peak(table, {}, engine.columns)
+            note = f"{peak / 2**20:.0f} MB, deduplicate {plain / 2**20:.0f} MB"
+            results.lower(f"{what}: pool peak / deduplicate", peak / plain, "x", 1.5, note)

@@ -101,6 +101,12 @@ class SplitReader:
         return engine_for(self.schema, self.options)
 
     @cached_property
+    def _grows(self) -> bool:
+        """Whether merged rows may be longer than those in files: lists and maps gathered from all rows of a key."""
+        nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
+        return not self._engine.whole_rows and any(field.type.root in nested for field in self._read_fields)
+
+    @cached_property
     def _sequence_fields(self) -> tuple[DataField, ...]:
         return tuple(self.schema.by_name[name] for name in self.options.value(o.SEQUENCE_FIELD))
 
@@ -132,7 +138,8 @@ class SplitReader:
             has_sequence=by_age is None,
             has_kind=has_kind,
         )
-        runs = [self._run(split, run, request, batch_rows) for run in by_age or section]
+        at_once = batch_rows // 2 if self._grows else batch_rows
+        runs = [self._run(split, run, request, at_once) for run in by_age or section]
         output = spec.value_names or spec.key_names[:1]
         return merge_runs(runs, spec, output, batch_rows, engine=self._engine.merge)
 
