@@ -321,6 +321,10 @@ TAG_PERIOD_FORMATTER = Option(
 )
 FULL_COMPACTION_DELTA_COMMITS = _opt_int("full-compaction.delta-commits")
 BUCKET_APPEND_ORDERED = _bool("bucket-append-ordered", True)
+DYNAMIC_BUCKET_TARGET_ROW_NUM = _int("dynamic-bucket.target-row-num", 2_000_000)
+DYNAMIC_BUCKET_INITIAL_BUCKETS = _opt_int("dynamic-bucket.initial-buckets")
+DYNAMIC_BUCKET_MAX_BUCKETS = _int("dynamic-bucket.max-buckets", -1)
+DYNAMIC_BUCKET_ASSIGNER_PARALLELISM = _opt_int("dynamic-bucket.assigner-parallelism")
 
 TYPED_OPTIONS: Mapping[str, Option[Any]] = {
     option.key: option for option in tuple(globals().values()) if isinstance(option, Option)
