@@ -27,14 +27,14 @@ def pick_universal(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.dat
     """
     if not runs:
         return None
-    if is_full_due(runs, rules, now) or _is_amplified(runs, rules):
+    if is_full_due(runs, rules, now) or is_amplified(runs, rules):
         return unit_of_runs(top_level(runs, rules.num_levels), runs)
     if len(runs) >= rules.trigger:
-        count = _grown(runs, rules, now, 1)
+        count = count_by_ratio(runs, rules, now, 1)
         if count > 1:
             return unit_of_head(runs, rules, count)
     if len(runs) > rules.trigger:
-        count = _grown(runs, rules, now, len(runs) - rules.trigger + 1)
+        count = count_by_ratio(runs, rules, now, len(runs) - rules.trigger + 1)
         if count > 1:
             return unit_of_head(runs, rules, count)
     return None
@@ -50,7 +50,7 @@ def pick_level_0(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datet
         return None
     if count < len(runs) and runs[count].level == 1:
         count += 1
-    return unit_of_head(runs, rules, _grown(runs, rules, now, count))
+    return unit_of_head(runs, rules, count_by_ratio(runs, rules, now, count))
 
 
 def is_full_due(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime) -> bool:
@@ -87,21 +87,15 @@ def unit_of_head(runs: Sequence[LevelRun], rules: CompactionRules, count: int) -
     return unit_of_runs(output_level, runs[:count])
 
 
-def _last_full(runs: Sequence[LevelRun], rules: CompactionRules) -> int | None:
-    """Creation time of the youngest file of the top level, in milliseconds of the wall clock."""
-    top = (file.creation_time for run in runs if run.level >= rules.max_level for file in run.files)
-    return max((time for time in top if time is not None), default=None)
-
-
-def _is_amplified(runs: Sequence[LevelRun], rules: CompactionRules) -> bool:
-    """Whether all but the oldest run are too much beside the oldest."""
+def is_amplified(runs: Sequence[LevelRun], rules: CompactionRules) -> bool:
+    """Whether the runs but the oldest are too large beside the oldest: too much of what is stored is no longer seen."""
     if len(runs) < rules.trigger:
         return False
     newer = sum(run.size for run in runs[:-1])
     return newer * 100 > rules.max_size_amplification * runs[-1].size
 
 
-def _grown(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime, count: int) -> int:
+def count_by_ratio(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime, count: int) -> int:
     """How many runs there are when to the first count the next ones are added while they are not much larger."""
     ratio = rules.size_ratio + (rules.off_peak.ratio_at(now.hour) if rules.off_peak else 0)
     size = sum(run.size for run in runs[:count])
@@ -111,3 +105,9 @@ def _grown(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime, c
         size += run.size
         count += 1
     return count
+
+
+def _last_full(runs: Sequence[LevelRun], rules: CompactionRules) -> int | None:
+    """Creation time of the youngest file of the top level, in milliseconds of the wall clock."""
+    top = (file.creation_time for run in runs if run.level >= rules.max_level for file in run.files)
+    return max((time for time in top if time is not None), default=None)
