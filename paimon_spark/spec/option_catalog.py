@@ -136,8 +136,6 @@ def check_writable(schema: TableSchema, options: Options) -> None:
 
 def _check_keyed_writable(options: Options) -> None:
     bucket = options.value(o.BUCKET)
-    if bucket == -2:
-        raise _refused("write to", "bucket", "-2", "postponed buckets")
     if bucket == -1:
         raise _refused(
             "write to", "bucket", "-1", "dynamic buckets of a primary-key table", "give the table a number of buckets"

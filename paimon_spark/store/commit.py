@@ -30,8 +30,10 @@ from paimon_spark.store.file_paths import created_paths
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.overwrite import overwritten, upgraded
 from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.postpone_files import created_at
 from paimon_spark.store.publish import write_hint
 from paimon_spark.store.table import BucketMode, Table
+from paimon_spark.store.time_travel import local_wall_millis
 
 _log = logging.getLogger(__name__)
 
@@ -99,7 +101,7 @@ class TableCommit:
             CommitStateUnknown: the store did not answer; nothing was deleted, and nothing may be.
         """
         self._take(messages, identifier)
-        new = appended(messages)
+        new = self._new(messages)
         kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
         requests = []
         if not new.is_empty:
@@ -131,7 +133,7 @@ class TableCommit:
             DataError: a new file is not in the replaced partitions. Others as in append.
         """
         self._take(messages, identifier)
-        new = appended(messages)
+        new = self._new(messages)
         fields = self._table.schema.partition_fields
         if partitions == "dynamic" and fields:
             if not new.files:
@@ -168,6 +170,10 @@ class TableCommit:
                     self._table.file_io.delete(path)
                 except OSError as error:
                     _log.warning("left behind %s of an aborted job: %s", path, error)
+
+    def _new(self, messages: Sequence[CommitMessage]) -> Changes:
+        new = appended(messages)
+        return replace(new, files=created_at(new.files, local_wall_millis(time.time_ns() // 1_000_000)))
 
     def _take(self, messages: Sequence[CommitMessage], identifier: int) -> None:
         """A second batch under one name would be taken for a retry of the first and be lost: refused."""
@@ -258,6 +264,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
     """
     options = table.options
     history = CommitHistory(table.snapshots, since)
+    overwritten = False
     timeout = options.value(o.COMMIT_TIMEOUT)
     stops = [stop_after_attempt(options.value(o.COMMIT_MAX_RETRIES) + 1)]
     trials = Retrying(
@@ -269,11 +276,13 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
         for trial in trials:
             with trial:
                 number = trial.retry_state.attempt_number
-                done = next((snapshot for snapshot in history.look() if request.names(snapshot)), None)
+                found = history.look()
+                done = next((snapshot for snapshot in found if request.names(snapshot)), None)
                 if done is not None:
                     return done, number - 1
                 state = table_state(table, history.latest)
-                checks = request.checks_files or _may_be_rescaled(state)
+                overwritten = overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
+                checks = request.checks_files or _may_be_rescaled(state, overwritten)
                 snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
                 if snapshot is None:
                     raise _LostRace
@@ -301,10 +310,16 @@ def _wait(shortest: float, longest: float) -> Callable[[RetryCallState], float]:
     return wait
 
 
-def _may_be_rescaled(state: TableState) -> bool:
-    """Whether partitions may have different numbers of buckets: only if the option was ever changed."""
+def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
+    """Whether partitions may have other numbers of buckets than they were written for.
+
+    Partitions of a table that postpones buckets have a number each. Else the numbers can only differ if the option was
+    ever changed, or an overwrite has come in between, as that of a rescale.
+    """
     table = state.table
+    if table.bucket_mode == BucketMode.POSTPONE_MODE:
+        return True
     if table.bucket_mode != BucketMode.HASH_FIXED:
         return False
     known = {o.Options(table.schemas.load(i).options).value(o.BUCKET) for i in state.schema_ids}
-    return known != {table.options.value(o.BUCKET)}
+    return overwritten or known != {table.options.value(o.BUCKET)}

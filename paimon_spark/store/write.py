@@ -14,18 +14,19 @@ import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import assign_buckets, group_rows
 from paimon_spark.merge.engines.choice import engine_for
-from paimon_spark.merge.window import MergeSpec
+from paimon_spark.merge.window import MergeSpec, is_retract
 from paimon_spark.merge.write_order import sort_and_merge
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import MB
-from paimon_spark.spec.paths import data_file_name
+from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_name
 from paimon_spark.store.background import Background
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.data_writer import SLICE_ROWS, BucketWriter, file_batch
 from paimon_spark.store.file_layout import file_layout
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.postpone_files import postpone_layout, unnumbered
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.write_plan import TASK_STRIDE, WritePlan, plan_write
@@ -66,17 +67,20 @@ class TableWrite:
     """One task of a write job.
 
     Rows of a table with a primary key wait until ``write-buffer-size`` is reached; then every (partition, bucket) gets
-    its rows as one sorted run of level 0, with one row a key. Rows of append tables go to their files in the order they
-    come. Nothing is visible before a TableCommit takes the messages.
+    its rows as one sorted run of level 0, with one row a key. Rows of append tables, and those that are postponed, go
+    to their files in the order they come. Nothing is visible before a TableCommit takes the messages.
     """
 
-    def __init__(self, table: Table, commit_user: str, task_id: int = 0, plan: WritePlan | None = None) -> None:
+    def __init__(
+        self, table: Table, commit_user: str, task_id: int = 0, plan: WritePlan | None = None, staged: bool = False
+    ) -> None:
         """
         Args:
             table: with the options of this write.
             commit_user: of the job.
             task_id: differs between the tasks of a job: rows of a higher one are newer.
             plan: made once for all tasks of the job; None makes one here.
+            staged: postponed files are never committed, so they have the format that is fastest here.
 
         Raises:
             UnsupportedFeature, OptionError: the table cannot be written.
@@ -85,15 +89,20 @@ class TableWrite:
         options = table.options
         self._table = table
         self._rules = row_rules(table.location, table.schema, options)
-        self._layout = file_layout(table.schema, options)
+        self._postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
+        if self._postpones:
+            self._layout = postpone_layout(table.schema, options, commit_user, task_id, staged)
+        else:
+            self._layout = file_layout(table.schema, options)
         self._has_buckets = table.bucket_mode == BucketMode.HASH_FIXED
-        self._total_buckets = options.value(o.BUCKET) if self._has_buckets else -1
+        self._total_buckets = options.value(o.BUCKET) if self._has_buckets or self._postpones else -1
         self._bucket_fields = bucket_fields(table.schema, options)
         self._sequence = (plan or plan_write(table)).first_sequence + TASK_STRIDE * task_id
         self._merge = _merge_spec(table)
         self._engine = engine_for(table.schema, options).merge
         self._buffer = _Buffer()
-        self._limit = options.value(o.WRITE_BUFFER_SIZE) if self._layout.keys else APPEND_BUFFER_BYTES
+        self._sorts = bool(self._layout.keys) and not self._postpones
+        self._limit = options.value(o.WRITE_BUFFER_SIZE) if self._sorts else APPEND_BUFFER_BYTES
         self._uuid = str(uuid.uuid4())
         self._names = 0
         self._begun: list[str] = []
@@ -147,7 +156,7 @@ class TableWrite:
     @property
     def _is_grouped(self) -> bool:
         """Whether rows have to be told apart, by partition, bucket or key."""
-        return bool(self._layout.keys or self._table.schema.partition_keys or self._has_buckets)
+        return bool(self._sorts or self._table.schema.partition_keys or self._has_buckets)
 
     def _flush(self) -> None:
         if not self._buffer.batches:
@@ -157,12 +166,24 @@ class TableWrite:
         if self._has_buckets:
             function = self._table.options.value(o.BUCKET_FUNCTION)
             buckets = assign_buckets(rows, self._bucket_fields, self._total_buckets, function)
+        if self._postpones and kinds is not None:
+            self._check_retractions(rows, kinds)
         for partition, bucket, positions in group_rows(rows, self._table.schema.partition_fields, buckets):
-            if self._layout.keys:
+            if self._sorts:
                 self._write_run((partition, bucket), rows, kinds, positions)
-            else:
-                part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
-                self._write((partition, bucket), part)
+                continue
+            part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
+            if self._postpones:
+                bucket, part = POSTPONE_BUCKET, unnumbered(part, None if kinds is None else kinds[positions])
+                part = file_batch(self._layout, part)
+            self._write((partition, bucket), part)
+
+    def _check_retractions(self, rows: pa.RecordBatch, kinds: Kinds) -> None:
+        """Refuses now what the merge would refuse when somebody compacts the postponed rows."""
+        retracting = np.flatnonzero(is_retract(kinds))[:1]
+        if len(retracting):
+            for _ in sort_and_merge(rows, self._merge, 0, kinds, retracting, engine=self._engine):
+                pass
 
     def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
         """The chosen rows as one sorted run, one row a key."""

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import FileKind
+from paimon_spark.spec.manifest_columns import ManifestColumns
+from paimon_spark.store.live_files import canonical_partitions, canonical_row, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.table import BucketMode, Table
 
@@ -15,10 +22,13 @@ class WritePlan:
     """Attributes:
     since: the id of the snapshot that was the latest; 0 when there was none. For TableCommit.
     first_sequence: a sequence number above those of all rows in the table.
+    buckets: canonical partition -> its number of buckets. Of a table with postponed buckets: of all partitions that
+        have some. Of a table with fixed buckets: of partitions with another number than the option ``bucket`` says.
     """
 
     since: int
     first_sequence: int
+    buckets: Mapping[bytes, int] = field(default_factory=dict)
 
 
 def plan_write(table: Table) -> WritePlan:
@@ -36,6 +46,23 @@ def plan_write(table: Table) -> WritePlan:
     if table.bucket_mode == BucketMode.BUCKET_UNAWARE:
         return WritePlan(latest.id, 0)
     manifests = read_data_manifests(table.file_io, table.location, latest)
-    columns = read_manifest_columns(table.file_io, table.location, [m for m in manifests if m.num_added_files])
+    columns = read_manifest_columns(table.file_io, table.location, manifests)
     # Deleted files count too: a number above theirs does no harm, and no folding is needed.
-    return WritePlan(latest.id, int(columns.max_sequence_number.max(initial=-1)) + 1)
+    first_sequence = int(columns.max_sequence_number.max(initial=-1)) + 1
+    return WritePlan(latest.id, first_sequence, _bucket_numbers(table, columns))
+
+
+def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[bytes, int]:
+    """WritePlan.buckets; the files are only folded where that may show something."""
+    if table.bucket_mode not in (BucketMode.POSTPONE_MODE, BucketMode.HASH_FIXED):
+        return {}
+    told = columns.total_buckets != table.options.value(o.BUCKET)  # postponed files say -2
+    if not (told & (columns.kind == FileKind.ADD)).any():
+        return {}
+    types = [f.type for f in table.schema.partition_fields]
+    codes = canonical_partitions(columns, types)[columns.partition_code]
+    live = fold(columns, codes, np.flatnonzero(told & (columns.bucket >= 0) & (columns.total_buckets > 0)))
+    _, first = np.unique(codes[live], return_index=True)
+    return {
+        canonical_row(columns.partitions[codes[i]], types): int(columns.total_buckets[i]) for i in live[first].tolist()
+    }
