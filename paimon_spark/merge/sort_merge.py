@@ -95,12 +95,8 @@ class _Cursor:
             rows, start, count = self._rows, self._position, self._rows.num_rows
             end = count if self.last_key <= bound else rows_up_to(self._keys, bound, start, count)
             if end > start:
-                yield Piece(rows.slice(start, end - start), tuple(_part(keys, start, end) for keys in self._keys))
+                yield Piece(rows, self._keys).part(start, end)
             self._position = end
             if end < count:
                 return
             self.open_batch()
-
-
-def _part(column: KeyColumn, start: int, end: int) -> KeyColumn:
-    return column[start:end]

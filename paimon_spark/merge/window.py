@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.merge.key_words import KeyColumn, Words, concat_columns, key_words, order_fields, pack_fields
+from paimon_spark.merge.winners import Groups, group_rows
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.spec.types import DataField
 
@@ -54,10 +55,21 @@ class MergeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Neighbouring rows of one run, with their key columns."""
+    """Neighbouring rows of one run.
+
+    keys: their key columns.
+    merged: True for rows that are merged even if their key has no other: by default a row alone stays as it is. None:
+        no row.
+    """
 
     rows: pa.RecordBatch
     keys: tuple[KeyColumn, ...]
+    merged: npt.NDArray[np.bool_] | None = None
+
+    def part(self, start: int, end: int) -> Piece:
+        """The rows from start to before end."""
+        merged = None if self.merged is None else self.merged[start:end]
+        return Piece(self.rows.slice(start, end - start), tuple([keys[start:end] for keys in self.keys]), merged)
 
 
 @dataclass(frozen=True)
@@ -76,9 +88,22 @@ class Window:
     def row_count(self) -> int:
         return sum(piece.rows.num_rows for piece in self.pieces)
 
+    @cached_property
+    def merged(self) -> npt.NDArray[np.bool_] | None:
+        """``Piece.merged`` of all rows."""
+        if all(piece.merged is None for piece in self.pieces):
+            return None
+        masks = (np.zeros(p.rows.num_rows, np.bool_) if p.merged is None else p.merged for p in self.pieces)
+        return np.concatenate([*masks])
+
     def words(self) -> list[Words]:
         """The keys of all rows (see key_words)."""
         return key_words(concat_columns([piece.keys for piece in self.pieces]), self.starts)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The rows by key."""
+        return group_rows(self.words())
 
     def column(self, name: str) -> pa.Array:
         """One column of all rows."""

@@ -61,7 +61,7 @@ class Aggregation:
             function = self.functions.get(name)
             return None if function is None else folding.fold(function, window.column(name))
 
-        merged = Merged(rows.order[rows.lasts], rows.sizes == 1, rows.result_kinds(deleted))
+        merged = Merged(rows.order[rows.lasts], rows.alone, rows.result_kinds(deleted))
         yield from merged_batch(window, spec, output, merged, value)
 
 
@@ -69,7 +69,7 @@ def _resets(rows: SortedRows) -> Rows | None:
     """For each key where its last row of kind -D is, -1 if there is none or it is alone; None if no key has one."""
     if rows.merged_retractions is None or rows.kinds is None:
         return None
-    deletes = (rows.kinds == DELETE) & rows.several
+    deletes = (rows.kinds == DELETE) & rows.merges
     return last_where(deletes, rows.starts) if deletes.any() else None
 
 
@@ -81,7 +81,7 @@ class _Folding:
         self._resets = resets
         self._takes_back = False
         retract = rows.merged_retractions
-        alone = rows.sizes == 1
+        alone = rows.alone
         self._seeded = alone if resets is None else alone | (resets >= 0)
         self._reset = None if resets is None else resets >= 0
         if resets is None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from paimon_spark.merge.key_words import has_repeats
 from paimon_spark.merge.rows import filter_rows, take_rows
 from paimon_spark.merge.window import MergeSpec, Window, ignored_rows, is_retract, merge_criteria
-from paimon_spark.merge.winners import group_rows, last_rows, pick_last
+from paimon_spark.merge.winners import last_rows, pick_last
 
 
 def deduplicate(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:
@@ -36,7 +36,7 @@ def deduplicate(window: Window, spec: MergeSpec, output: Sequence[str], ordered:
     if not criteria and not ordered:
         mask = last_rows(window.words(), window.starts)
     else:
-        winners = pick_last(group_rows(window.words()), criteria)
+        winners = pick_last(window.groups, criteria)
         if ordered:
             return take_rows(pieces, winners if unwanted is None else winners[~unwanted[winners]])
         mask = np.zeros(window.row_count, np.bool_)

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
-from paimon_spark.merge.engines.groups import lone_rows
+from paimon_spark.merge.engines.groups import lone_keys, lone_rows
 from paimon_spark.merge.rows import filter_rows, take_rows
 from paimon_spark.merge.window import Kinds, MergeSpec, Window, ignored_rows, is_retract, order_criteria
-from paimon_spark.merge.winners import Groups, Mask, Rows, first_rows, group_rows, pick_first
+from paimon_spark.merge.winners import Groups, Mask, Rows, first_rows, pick_first
 
 
 def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:
@@ -33,14 +33,14 @@ def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: b
     kinds = window.kinds(spec)
     if kinds is None and not ordered and not spec.has_sequence:
         return filter_rows(pieces, first_rows(window.words(), window.starts))
-    groups = group_rows(window.words())
+    groups, lone = window.groups, lone_keys(window)
     ignored = None
     if kinds is not None:
-        _check_retractions(groups, kinds, spec)
+        _check_retractions(groups, lone, kinds, spec)
         ignored = ignored_rows(kinds, spec)
     winners = pick_first(groups, order_criteria(window, spec, kinds, ignored))
     if kinds is not None:
-        winners = winners[_wanted(winners, groups, kinds, ignored, spec)]
+        winners = winners[_wanted(winners, lone, kinds, ignored, spec)]
     if ordered:
         return take_rows(pieces, winners)
     mask = np.zeros(window.row_count, np.bool_)
@@ -48,22 +48,21 @@ def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: b
     return filter_rows(pieces, mask)
 
 
-def _wanted(winners: Rows, groups: Groups, kinds: Kinds, ignored: Mask | None, spec: MergeSpec) -> Mask:
+def _wanted(winners: Rows, lone: Mask, kinds: Kinds, ignored: Mask | None, spec: MergeSpec) -> Mask:
     """Per key, whether its winner is a result: a row alone stays as it is, several ignored ones leave nothing."""
     if not spec.keep_deletes:
         return ~is_retract(kinds[winners])
     if ignored is None:
         return np.ones(len(winners), np.bool_)
-    alone = np.diff(groups.starts, append=len(groups.order)) == 1
-    wanted: Mask = alone | ~ignored[winners]
+    wanted: Mask = lone | ~ignored[winners]
     return wanted
 
 
-def _check_retractions(groups: Groups, kinds: Kinds, spec: MergeSpec) -> None:
+def _check_retractions(groups: Groups, lone: Mask, kinds: Kinds, spec: MergeSpec) -> None:
     ignored = ignored_rows(kinds, spec)
     retracts = is_retract(kinds) if ignored is None else is_retract(kinds) & ~ignored
     sizes = np.diff(groups.starts, append=len(groups.order))
-    count = int(np.count_nonzero(retracts[groups.order] & np.repeat(sizes > 1, sizes)))
+    count = int(np.count_nonzero(retracts[groups.order] & np.repeat(~lone, sizes)))
     if count:
         raise DataError(
             f"merging rows with merge-engine=first-row: {count} rows of kind -U or -D meet other rows of their key, "

@@ -12,7 +12,7 @@ import pyarrow as pa
 from paimon_spark.merge.key_words import Words, has_repeats, row_key, rows_up_to
 from paimon_spark.merge.rows import COPY_BYTES, count_only, filter_rows
 from paimon_spark.merge.window import DELETE, INSERT, Kinds, MergeSpec, Piece, Window, is_retract, order_criteria
-from paimon_spark.merge.winners import Mask, Rows, group_rows
+from paimon_spark.merge.winners import Mask, Rows
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 
 
@@ -22,11 +22,13 @@ class SortedRows:
 
     order: row numbers, counted through the pieces of the window. starts: where in order each key starts.
     kinds: the row kinds in this order; None if no row retracts.
+    alone: True for keys whose only row is not merged: it stays as it is.
     """
 
     order: Rows
     starts: Rows
     kinds: Kinds | None
+    alone: Mask
 
     @cached_property
     def sizes(self) -> Rows:
@@ -39,38 +41,45 @@ class SortedRows:
         return self.starts + self.sizes - 1
 
     @cached_property
-    def several(self) -> Mask:
-        """True for the rows of a key that has more than one. A row alone is never merged: it stays as it is."""
-        return np.repeat(self.sizes > 1, self.sizes)
+    def merges(self) -> Mask:
+        """True for the rows of keys that are merged."""
+        return np.repeat(~self.alone, self.sizes)
 
     @cached_property
     def merged_retractions(self) -> Mask | None:
         """True for the rows that retract something in a merge; None if there is none such."""
         if self.kinds is None:
             return None
-        mask: Mask = is_retract(self.kinds) & self.several
+        mask: Mask = is_retract(self.kinds) & self.merges
         return mask if mask.any() else None
 
     def result_kinds(self, deleted: Mask | None) -> Kinds | None:
-        """The kind of each key's result, None if no result retracts: of a row alone its own, else +I or -D.
+        """The kind of each key's result, None if no row retracts: of a row alone its own, else +I or -D.
 
         Args:
-            deleted: per key, True where the merge of several rows deletes it.
+            deleted: per key, True where the merge deletes it.
         """
         if self.kinds is None:
             return None
-        kinds = np.where(self.sizes == 1, self.kinds[self.starts], np.int8(INSERT))
+        kinds = np.where(self.alone, self.kinds[self.starts], np.int8(INSERT))
         if deleted is not None:
-            kinds = np.where(deleted & (self.sizes > 1), np.int8(DELETE), kinds)
+            kinds = np.where(deleted & ~self.alone, np.int8(DELETE), kinds)
         return kinds
 
 
 def sort_rows(window: Window, spec: MergeSpec) -> SortedRows:
     """All rows of a window, also those that options ignore."""
     kinds = window.kinds(spec)
-    groups = group_rows(window.words())
+    groups = window.groups
     order = order_within_keys(groups.order, groups.starts, order_criteria(window, spec, kinds))
-    return SortedRows(order, groups.starts, None if kinds is None else kinds[order])
+    return SortedRows(order, groups.starts, None if kinds is None else kinds[order], lone_keys(window))
+
+
+def lone_keys(window: Window) -> Mask:
+    """Per key of a window, whether its only row stays as it is."""
+    groups = window.groups
+    alone: Mask = np.diff(groups.starts, append=len(groups.order)) == 1
+    return alone if window.merged is None else alone & ~window.merged[groups.order[groups.starts]]
 
 
 def kept_starts(kept: Mask, starts: Rows) -> tuple[Rows, Mask]:
@@ -82,8 +91,8 @@ def kept_starts(kept: Mask, starts: Rows) -> tuple[Rows, Mask]:
 
 
 def lone_rows(window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch] | None:
-    """The rows of a window in which no key has two rows because it comes from one run; None for any other window."""
-    if len(window.pieces) > 1 or has_repeats(window.pieces[0].keys):
+    """The rows of a window in which all rows are alone because it comes from one run; None for any other window."""
+    if len(window.pieces) > 1 or window.merged is not None or has_repeats(window.pieces[0].keys):
         return None
     kinds = None if spec.keep_deletes else window.kinds(spec)
     return filter_rows([window.pieces[0].rows.select(output)], None if kinds is None else ~is_retract(kinds))
@@ -100,8 +109,8 @@ def small_windows(window: Window, copy_bytes: int = COPY_BYTES) -> Iterator[Wind
         ends = [rows_up_to(piece.keys, bound, 0, piece.rows.num_rows) for piece in window.pieces]
         if any(end < piece.rows.num_rows for end, piece in zip(ends, window.pieces, strict=True)):
             cuts = list(zip(window.pieces, ends, strict=True))
-            yield from small_windows(_window([_part(piece, 0, end) for piece, end in cuts]), copy_bytes)
-            yield from small_windows(_window([_part(p, end, p.rows.num_rows) for p, end in cuts]), copy_bytes)
+            yield from small_windows(_window([piece.part(0, end) for piece, end in cuts]), copy_bytes)
+            yield from small_windows(_window([p.part(end, p.rows.num_rows) for p, end in cuts]), copy_bytes)
             return
     yield window
 
@@ -111,8 +120,8 @@ class Merged:
     """One row of each key, in key order.
 
     rows: the row of the window whose key, sequence number and other unmerged columns each result has.
-    alone: True where it is the only row of its key, and so the result.
-    kinds: of the results; None: none retracts, and those of several rows are +I.
+    alone: True where it is not merged, and so the result.
+    kinds: of the results; None: none retracts, and those that are merged are +I.
     sequences: their sequence numbers; None: those of rows.
     """
 
@@ -160,10 +169,6 @@ def merged_batch(
 
 def _window(pieces: Sequence[Piece]) -> Window:
     return Window(tuple(piece for piece in pieces if piece.rows.num_rows))
-
-
-def _part(piece: Piece, start: int, end: int) -> Piece:
-    return Piece(piece.rows.slice(start, end - start), tuple(keys[start:end] for keys in piece.keys))
 
 
 def order_within_keys(order: Rows, starts: Rows, criteria: Sequence[Words]) -> Rows:

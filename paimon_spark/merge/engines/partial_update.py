@@ -100,7 +100,7 @@ class PartialUpdate:
                 return records.replace(column, sequences_of(group), name in group.sequence)
             return records.fold(column, sequences_of(group), function)
 
-        merged = Merged(records.last_rows, rows.sizes == 1, records.kinds, numbers)
+        merged = Merged(records.last_rows, rows.alone, records.kinds, numbers)
         yield from merged_batch(window, spec, output, merged, value)
 
     def _records(self, rows: SortedRows, removing: Sequence[Sequences]) -> Records:
@@ -123,7 +123,7 @@ def _check_not_null(name: str, column: pa.Array, records: Records, rows: SortedR
     """No row that is merged with others may hold a null in a NOT NULL column."""
     if not column.null_count:
         return
-    nulls = column.is_null().to_numpy(zero_copy_only=False)[records.rows] & np.repeat(rows.sizes > 1, records.sizes)
+    nulls = column.is_null().to_numpy(zero_copy_only=False)[records.rows] & np.repeat(~rows.alone, records.sizes)
     if count := int(np.count_nonzero(nulls)):
         raise DataError(
             f"merging rows with merge-engine=partial-update: the NOT NULL column '{name}' is null in {count} rows; "

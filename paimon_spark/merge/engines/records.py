@@ -195,9 +195,9 @@ def grouped_records(rows: SortedRows, ignore_delete: bool, removing: Sequence[Se
     retract = rows.merged_retractions
     if retract is None or rows.kinds is None:
         last_rows, kinds = rows.order[rows.lasts], rows.result_kinds(None)
-        return Records(rows.order, rows.starts, last_rows, kinds, seeds=~rows.several)
+        return Records(rows.order, rows.starts, last_rows, kinds, seeds=~rows.merges)
     begins_with_retract = retract[rows.starts]
-    seeds_key = begins_with_retract | (rows.sizes == 1)
+    seeds_key = begins_with_retract | rows.alone
     if ignore_delete:
         records = _without_retractions(rows, retract)
         return replace(records, seeds=_at(records.starts[seeds_key], len(records.rows)))

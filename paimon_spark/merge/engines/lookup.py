@@ -1,0 +1,131 @@
+"""The rows that count where compaction looks keys up in higher levels (Java: LookupMergeFunction).
+
+In such a table a row that leaves level 0 is merged with the row of its key above before it is written. So of the rows
+of a key on levels above 0 the one on the lowest level holds all others already, and is the only one that counts, beside
+the rows of level 0. An engine that folds rows would count the others twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.merge.aggregates.frame import first_where
+from paimon_spark.merge.sections import Section
+from paimon_spark.merge.window import Engine, MergeSpec, Piece, Window
+from paimon_spark.merge.winners import Groups, Mask, Rows
+from paimon_spark.spec.schema import LEVEL
+
+_NO_LEVEL = np.iinfo(np.int8).max
+
+
+@dataclass(frozen=True)
+class KeyLevels:
+    """What the levels of its rows say of each key.
+
+    has_level_0: True where a row is on level 0.
+    upper: the row number of the row on the lowest level above 0; -1: there is none.
+    counts: per row, not per key: False for rows on levels above 0 that are not in upper; None: all count.
+    """
+
+    has_level_0: Mask
+    upper: Rows
+    counts: Mask | None
+
+
+@dataclass(frozen=True)
+class LowestLevel:
+    """An engine that gets only the rows that count. The rows of the window must have ``_LEVEL``.
+
+    A row that is left alone is merged all the same: that is how Java calls its merge functions.
+    """
+
+    engine: Engine
+
+    def __call__(
+        self, window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool
+    ) -> Iterable[pa.RecordBatch]:
+        levels = window.column(LEVEL).to_numpy()
+        if has_one_level(levels):
+            return self.engine(window, spec, output, ordered)
+        counts = key_levels(window.groups, levels).counts
+        return self.engine(window if counts is None else rows_that_count(window, counts), spec, output, ordered)
+
+
+def lowest_level(engine: Engine) -> Engine:
+    """The engine for a table whose compaction looks keys up; first-row needs it not, it finds the oldest row anyway."""
+    return LowestLevel(engine)
+
+
+def counts_levels(section: Section, spec: MergeSpec, whole_rows: bool) -> bool:
+    """Whether ``lowest_level`` gives another result for the files of a section than the engine itself.
+
+    Args:
+        section: files of a table whose compaction looks keys up.
+        spec: how their rows are ordered.
+        whole_rows: the engine picks one of the rows of a key, the newest.
+    """
+    ranges: dict[int, tuple[int, int]] = {}
+    for file in (file for run in section for file in run.files if file.level > 0):
+        low, high = ranges.get(file.level, (file.min_sequence_number, file.max_sequence_number))
+        ranges[file.level] = min(low, file.min_sequence_number), max(high, file.max_sequence_number)
+    if len(ranges) < 2:
+        return False
+    if not whole_rows or spec.sequence_fields or spec.ignore_delete or spec.ignore_update_before:
+        return True
+    by_level = [ranges[level] for level in sorted(ranges)]
+    return any(lower[0] <= upper[1] for lower, upper in zip(by_level, by_level[1:], strict=False))
+
+
+def has_one_level(levels: npt.NDArray[np.int8]) -> bool:
+    """Whether the rows on levels above 0, if any, are on one and the same."""
+    highest = levels.max()
+    return bool(((levels == highest) | (levels <= 0)).all())
+
+
+def key_levels(groups: Groups, levels: npt.NDArray[np.int8]) -> KeyLevels:
+    """What the levels of all rows say of each key.
+
+    Args:
+        groups: the rows by key. levels: of each row; those of level 0 and below always count.
+    """
+    order, starts = groups.order, groups.starts
+    level = levels[order]
+    above = level > 0
+    has_level_0: Mask = np.logical_or.reduceat(~above, starts)
+    sizes = np.diff(starts, append=len(order))
+    comparable = np.where(above, level, _NO_LEVEL)
+    lowest = np.repeat(np.minimum.reduceat(comparable, starts), sizes)
+    places = first_where(above & (level == lowest), starts)
+    upper = np.where(places >= 0, order[places], -1)
+    if np.count_nonzero(above) == np.count_nonzero(places >= 0):
+        return KeyLevels(has_level_0, upper, None)
+    counts = levels <= 0
+    counts[upper[upper >= 0]] = True
+    return KeyLevels(has_level_0, upper, counts)
+
+
+def rows_that_count(window: Window, counts: Mask) -> Window:
+    """The window without the rows for which counts is false; rows of keys that had several are merged in any case."""
+    groups = window.groups
+    sizes = np.diff(groups.starts, append=len(groups.order))
+    merged = np.empty(window.row_count, np.bool_)
+    merged[groups.order] = np.repeat(sizes > 1, sizes)
+    pieces = []
+    for piece, start in zip(window.pieces, window.starts, strict=True):
+        rows = slice(start, start + piece.rows.num_rows)
+        if (kept := counts[rows]).any():
+            pieces.append(_kept(piece, kept, merged[rows]))
+    return Window(tuple(pieces))
+
+
+def _kept(piece: Piece, kept: Mask, merged: Mask) -> Piece:
+    if kept.all():
+        return Piece(piece.rows, piece.keys, merged)
+    mask = pa.array(kept)
+    keys = tuple([keys[kept] if isinstance(keys, np.ndarray) else keys.filter(mask) for keys in piece.keys])
+    return Piece(piece.rows.filter(mask), keys, merged[kept])
