@@ -79,12 +79,6 @@ class CompactionRules:
     def max_level(self) -> int:
         return self.num_levels - 1
 
-    @property
-    def has_early_full(self) -> bool:
-        """Whether any rule of early full compaction is on."""
-        settings = (self.full_interval, self.total_size_threshold, self.incremental_size_threshold)
-        return any(setting is not None for setting in settings)
-
     def format_of(self, level: int) -> str:
         """File format of new files of that level."""
         return self.file_formats.get(level, self.file_format)
