@@ -14,7 +14,9 @@ from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.file_io import FileIO
+from paimon_spark.merge.compaction_rules import needs_lookup
 from paimon_spark.merge.engines.choice import TableEngine, engine_for
+from paimon_spark.merge.engines.lookup import counts_levels, lowest_level, with_level
 from paimon_spark.merge.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.sort_merge import merge_runs
 from paimon_spark.merge.window import MergeSpec, is_retract
@@ -101,6 +103,11 @@ class SplitReader:
         return engine_for(self.schema, self.options)
 
     @cached_property
+    def _looks_up(self) -> bool:
+        """Whether a compaction of the table merges what leaves level 0 with the rows above (see engines.lookup)."""
+        return self._engine.name != "first-row" and needs_lookup(self.options)
+
+    @cached_property
     def _grows(self) -> bool:
         """Whether merged rows may be longer than those in files: lists and maps gathered from all rows of a key."""
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
@@ -139,14 +146,19 @@ class SplitReader:
             has_kind=has_kind,
         )
         at_once = batch_rows // 2 if self._grows else batch_rows
-        runs = [self._run(split, run, request, at_once) for run in by_age or section]
+        by_level = self._looks_up and counts_levels(section, spec, self._engine.whole_rows)
+        runs = [self._run(split, run, request, at_once, by_level) for run in by_age or section]
+        engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
         output = spec.value_names or spec.key_names[:1]
-        return merge_runs(runs, spec, output, batch_rows, engine=self._engine.merge)
+        return merge_runs(runs, spec, output, batch_rows, engine=engine)
 
-    def _run(self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _run(
+        self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int, by_level: bool
+    ) -> Iterator[pa.RecordBatch]:
         for file in run.files:
             for batch in self._file(split, file, request, batch_rows):
-                yield filter_batch(request.prunes, batch)
+                rows = filter_batch(request.prunes, batch)
+                yield with_level(rows, file.level) if by_level else rows
 
     def _file(
         self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int

@@ -7,6 +7,7 @@ the rows of level 0. An engine that folds rows would count the others twice.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -78,7 +79,13 @@ def counts_levels(section: Section, spec: MergeSpec, whole_rows: bool) -> bool:
     if not whole_rows or spec.sequence_fields or spec.ignore_delete or spec.ignore_update_before:
         return True
     by_level = [ranges[level] for level in sorted(ranges)]
-    return any(lower[0] <= upper[1] for lower, upper in zip(by_level, by_level[1:], strict=False))
+    return any(lower[0] <= upper[1] for lower, upper in itertools.pairwise(by_level))
+
+
+def with_level(rows: pa.RecordBatch, level: int) -> pa.RecordBatch:
+    """Rows of a file on a level, with ``_LEVEL`` as their last column."""
+    levels = pa.array(np.full(rows.num_rows, level, np.int8))
+    return rows.append_column(pa.field(LEVEL, pa.int8(), nullable=False), levels)
 
 
 def has_one_level(levels: npt.NDArray[np.int8]) -> bool:
