@@ -56,3 +56,11 @@ class RetriesExhausted(PaimonError):
 
 class CommitStateUnknown(PaimonError):
     """The storage did not say whether the snapshot was published; nothing was deleted."""
+
+
+class CompactionFailed(PaimonError):
+    """Some buckets could not be compacted and are as they were: remove the cause and compact again."""
+
+
+class RowsNotVisible(PaimonError):
+    """The rows are committed, but readers do not see them before a compaction, which failed: compact the table."""

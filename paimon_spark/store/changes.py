@@ -71,10 +71,11 @@ def numbered_by_snapshot(files: Sequence[ManifestEntry], snapshot_id: int) -> tu
 
 
 def created_files(message: CommitMessage) -> Iterator[DataFileMeta]:
-    """The data and changelog files that the task of a message wrote."""
+    """The data and changelog files that the task of a message wrote: not those that only moved to another level."""
+    moved = {file.file_name for file in message.compact_before}
     yield from message.new_files
     yield from message.changelog_files
-    yield from message.compact_after
+    yield from (file for file in message.compact_after if file.file_name not in moved)
     yield from message.compact_changelog
 
 
