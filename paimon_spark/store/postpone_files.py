@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.avro_columns import avro_schema
+from paimon_spark.arrow.statistics import NONE
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta, FileKind, ManifestEntry
@@ -97,7 +98,12 @@ def postpone_layout(schema: TableSchema, options: Options, user: str, writer: in
     changed = {o.DATA_FILE_PREFIX.key: prefix}
     if staged or _fits_avro(schema):
         changed |= {o.FILE_FORMAT.key: "parquet" if staged else "avro", o.STATS_MODE.key: "none"}
-    return file_layout(schema, options.merged(changed))
+    layout = file_layout(schema, options.merged(changed))
+    # Not even of keys, which come in no order (Java: StatsCollectorFactories.createStatsFactoriesForAvro).
+    system = {*layout.key_names, SEQUENCE_NUMBER, VALUE_KIND}
+    names = (field.name for field in layout.file_fields)
+    modes = (NONE if name in system else mode for name, mode in zip(names, layout.stats_modes, strict=True))
+    return replace(layout, stats_modes=tuple(modes))
 
 
 def _fits_avro(schema: TableSchema) -> bool:
