@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from comparing import Row, comparable
@@ -11,6 +13,7 @@ from golden_tables import GoldenTable, expected_rows, golden_tables, parse_nanos
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spec.types import DataType
 
 TABLES = golden_tables()
 
@@ -42,8 +45,23 @@ def expected(table: GoldenTable, path: Path, key: str, options: dict[str, str] |
     return expected_rows(table.expectation()[key], types)
 
 
+def read_kinds(path: Path, options: dict[str, str]) -> Counter[Row]:
+    """The rows of a change, their kind before their values."""
+    table = open_table(str(path), options)
+    return comparable(table.scan(["_row_kind", *table.schema.names]).to_arrow())
+
+
+def expected_kinds(rows: Sequence[Any], types: Sequence[DataType]) -> Counter[Row]:
+    made: Counter[Row] = Counter()
+    for kind in {kind for kind, _ in rows}:
+        for row, count in expected_rows([row for row in rows if row[0] == kind], types).items():
+            made[(kind, *row)] = count
+    return made
+
+
 def test_all_tables_are_there() -> None:
     assert len(TABLES) == 114
+    assert sum("changelog" in t.expectation() for t in TABLES) == 13
 
 
 @pytest.mark.parametrize("table", [t for t in TABLES if t.name not in REFUSED], ids=str)
@@ -60,6 +78,17 @@ def test_reads_as_its_writer(table: GoldenTable, tmp_path: Path) -> None:
 def test_reads_tags_and_branches_as_its_writer(table: GoldenTable, key: str, tmp_path: Path) -> None:
     path = table.unpack(tmp_path)
     assert read(path, TIME_TRAVEL[key]) == expected(table, path, key, TIME_TRAVEL[key])
+
+
+@pytest.mark.parametrize("table", [t for t in TABLES if "changelog" in t.expectation()], ids=str)
+def test_changes_read_as_its_writer_streams_them(table: GoldenTable, tmp_path: Path) -> None:
+    """`changelog` lists the rows of every snapshot as a streaming reader of the writer got them, kinds included."""
+    path, start = table.unpack(tmp_path), 0
+    types = [field.type for field in open_table(str(path)).schema.fields]
+    for plan in table.expectation()["changelog"]:
+        options = {"incremental-between": f"{start},{plan['next'] - 1}"}
+        assert read_kinds(path, options) == expected_kinds(plan["rows"], types)
+        start = plan["next"] - 1
 
 
 def test_refuses_by_name_only_what_is_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

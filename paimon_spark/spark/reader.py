@@ -20,7 +20,7 @@ from paimon_spark.spark.types import can_show, spark_schema, spark_type
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.read import SplitReader
 from paimon_spark.store.scan import Scan
-from paimon_spark.store.splits import Split
+from paimon_spark.store.splits import ReadUnit
 from paimon_spark.store.table import Table
 
 MIN_BATCH_ROWS = 10_000
@@ -30,7 +30,7 @@ MAX_BATCH_ROWS = 65_536
 class SplitPartition(InputPartition):
     """Some splits, the work of one Spark task."""
 
-    def __init__(self, splits: tuple[Split, ...]) -> None:
+    def __init__(self, splits: tuple[ReadUnit, ...]) -> None:
         super().__init__(splits)
         self.splits = splits
 

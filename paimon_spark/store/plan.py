@@ -6,7 +6,7 @@ Entries stay columns until they are chosen: only files that a split may read bec
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -20,7 +20,7 @@ from paimon_spark.file_io import FileIO
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest import DataFileMeta, ManifestFileMeta
+from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import bucket_path
@@ -74,11 +74,10 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[Split, ...]:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
         OptionError: `scan.bucket` on a table whose rows do not have fixed buckets.
     """
-    columns = read_manifest_columns(request.file_io, request.location, _manifests(request, snapshot))
-    canonical = canonical_partitions(columns, [field.type for field in request.schema.partition_fields])
-    partition_codes = canonical[columns.partition_code]
-    chosen = np.flatnonzero(_entry_mask(request, columns, canonical, partition_codes))
-    live = fold(columns, partition_codes, chosen)
+    skips = bool(request.schema.primary_keys) and skips_level_zero(request.options)
+    entries = read_entries(request, data_lists(snapshot), skips)
+    columns, partition_codes = entries.columns, entries.partition_codes
+    live = fold(columns, partition_codes, entries.chosen)
     only_keys = bool(request.schema.primary_keys) and not skips_level_zero(request.options)
     live = leave_out_by_integers(columns, live, request.predicate, request.schema, request.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
@@ -89,26 +88,59 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[Split, ...]:
     return tuple(_splits(request, columns, groups, deletions))
 
 
-def _manifests(request: ScanRequest, snapshot: Snapshot) -> list[ManifestFileMeta]:
-    """The manifests of the snapshot, base before delta, less those whose partitions cannot match."""
-    may_hold = manifest_filter(request.predicate, request.schema.partition_fields)
-    lists = (
+@dataclass(frozen=True)
+class Entries:
+    """Manifest entries that a scan looks at.
+
+    Attributes:
+        columns: all entries of the manifests, in their order.
+        partition_codes: of each entry, see canonical_partitions.
+        chosen: ascending numbers of those whose partition and bucket may hold rows of the scan.
+    """
+
+    columns: ManifestColumns
+    partition_codes: Indices
+    chosen: Indices
+
+
+def data_lists(snapshot: Snapshot) -> tuple[tuple[str, int | None], ...]:
+    """(name, size) of the manifest lists that make up a state, base before delta."""
+    return (
         (snapshot.base_manifest_list, snapshot.base_manifest_list_size),
         (snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
     )
-    return [
+
+
+def read_entries(request: ScanRequest, lists: Iterable[tuple[str, int | None]], skips_zero: bool = False) -> Entries:
+    """The entries of manifest lists, less manifests whose partitions cannot match.
+
+    Args:
+        request: the scan.
+        lists: (name, size) of manifest lists.
+        skips_zero: whether files of level 0 are not chosen.
+
+    Raises:
+        CorruptFile, OptionError: as plan_splits.
+    """
+    may_hold = manifest_filter(request.predicate, request.schema.partition_fields)
+    manifests = [
         meta
         for name, size in lists
         for meta in read_manifest_list(request.file_io, request.location, name, size)
         if may_hold is None or may_hold(meta.partition_stats)
     ]
+    columns = read_manifest_columns(request.file_io, request.location, manifests)
+    canonical = canonical_partitions(columns, [field.type for field in request.schema.partition_fields])
+    partition_codes = canonical[columns.partition_code]
+    mask = _entry_mask(request, columns, canonical, partition_codes)
+    if skips_zero:
+        mask &= columns.level > 0
+    return Entries(columns, partition_codes, np.flatnonzero(mask))
 
 
 def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indices, partition_codes: Indices) -> Mask:
-    """The entries that bucket, level and partition leave: rules that keep or drop all entries of one file together."""
+    """The entries that bucket and partition leave: rules that keep or drop all entries of one file together."""
     mask: Mask = columns.bucket >= 0  # postponed files (-2) hold rows without a bucket: a plain read ignores them
-    if request.schema.primary_keys and skips_level_zero(request.options):
-        mask &= columns.level > 0
     only_bucket = request.options.value(o.SCAN_BUCKET)
     if only_bucket is not None:
         if not request.schema.primary_keys or request.options.value(o.BUCKET) <= 0:

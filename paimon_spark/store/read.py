@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.file_io import FileIO
+from paimon_spark.merge.bag_difference import BagSpec, bag_difference
 from paimon_spark.merge.compaction_rules import needs_lookup
+from paimon_spark.merge.difference import StateDifference
 from paimon_spark.merge.engines.choice import TableEngine, engine_for
 from paimon_spark.merge.engines.lookup import counts_levels, lowest_level, with_level
 from paimon_spark.merge.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec, is_retract
+from paimon_spark.merge.window import DELETE, MergeSpec, is_retract
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.options import Options
+from paimon_spark.spec.options import MB, Options
 from paimon_spark.spec.paths import data_file_path
 from paimon_spark.spec.schema import (
+    ROW_KIND_FIELD,
     SEQUENCE_NUMBER,
     SEQUENCE_NUMBER_ID,
     VALUE_KIND,
@@ -36,11 +40,13 @@ from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.deletion_files import read_deleted_positions
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.splits import Split
+from paimon_spark.store.splits import DiffSplit, ReadUnit, Split
 
 BATCH_ROWS = 65536
 _SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
 _KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False))
+_SHARE_BYTES = 64 * MB  # of files of append tables that are compared at once
+_KIND_TEXTS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class SplitReader:
 
     Attributes:
         schema: of the table as it is read.
-        fields: the columns of the result, in order.
+        fields: the columns of the result, in order. With ROW_KIND_FIELD among them, rows that retract are kept.
         predicate: rows for which it is not true are left out.
     """
 
@@ -65,25 +71,64 @@ class SplitReader:
         """What every batch has, exactly."""
         return arrow_schema(self.fields)
 
-    def read(self, split: Split, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    def read(self, split: ReadUnit, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The rows of a split; batches have at least one row and about batch_rows at most.
 
         Raises:
             CorruptFile: a data file or deletion vector is missing or damaged.
         """
-        raw = (self._raw(split, file, batch_rows) for file in split.raw_files)
-        merged = (self._merged(split, section, batch_rows) for section in split.sections)
-        for batch in itertools.chain.from_iterable(itertools.chain(raw, merged)):
+        batches = self._different(split, batch_rows) if isinstance(split, DiffSplit) else self._state(split, batch_rows)
+        for batch in batches:
             rows = filter_batch(self.predicate, batch)
             if rows.num_rows:
                 yield self._project(rows)
 
     @cached_property
+    def row_kinds(self) -> bool:
+        """Whether the result says what each row does, and has rows that take others back."""
+        return ROW_KIND_FIELD in self.fields
+
+    def _state(self, split: Split, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        raw = (self._raw(split, file, batch_rows) for file in split.raw_files)
+        merged = (self._merged(split, section, batch_rows) for section in split.sections)
+        return itertools.chain.from_iterable(itertools.chain(raw, merged))
+
+    def _different(self, split: DiffSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows wherein two states differ, all columns of a row compared whatever is wanted of it.
+
+        A condition on values looks at the rows that come out: a row may satisfy it in one state only.
+        """
+        names = tuple(field.name for field in self._read_fields)
+        output = (*names, VALUE_KIND) if self.row_kinds else names
+        if not self.schema.primary_keys:
+            whole = replace(self, fields=self.schema.fields)
+            old, new = (partial(whole._rows_of, side, batch_rows) for side in (split.before, split.after))
+            shares = -(-sum(file.file_size for file in split.files) // _SHARE_BYTES)
+            return bag_difference(old, new, BagSpec(self.schema.fields, output, self.row_kinds, max(shares, 1)))
+        by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
+        whole = replace(self, fields=(*self.schema.fields, ROW_KIND_FIELD), predicate=by_key)
+        before = [map(_as_deletes, whole._sorted_state(s, batch_rows)) for s in split.before]
+        after = [whole._sorted_state(s, batch_rows) for s in split.after]
+        compared = tuple(name for name in self.schema.names if name not in self.schema.primary_keys)
+        spec = MergeSpec(self.schema.key_fields, has_sequence=False)
+        engine = StateDifference(compared, self.row_kinds)
+        return merge_runs([*before, *after], spec, output or spec.key_names[:1], batch_rows, engine=engine)
+
+    def _rows_of(self, splits: Sequence[Split], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        return itertools.chain.from_iterable(self.read(split, batch_rows) for split in splits)
+
+    def _sorted_state(self, split: Split, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a state with their kinds, sorted by key, without retractions; the split has sections only."""
+        merged = (self._merged(split, section, batch_rows, ordered=True) for section in split.sections)
+        return map(_without_retractions, itertools.chain.from_iterable(merged))
+
+    @cached_property
     def _read_fields(self) -> tuple[DataField, ...]:
         """The wanted columns, then those that only the predicate needs."""
-        names = {field.name for field in self.fields}
+        stored = tuple(field for field in self.fields if field != ROW_KIND_FIELD)
+        names = {field.name for field in stored}
         more = (self.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
-        return (*self.fields, *more)
+        return (*stored, *more)
 
     @cached_property
     def _merge_fields(self) -> tuple[DataField, ...]:
@@ -119,19 +164,21 @@ class SplitReader:
 
     def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a file that shares no key with others: what retracts has nothing to retract, and goes."""
-        has_kind = bool(self.schema.primary_keys) and file.delete_row_count != 0
+        has_kind = bool(self.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         request = FileRequest(self._read_fields, (_KIND_FIELD,) if has_kind else (), self.predicate, probes=True)
         for batch in self._file(split, file, request, batch_rows):
-            yield _without_retractions(batch) if has_kind else batch
+            yield _without_retractions(batch) if has_kind and not self.row_kinds else batch
 
-    def _merged(self, split: Split, section: Section, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _merged(
+        self, split: Split, section: Section, batch_rows: int, ordered: bool = False
+    ) -> Iterator[pa.RecordBatch]:
         """The merged row of each key. Only a condition on keys may skip row groups before the merge.
 
         Sequence numbers are not read where the age of the files settles which row is newer, nor row kinds where no file
         holds a retraction (performance notes, 3a).
         """
         by_age = runs_by_age(section, [field.type for field in self.schema.key_fields])
-        has_kind = any(file.delete_row_count != 0 for run in section for file in run.files)
+        has_kind = self.row_kinds or any(file.delete_row_count != 0 for run in section for file in run.files)
         system = (() if by_age else (_SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
         by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, system, by_key, probes=True)
@@ -142,6 +189,7 @@ class SplitReader:
             sequence_descending=self.options.value(o.SEQUENCE_SORT_ORDER) == "descending",
             ignore_delete=self.options.value(o.IGNORE_DELETE),
             ignore_update_before=self.options.value(o.IGNORE_UPDATE_BEFORE),
+            keep_deletes=self.row_kinds,
             has_sequence=by_age is None,
             has_kind=has_kind,
         )
@@ -149,8 +197,8 @@ class SplitReader:
         by_level = self._looks_up and counts_levels(section, spec, self._engine.whole_rows)
         runs = [self._run(split, run, request, at_once, by_level) for run in by_age or section]
         engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
-        output = spec.value_names or spec.key_names[:1]
-        return merge_runs(runs, spec, output, batch_rows, engine=engine)
+        output = (*spec.value_names, VALUE_KIND) if self.row_kinds else spec.value_names or spec.key_names[:1]
+        return merge_runs(runs, spec, output, batch_rows, ordered, engine)
 
     def _run(
         self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int, by_level: bool
@@ -177,11 +225,26 @@ class SplitReader:
         return dict(zip(self.schema.partition_keys, decode_arity_row(split.partition, types), strict=True))
 
     def _project(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if batch.num_columns == len(self.fields):
-            return batch if batch.schema.equals(self.arrow_schema) else batch.cast(self.arrow_schema)
-        return batch.select([field.name for field in self.fields])
+        if self.row_kinds:
+            batch = batch.append_column(arrow_schema([ROW_KIND_FIELD]).field(0), _kind_texts(batch))
+        if batch.num_columns != len(self.fields) or batch.schema.names != self.arrow_schema.names:
+            batch = batch.select(self.arrow_schema.names)
+        return batch if batch.schema.equals(self.arrow_schema) else batch.cast(self.arrow_schema)
 
 
 def _without_retractions(batch: pa.RecordBatch) -> pa.RecordBatch:
     retracts = is_retract(batch.column(VALUE_KIND).to_numpy())
     return batch.filter(pa.array(~retracts)) if retracts.any() else batch
+
+
+def _as_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with the kind -D, which they have if nothing follows."""
+    place = batch.schema.get_field_index(VALUE_KIND)
+    kinds = pa.array(np.full(batch.num_rows, DELETE, np.int8))
+    return batch.set_column(place, batch.schema.field(place), kinds)
+
+
+def _kind_texts(batch: pa.RecordBatch) -> pa.Array:
+    """The kind of each row as text; without a word on it a row is an insert, as all are of tables without keys."""
+    place = batch.schema.get_field_index(VALUE_KIND)
+    return pa.repeat(_KIND_TEXTS[0], batch.num_rows) if place < 0 else _KIND_TEXTS.take(batch.column(place))

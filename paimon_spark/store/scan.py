@@ -16,14 +16,16 @@ from paimon_spark.errors import OptionError
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.change_plan import plan_change
+from paimon_spark.store.increments import Difference, find_increment, reads_increment
 from paimon_spark.store.plan import ScanRequest, plan_splits
 from paimon_spark.store.read import SplitReader
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.splits import Split, group_splits
+from paimon_spark.store.splits import ReadUnit, group_splits
 from paimon_spark.store.time_travel import resolve_snapshot
 
 READ_THREADS = 4
@@ -31,10 +33,10 @@ READ_THREADS = 4
 
 @dataclass(frozen=True)
 class Plan:
-    """What a scan will read. snapshot is None for a table that nobody has written to."""
+    """What a scan will read. snapshot is None for a table that nobody has written to, and for an empty increment."""
 
     snapshot: Snapshot | None
-    splits: tuple[Split, ...]
+    splits: tuple[ReadUnit, ...]
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Scan:
     Attributes:
         schema: of the table as it is read.
         options: stored ones with dynamic ones on top.
-        fields: the columns of the result, in order.
+        fields: the columns of the result, in order. ROW_KIND_FIELD among them keeps rows that retract.
         predicate: over the columns of schema; rows for which it is not true are left out.
     """
 
@@ -72,21 +74,29 @@ class Scan:
             SnapshotNotFound: an option names a snapshot, tag or time that is not there.
             CorruptFile: metadata is missing or damaged.
         """
-        travel = resolve_snapshot(self.options, SnapshotStore(self.file_io, self.location, self.branch))
+        snapshots = SnapshotStore(self.file_io, self.location, self.branch)
+        if reads_increment(self.options):
+            return self._plan_change(snapshots)
+        travel = resolve_snapshot(self.options, snapshots)
         if travel.snapshot is None or isinstance(self.predicate, AlwaysFalse):
             return Plan(travel.snapshot, ())
-        request = ScanRequest(
-            self.file_io,
-            self.location,
-            self.schema,
-            self.options,
-            self._schemas,
-            self.predicate,
-            travel.created_since,
-        )
-        return Plan(travel.snapshot, plan_splits(request, travel.snapshot))
+        return Plan(travel.snapshot, plan_splits(self._request(travel.created_since), travel.snapshot))
 
-    def tasks(self) -> list[tuple[Split, ...]]:
+    def _plan_change(self, snapshots: SnapshotStore) -> Plan:
+        change = find_increment(self.options, snapshots)
+        if change is None:
+            return Plan(None, ())
+        newest = change.after if isinstance(change, Difference) else next(reversed(change.snapshots), None)
+        if newest is None or isinstance(self.predicate, AlwaysFalse):
+            return Plan(newest, ())
+        return Plan(newest, plan_change(self._request(), change))
+
+    def _request(self, created_since: int | None = None) -> ScanRequest:
+        return ScanRequest(
+            self.file_io, self.location, self.schema, self.options, self._schemas, self.predicate, created_since
+        )
+
+    def tasks(self) -> list[tuple[ReadUnit, ...]]:
         """The splits of a plan in groups of about `source.split.target-size`, for one task each. Errors as in plan."""
         target = self.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
         return group_splits(self.plan().splits, target, self.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST))
@@ -120,7 +130,7 @@ class Scan:
         splits = self.plan().splits
         known = [split.exact_row_count if isinstance(self.predicate, AlwaysTrue) else None for split in splits]
         total = sum(count for count in known if count is not None)
-        reader = replace(self, fields=()).reader()
+        reader = replace(self, fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
         for split, count in zip(splits, known, strict=True):
             if count is None:
                 total += sum(batch.num_rows for batch in reader.read(split))
@@ -132,13 +142,13 @@ def _rows_without_columns(count: int) -> pa.Table:
 
 
 def find_fields(schema: TableSchema, columns: Sequence[str]) -> tuple[DataField, ...]:
-    """The fields of the columns, found by exact name, else in any letter case.
+    """The fields of the columns, found by exact name, else in any letter case; ``_row_kind`` is one of every table.
 
     Raises:
         OptionError: a column is not there, named twice, or its letter case fits several.
     """
     by_lower: dict[str, list[DataField]] = {}
-    for field in schema.fields:
+    for field in (*schema.fields, *(() if ROW_KIND in schema.by_name else (ROW_KIND_FIELD,))):
         by_lower.setdefault(field.name.lower(), []).append(field)
     fields: list[DataField] = []
     for name in columns:

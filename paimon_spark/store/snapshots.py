@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.paths import branch_root, snapshot_path, tag_path
+from paimon_spark.spec.paths import (
+    CHANGELOG_PREFIX,
+    branch_root,
+    changelog_directory,
+    changelog_path,
+    snapshot_path,
+    tag_path,
+)
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, decode_snapshot, decode_tag
 from paimon_spark.store.versioned import list_ids, read_hint
@@ -69,7 +76,26 @@ class SnapshotStore:
         Raises:
             CorruptFile: the file is not a snapshot.
         """
-        path = snapshot_path(self.table, snapshot_id, self.branch)
+        return self._find(snapshot_path(self.table, snapshot_id, self.branch))
+
+    def find_change(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot, or its long-lived changelog after it has expired (format section 3.4), or None.
+
+        Of the latter only the delta and changelog manifest lists can be read, and the base list not.
+        """
+        snapshot = self.find(snapshot_id)
+        return self._find(changelog_path(self.table, snapshot_id, self.branch)) if snapshot is None else snapshot
+
+    def earliest_change_id(self) -> int:
+        """The oldest id for which find_change finds something; 1 for a table without snapshots."""
+        directory = changelog_directory(self.table, self.branch)
+        hint = read_hint(self.file_io, f"{directory}/EARLIEST")
+        if hint is not None and self._find(changelog_path(self.table, hint, self.branch)) is not None:
+            return hint
+        ids = list_ids(self.file_io, directory, CHANGELOG_PREFIX)
+        return min([*ids[:1], self.earliest_id() or 1])
+
+    def _find(self, path: str) -> Snapshot | None:
         try:
             data = self.file_io.read_bytes(path)
         except FileNotFoundError:

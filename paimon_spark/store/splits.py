@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
 from paimon_spark.merge.sections import Section
 from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta
@@ -77,6 +78,46 @@ class Split:
         return total
 
 
+@dataclass(frozen=True, slots=True)
+class DiffSplit:
+    """Two states of the same keys, of which a task reads the difference (Java: IncrementalSplit).
+
+    Each side has one split a bucket; files of tables with keys are all in its sections, which ascend by key.
+    """
+
+    before: tuple[Split, ...]
+    after: tuple[Split, ...]
+
+    @property
+    def files(self) -> Iterator[DataFileMeta]:
+        """All data files of both states; one that lives in both comes twice, for it is read twice."""
+        for split in (*self.before, *self.after):
+            yield from split.files
+
+    @property
+    def file_count(self) -> int:
+        return sum(1 for _ in self.files)
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the files: an upper bound of the rows that a read returns."""
+        return sum(file.row_count for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(file.file_size for file in self.files)
+
+    @property
+    def exact_row_count(self) -> None:
+        """Only reading can tell how many rows differ."""
+        return None
+
+
+ReadUnit: TypeAlias = Split | DiffSplit
+_Unit = TypeVar("_Unit", bound=ReadUnit)
+
+
 def pack_ordered(weights: Sequence[int], target: int) -> list[tuple[int, int]]:
     """Neighbouring items in bins of at most the target weight, or of one item (Java: BinPacking.packForOrdered).
 
@@ -114,7 +155,7 @@ def pack_parts(
         yield tuple(files[start:end]), tuple(sections[max(start - count, 0) : max(end - count, 0)])
 
 
-def group_splits(splits: Sequence[Split], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[Split, ...]]:
+def group_splits(splits: Sequence[_Unit], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[_Unit, ...]]:
     """Neighbouring splits in groups for one task each: many small buckets must not become as many tasks.
 
     Args:

@@ -18,7 +18,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import branch_root
-from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.store.scan import Scan, find_fields
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
@@ -80,18 +80,27 @@ class Table:
             return BucketMode.HASH_DYNAMIC if covered else BucketMode.KEY_DYNAMIC
         return BucketMode.HASH_FIXED
 
-    def scan(self, columns: Sequence[str] | None = None, where: str | Expr | Predicate | None = None) -> Scan:
-        """A read of some columns of the rows that satisfy a condition.
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | Expr | Predicate | None = None,
+        row_kinds: bool = False,
+    ) -> Scan:
+        """A read of some columns of the rows that satisfy a condition: of a state, or of a change (``incremental-*``).
 
         Args:
             columns: names in the order wanted, any letter case; None means all.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate.
+            row_kinds: whether a last column ``_row_kind`` holds +I, -U, +U or -D, and rows that take others back are
+                among the result. To have it elsewhere, name it among the columns.
 
         Raises:
             OptionError: a column is not there, or named twice.
             PredicateError: the condition does not fit the table.
         """
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
+        if row_kinds and ROW_KIND_FIELD not in fields:
+            fields = (*fields, *find_fields(self.schema, [ROW_KIND]))
         predicate = as_predicate(where, self.schema.fields)
         return Scan(self.file_io, self.location, self.branch, self.schema, self.options, fields, predicate)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from paimon_spark.errors import OptionError, SnapshotNotFound, UnsupportedFeature
+from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Option, Options
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
@@ -44,7 +44,7 @@ class Travel:
     """Where a batch read stands.
 
     Attributes:
-        snapshot: what is read; None when the table has no snapshot yet.
+        snapshot: what is read; None when the table has no snapshot yet, and for increments (see increments.py).
         is_pinned: an option chose the snapshot, so its schema is used and not the latest one.
         created_since: None, or only files made at or after this instant (epoch millis) are read.
     """
@@ -60,9 +60,8 @@ def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
     Raises:
         OptionError: options contradict each other, or one has a bad value.
         SnapshotNotFound: there is no such snapshot, tag, time or watermark; the message names what is available.
-        UnsupportedFeature: incremental reads, `latest-delta`.
     """
-    mode = _resolved_mode(options)
+    mode = resolved_mode(options)
     if mode in ("latest-full", "full", "latest"):
         return Travel(snapshots.latest())
     if mode == "compacted-full":
@@ -73,14 +72,15 @@ def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
         return _since_creation(_set_value(options, o.SCAN_CREATION_TIME_MILLIS), snapshots)
     if mode in ("from-timestamp", "from-snapshot", "from-snapshot-full"):
         return Travel(_pinned(options, snapshots), is_pinned=True)
-    raise UnsupportedFeature(
-        f"'scan.mode' = '{mode}': incremental reads of a table are not supported by this release; "
-        f"read two snapshots with 'scan.snapshot-id' and compare them"
-    )
+    return Travel(None)
 
 
-def _resolved_mode(options: Options) -> str:
-    """The scan mode with `default` replaced as features 1.1 says, and contradictions refused."""
+def resolved_mode(options: Options) -> str:
+    """The scan mode with `default` replaced as features 1.1 says.
+
+    Raises:
+        OptionError: options contradict each other, or the mode.
+    """
     mode = options.value(o.SCAN_MODE)
     given = [option for option in (*_TRAVEL, *_INCREMENTAL, *_CREATION) if options.is_set(option)]
     names = " and ".join(f"'{option.key}'" for option in given)
@@ -201,8 +201,12 @@ def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | No
     return snapshots.load(latest)
 
 
-def parse_local_timestamp(text: str) -> int:
+def parse_local_timestamp(text: str, key: str = "scan.timestamp") -> int:
     """Epoch millis of a text such as "2026-11-01 12:30:00" or "2026-11-01", read in the local time zone.
+
+    Args:
+        text: of the time.
+        key: of the option it comes from, for messages.
 
     Raises:
         OptionError: it is not a timestamp.
@@ -212,7 +216,7 @@ def parse_local_timestamp(text: str) -> int:
         return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
     except (ValueError, OverflowError, OSError):
         raise OptionError(
-            f"the option 'scan.timestamp' has the value '{text}': expected a time such as 2026-11-01 12:30:00"
+            f"the option '{key}' has the value '{text}': expected a time such as 2026-11-01 12:30:00"
         ) from None
 
 

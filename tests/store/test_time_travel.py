@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from paimon_spark.errors import OptionError, SnapshotNotFound, UnsupportedFeature
+from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.store.increments import reads_increment
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.time_travel import Travel, local_wall_millis, parse_local_timestamp, resolve_snapshot
 
@@ -145,9 +146,15 @@ def test_contradictions(options: dict[str, str], message: str, three: SnapshotSt
         {"scan.mode": "latest-delta"},
     ],
 )
-def test_incremental_reads_are_refused_by_name(options: dict[str, str], three: SnapshotStore) -> None:
-    with pytest.raises(UnsupportedFeature, match="incremental reads"):
-        resolve_snapshot(Options(options), three)
+def test_a_change_is_no_state(options: dict[str, str], three: SnapshotStore) -> None:
+    assert reads_increment(Options(options))
+    assert resolve_snapshot(Options(options), three) == Travel(None)
+
+
+def test_a_state_is_no_change() -> None:
+    assert not reads_increment(Options({}))
+    assert not reads_increment(Options({"scan.mode": "compacted-full"}))
+    assert not reads_increment(Options({"scan.snapshot-id": "3", "incremental-between-scan-mode": "diff"}))
 
 
 def test_only_options_that_choose_a_snapshot_pin_its_schema(three: SnapshotStore) -> None:
