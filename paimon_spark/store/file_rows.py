@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,12 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta, FileSource
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import file_format_of
-from paimon_spark.spec.schema import SEQUENCE_NUMBER, TableSchema
+from paimon_spark.spec.schema import POSITION, SEQUENCE_NUMBER, TableSchema
 from paimon_spark.spec.types import DataField
 
 Positions = np.ndarray[tuple[int], np.dtype[np.int64]]
 TRUE = AlwaysTrue()
+_POSITION_FIELD = pa.field(POSITION, pa.int64(), nullable=False)
 _PROBES = 4  # row groups looked at before deciding whether a predicate is selective
 
 
@@ -39,12 +40,14 @@ class FileRequest:
         system: `_SEQUENCE_NUMBER`, `_VALUE_KIND`, or none; they follow the fields in the batches.
         prunes: a predicate over fields: row groups that cannot satisfy it are skipped.
         probes: whether its columns are read first, to skip row groups in which no row satisfies it.
+        positions: whether the batches end with a column `_POSITION`.
     """
 
     fields: tuple[DataField, ...]
     system: tuple[DataField, ...] = ()
     prunes: Predicate = TRUE
     probes: bool = False
+    positions: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,19 @@ def snapshot_sequence(options: Options, path: str, meta: DataFileMeta) -> int | 
 
 
 def read_file(
-    file_io: FileIO, stored: StoredFile, request: FileRequest, batch_rows: int = 65536
+    file_io: FileIO,
+    stored: StoredFile,
+    request: FileRequest,
+    batch_rows: int = 65536,
+    still: Callable[[], Predicate] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Batches in the fields of the request, then its system columns, in file order.
+
+    Args:
+        file_io, stored, request: the file, and what is read of it.
+        batch_rows: how many rows a batch has at most.
+        still: asked before each row group for a predicate over the fields; if the group cannot satisfy it, it is
+            skipped. For a reader that learns while it reads what it needs no more.
 
     Raises:
         CorruptFile: the file is missing, damaged, or not the one that the manifest speaks of.
@@ -111,9 +124,11 @@ def read_file(
         _check_rows(reader, stored)
         file = _open_file(reader, stored, request)
         groups = file.matching_groups()
-        if groups:
-            for first_row, batch in file.read(batch_rows, groups):
-                rows = batch if stored.deleted is None else _without(batch, first_row, stored.deleted)
+        parts = [groups] if still is None else ([group] for group in groups if file.may_match(still(), group))
+        for part in parts:
+            for first_row, batch in file.read(batch_rows, part) if part else ():
+                rows = _placed(batch, first_row) if request.positions else batch
+                rows = rows if stored.deleted is None else _without(rows, first_row, stored.deleted)
                 yield rows if stored.sequence is None else _numbered(rows, stored.sequence)
     finally:
         reader.close()
@@ -166,6 +181,10 @@ def _without(batch: pa.RecordBatch, first_row: int, deleted: Positions) -> pa.Re
     return batch.filter(pa.array(keep))
 
 
+def _placed(batch: pa.RecordBatch, first_row: int) -> pa.RecordBatch:
+    return batch.append_column(_POSITION_FIELD, pa.array(np.arange(first_row, first_row + batch.num_rows)))
+
+
 def _numbered(batch: pa.RecordBatch, sequence: int) -> pa.RecordBatch:
     position = batch.schema.get_field_index(SEQUENCE_NUMBER)
     if position < 0:
@@ -201,13 +220,14 @@ class _OpenFile:
         predicate, groups = self.request.prunes, range(len(self.reader.row_groups))
         if predicate == TRUE:
             return list(groups)
-        left = [group for group in groups if self._may_match(predicate, group)]
+        left = [group for group in groups if self.may_match(predicate, group)]
         columns = columns_of(predicate)
         if not self.request.probes or len(columns) >= len(self.request.fields):
             return left
         return self._probe(predicate, left)
 
-    def _may_match(self, predicate: Predicate, group: int) -> bool:
+    def may_match(self, predicate: Predicate, group: int) -> bool:
+        """Whether a row of the row group may satisfy the predicate."""
         row_group = self.reader.row_groups[group]
         now = {field.name: field for field in self.request.fields}
 
