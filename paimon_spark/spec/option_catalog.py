@@ -135,11 +135,6 @@ def check_writable(schema: TableSchema, options: Options) -> None:
 
 
 def _check_keyed_writable(options: Options) -> None:
-    bucket = options.value(o.BUCKET)
-    if bucket == -1:
-        raise _refused(
-            "write to", "bucket", "-1", "dynamic buckets of a primary-key table", "give the table a number of buckets"
-        )
     if options.value(o.DELETION_VECTORS_ENABLED):
         raise _refused("write to", "deletion-vectors.enabled", "true", "the compaction that makes rows visible")
     if options.value(o.MERGE_ENGINE) == "first-row" and not options.value(o.WRITE_ONLY):

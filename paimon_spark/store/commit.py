@@ -26,7 +26,9 @@ from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snap
 from paimon_spark.store.changes import Changes, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
 from paimon_spark.store.commit_history import CommitHistory, recent_snapshots
+from paimon_spark.store.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.file_paths import created_paths
+from paimon_spark.store.hash_index_changes import HashIndexUpdate
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.overwrite import overwritten, upgraded
 from paimon_spark.store.partition_filter import PartitionFilter
@@ -82,6 +84,7 @@ class TableCommit:
         self._user = commit_user
         self._since = since
         self._batch: tuple[CommitMessage, ...] | None = None
+        self._index: HashIndexUpdate | None = None
 
     def append(
         self,
@@ -105,7 +108,8 @@ class TableCommit:
         kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
         requests = []
         if not new.is_empty:
-            requests.append(self._request(identifier, kind, "WRITE", lambda state: new, new.deletes))
+            changes = self._appended(messages, new)
+            requests.append(self._request(identifier, kind, "WRITE", changes, new.deletes))
         requests += self._compaction(messages, identifier)
         return self._run(requests, messages, watermark, properties)
 
@@ -147,9 +151,10 @@ class TableCommit:
             self._check_inside(new, replaced)
         compaction = self._compaction(messages, identifier)
         new = self._upgraded(new) if not compaction else new
+        index = self._index = HashIndexUpdate(self._table, messages, self._since)
 
         def changes(state: TableState) -> Changes:
-            return overwritten(state, new, replaced)
+            return overwritten(state, index.replaced(new), replaced)
 
         request = self._request(identifier, CommitKind.OVERWRITE, "OVERWRITE", changes, True)
         return self._run([request, *compaction], messages, watermark, properties)
@@ -164,12 +169,29 @@ class TableCommit:
         if any(s.commit_user == self._user and s.commit_identifier == identifier for s in recent):
             _log.warning("the commit of user %s is in the table: its files are not deleted", self._user)
             return
+        if self._index is not None:
+            self._index.discard()
         for message in messages:
             for path in created_paths(self._table, message):
                 try:
                     self._table.file_io.delete(path)
                 except OSError as error:
                     _log.warning("left behind %s of an aborted job: %s", path, error)
+
+    def _appended(self, messages: Sequence[CommitMessage], new: Changes) -> Callable[[TableState], Changes]:
+        """What an append changes; asked in every attempt, for only then it is known whether dynamic buckets fit."""
+        index = self._index = HashIndexUpdate(self._table, messages, self._since)
+        since, user = self._since, self._user
+        crosses = bool(new.files) and self._table.bucket_mode == BucketMode.KEY_DYNAMIC
+        if crosses and since is None:
+            raise ValueError("a commit to a cross-partition table needs to know the snapshot it was planned on")
+
+        def changes(state: TableState) -> Changes:
+            if crosses and since is not None:
+                check_cross_partition(state, since, user)
+            return index.added(state, new)
+
+        return changes
 
     def _new(self, messages: Sequence[CommitMessage]) -> Changes:
         new = appended(messages)

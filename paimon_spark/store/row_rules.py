@@ -80,6 +80,12 @@ class RowRules:
                 )
         return batch, kinds
 
+    def kept(self, batch: pa.RecordBatch, kinds: Kinds | None) -> npt.NDArray[np.bool_] | None:
+        """Which rows prepare does not leave out; None: all. Arguments as for prepare."""
+        if self.kind_column is not None:
+            kinds = self._kinds_of(batch.column(self.kind_column))
+        return None if kinds is None or not self.dropped else ~np.isin(kinds, self.dropped)
+
     def _conformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if batch.schema.names != self.arrow.names or batch.schema.types != self.arrow.types:
             raise DataError(

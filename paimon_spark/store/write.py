@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import assign_buckets, group_rows
+from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
+from paimon_spark.errors import OptionError
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.window import MergeSpec, is_retract
 from paimon_spark.merge.write_order import sort_and_merge
@@ -22,7 +23,9 @@ from paimon_spark.spec.options import MB
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_name
 from paimon_spark.store.background import Background
 from paimon_spark.store.bucket_filter import bucket_fields
+from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.data_writer import SLICE_ROWS, BucketWriter, file_batch
+from paimon_spark.store.dynamic_buckets import DynamicBuckets, cross_partition_refusal
 from paimon_spark.store.file_layout import file_layout
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.messages import CommitMessage
@@ -46,21 +49,25 @@ class _Buffer:
 
     batches: list[pa.RecordBatch] = field(default_factory=list)
     kinds: list[Kinds | None] = field(default_factory=list)
+    buckets: list[Buckets] = field(default_factory=list)
     bytes: int = 0
 
-    def add(self, batch: pa.RecordBatch, kinds: Kinds | None) -> None:
+    def add(self, batch: pa.RecordBatch, kinds: Kinds | None, buckets: Buckets | None) -> None:
         self.batches.append(batch)
         self.kinds.append(kinds)
+        if buckets is not None:
+            self.buckets.append(buckets)
         self.bytes += batch.nbytes
 
-    def take(self) -> tuple[pa.RecordBatch, Kinds | None]:
-        """All rows as one batch, and their kinds if any is not an insert; the buffer is empty then."""
+    def take(self) -> tuple[pa.RecordBatch, Kinds | None, Buckets | None]:
+        """All rows as one batch, their kinds if any is not an insert, their buckets if told; it is empty then."""
         kinds = None
         if any(k is not None for k in self.kinds):
             parts = zip(self.batches, self.kinds, strict=True)
             kinds = np.concatenate([np.zeros(b.num_rows, np.int8) if k is None else k for b, k in parts])
-        batches, self.batches, self.kinds, self.bytes = self.batches, [], [], 0
-        return batches[0] if len(batches) == 1 else pa.concat_batches(batches), kinds
+        buckets = np.concatenate(self.buckets) if self.buckets else None
+        batches, self.batches, self.kinds, self.buckets, self.bytes = self.batches, [], [], [], 0
+        return batches[0] if len(batches) == 1 else pa.concat_batches(batches), kinds, buckets
 
 
 class TableWrite:
@@ -97,7 +104,12 @@ class TableWrite:
         self._has_buckets = table.bucket_mode == BucketMode.HASH_FIXED
         self._total_buckets = options.value(o.BUCKET) if self._has_buckets or self._postpones else -1
         self._bucket_fields = bucket_fields(table.schema, options)
-        self._sequence = (plan or plan_write(table)).first_sequence + TASK_STRIDE * task_id
+        plan = plan or plan_write(table)
+        self._other_numbers = plan.buckets if self._has_buckets else {}
+        self._sequence = plan.first_sequence + TASK_STRIDE * task_id
+        self._dynamic: DynamicBuckets | None = None
+        if table.bucket_mode == BucketMode.HASH_DYNAMIC:
+            self._dynamic = DynamicBuckets(table, plan.dynamic)
         self._merge = _merge_spec(table)
         self._engine = engine_for(table.schema, options).merge
         self._buffer = _Buffer()
@@ -111,20 +123,28 @@ class TableWrite:
         self._writing = Background(limit=3)
         self._closing = Background(limit=64)
 
-    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None:
+    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None, buckets: Buckets | None = None) -> None:
         """Takes rows.
 
         Args:
             batch: all columns of the table, in its order and types.
             kinds: 0 +I, 1 -U, 2 +U, 3 -D of each row; None: all are inserts.
+            buckets: the bucket of each row of a table with dynamic buckets, if the caller chooses it and brings all
+                rows of a bucket to one task; in all calls or none. Cross-partition tables need it.
 
         Raises:
             DataError: rows that the table cannot hold.
+            CorruptFile: the HASH index of a dynamic bucket is missing or damaged.
         """
+        if buckets is None and self._table.bucket_mode == BucketMode.KEY_DYNAMIC:
+            raise cross_partition_refusal(self._table.location)
+        if buckets is not None:
+            kept = self._rules.kept(batch, kinds)
+            buckets = buckets if kept is None else buckets[kept]
         batch, kinds = self._rules.prepare(batch, kinds)
         if not batch.num_rows:
             return
-        self._buffer.add(batch, kinds)
+        self._buffer.add(batch, kinds, buckets)
         if self._buffer.bytes >= self._limit or not self._is_grouped:
             self._flush()
 
@@ -135,11 +155,12 @@ class TableWrite:
             self._end_file(place)
         self._writing.wait()
         self._closing.wait()
-        return [
+        messages = [
             CommitMessage(partition, bucket, self._total_buckets, new_files=tuple(writer.files))
             for (partition, bucket), writer in self._writers.items()
             if writer.files
         ]
+        return messages if self._dynamic is None else self._dynamic.finish(messages)
 
     def abort(self) -> None:
         """Deletes all files of this task, also those it has handed out: only for messages that nobody commits."""
@@ -147,6 +168,8 @@ class TableWrite:
         self._closing.stop()
         for writer in self._writers.values():
             writer.discard()
+        if self._dynamic is not None:
+            self._dynamic.abort()
         for path in self._begun:
             try:
                 self._table.file_io.delete(path)
@@ -161,14 +184,19 @@ class TableWrite:
     def _flush(self) -> None:
         if not self._buffer.batches:
             return
-        rows, kinds = self._buffer.take()
-        buckets = None
+        rows, kinds, buckets = self._buffer.take()
         if self._has_buckets:
             function = self._table.options.value(o.BUCKET_FUNCTION)
             buckets = assign_buckets(rows, self._bucket_fields, self._total_buckets, function)
         if self._postpones and kinds is not None:
             self._check_retractions(rows, kinds)
-        for partition, bucket, positions in group_rows(rows, self._table.schema.partition_fields, buckets):
+        if self._dynamic is not None:
+            groups = self._dynamic.place(rows, buckets)
+        else:
+            groups = group_rows(rows, self._table.schema.partition_fields, buckets)
+        for partition, bucket, positions in groups:
+            if partition in self._other_numbers:
+                raise self._wrong_number(partition)
             if self._sorts:
                 self._write_run((partition, bucket), rows, kinds, positions)
                 continue
@@ -177,6 +205,14 @@ class TableWrite:
                 bucket, part = POSTPONE_BUCKET, unnumbered(part, None if kinds is None else kinds[positions])
                 part = file_batch(self._layout, part)
             self._write((partition, bucket), part)
+
+    def _wrong_number(self, partition: bytes) -> OptionError:
+        found, words = self._other_numbers[partition], partition_words(self._table, partition)
+        return OptionError(
+            f"writing to {self._table.location}: {words} has {found} buckets, and the table's option 'bucket' is "
+            f"{self._total_buckets}. PaimonTable.forPath(spark, path).rescale({self._total_buckets}) brings all rows "
+            f"into {self._total_buckets} buckets, with the argument where those of some partitions. Or overwrite it"
+        )
 
     def _check_retractions(self, rows: pa.RecordBatch, kinds: Kinds) -> None:
         """Refuses now what the merge would refuse when somebody compacts the postponed rows."""

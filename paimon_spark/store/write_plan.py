@@ -10,6 +10,7 @@ import numpy as np
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import FileKind
 from paimon_spark.spec.manifest_columns import ManifestColumns
+from paimon_spark.store.dynamic_plan import DynamicPlan, plan_dynamic
 from paimon_spark.store.live_files import canonical_partitions, canonical_row, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.table import BucketMode, Table
@@ -29,13 +30,18 @@ class WritePlan:
     since: int
     first_sequence: int
     buckets: Mapping[bytes, int] = field(default_factory=dict)
+    dynamic: DynamicPlan = field(default_factory=DynamicPlan)
 
 
-def plan_write(table: Table) -> WritePlan:
+def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
     """Looks at the table once for all tasks of a job.
 
     A merge takes the row with the greater sequence number, so new rows must be numbered above all that are there. An
     append table without buckets does not care: nothing is read then but the latest snapshot.
+
+    Args:
+        overwrites: whether the job replaces the partitions it writes to, so that it does not matter where keys are
+            and how many buckets there are.
 
     Raises:
         CorruptFile: a manifest cannot be read.
@@ -49,7 +55,10 @@ def plan_write(table: Table) -> WritePlan:
     columns = read_manifest_columns(table.file_io, table.location, manifests)
     # Deleted files count too: a number above theirs does no harm, and no folding is needed.
     first_sequence = int(columns.max_sequence_number.max(initial=-1)) + 1
-    return WritePlan(latest.id, first_sequence, _bucket_numbers(table, columns))
+    dynamic = DynamicPlan()
+    if table.bucket_mode in (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC) and not overwrites:
+        dynamic = plan_dynamic(table, latest, columns)
+    return WritePlan(latest.id, first_sequence, {} if overwrites else _bucket_numbers(table, columns), dynamic)
 
 
 def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[bytes, int]:
