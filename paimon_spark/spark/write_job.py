@@ -26,8 +26,8 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.commit import CommitResult, Replaced, TableCommit
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.postpone_write import open_task_write, place_staged
 from paimon_spark.store.table import Table, find_table, open_table
-from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import WritePlan, plan_write
 
 Kinds = npt.NDArray[np.int8]
@@ -102,7 +102,7 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
     replaced: Replaced = "dynamic" if options.overwrite_dynamic else None
     if options.overwrite_where is not None:
         replaced = replaced_partitions(table.schema, options.overwrite_where)
-    return WriteJob(table, str(uuid.uuid4()), plan_write(table), overwrite, replaced, kind_column)
+    return WriteJob(table, str(uuid.uuid4()), plan_write(table, overwrite), overwrite, replaced, kind_column)
 
 
 def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
@@ -116,7 +116,7 @@ def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -
         DataError: a row does not fit the table.
     """
     fields = job.table.schema.fields
-    writer = TableWrite(job.table, job.commit_user, task_id, job.plan)
+    writer = open_task_write(job.table, job.commit_user, task_id, job.plan)
     try:
         for batch in batches:
             kinds = None
@@ -154,6 +154,11 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
         CommitStateUnknown: nothing is deleted.
     """
     commit = TableCommit(job.table, job.commit_user, job.plan.since)
+    try:
+        messages = place_staged(job.table, job.commit_user, job.plan, messages)
+    except BaseException:
+        abort_job(job, messages)
+        raise
     try:
         if job.overwrites:
             return commit.overwrite(messages, job.replaced)

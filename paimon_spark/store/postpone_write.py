@@ -93,15 +93,25 @@ def settled_number(table: Table, plan: WritePlan, partition: bytes) -> int | Non
 class FixedBucketWrite:
     """One task of a write job; rows go to the buckets of their partition, or are staged if it has none yet."""
 
-    def __init__(self, table: Table, commit_user: str, task_id: int, plan: WritePlan) -> None:
-        """Arguments and errors as of TableWrite."""
+    def __init__(
+        self, table: Table, commit_user: str, task_id: int, plan: WritePlan, moves_rows: bool = False
+    ) -> None:
+        """
+        Args:
+            table, commit_user, task_id, plan: as of TableWrite.
+            moves_rows: the rows are in the table already, and older than what others write meanwhile.
+
+        Raises:
+            As TableWrite, and OptionError: an option postpone.* is not positive.
+        """
         self._table = table
         self._user = commit_user
         self._task = task_id
+        self._number_task = 0 if moves_rows else task_id + 1
         self._plan = plan
         self._rules = row_rules(table.location, table.schema, table.options)
         self._share = len(set(plan.buckets.values())) + 1
-        self._writes: dict[int | None, TableWrite] = {}
+        self._writes: dict[int | None, TableWrite] = {}  # by number of buckets; None: staged
         bucket_number(0, 0, table.options)  # a bad option is told before the first row
         check_writable(table.schema, with_buckets(table, 1).options)
 
@@ -133,9 +143,8 @@ class FixedBucketWrite:
             if number is None:
                 write = TableWrite(self._table, self._user, self._task, self._plan, staged=True)
             else:
-                # The first numbers are for those who move postponed rows meanwhile: theirs are the older ones.
                 table, plan = with_buckets(self._table, number, self._share), replace(self._plan, buckets={})
-                write = TableWrite(table, self._user, self._task + 1, plan)
+                write = TableWrite(table, self._user, self._number_task, plan)
             self._writes[number] = write
         return write
 
@@ -232,6 +241,8 @@ def place_staged(
     Raises:
         CorruptFile, OSError, ...: nothing is moved; the files of messages are as they were.
     """
+    if not writes_fixed_buckets(table):
+        return list(messages)
     staged, placed = split_staged(messages)
     if not staged:
         return placed
