@@ -1,0 +1,195 @@
+"""What a compaction has to do: live files of a snapshot -> picks -> tasks. Only metadata is read (Java: CompactAction).
+
+Keys of one task meet those of no other task of its bucket, so whatever order and place they run in, their files
+together are one sorted run of the output level.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paimon_spark.arrow.predicate import Predicate, columns_of
+from paimon_spark.arrow.predicate_expr import as_predicate
+from paimon_spark.errors import OptionError
+from paimon_spark.merge.compact_steps import CompactStep, compact_steps
+from paimon_spark.merge.compaction_pick import drops_deletes, never, pick_compaction, pick_full
+from paimon_spark.merge.compaction_rules import CompactionRules, compaction_rules
+from paimon_spark.merge.key_order import sort_key_of
+from paimon_spark.merge.levels import CompactUnit, level_runs, top_level
+from paimon_spark.merge.record_expiry import expired_files, record_expiry
+from paimon_spark.merge.sections import Section
+from paimon_spark.spec.binary_row import arity_row_decoder
+from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.spec.options import MB
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.types import DataType
+from paimon_spark.store.append_compaction import plan_append_compaction
+from paimon_spark.store.compact_task import CompactTask, MergeTask
+from paimon_spark.store.compaction_commit import Place, upper_files
+from paimon_spark.store.live_buckets import LiveBucket, live_buckets
+from paimon_spark.store.splits import DeletionFile, pack_ordered
+from paimon_spark.store.table import Table
+
+TASK_BYTES = 256 * MB
+"""A bucket of more is cut into tasks of about this size, where no key spans the cut."""
+
+
+@dataclass(frozen=True)
+class CompactionPlan:
+    """The tasks of one compaction, biggest first.
+
+    Attributes:
+        snapshot: what they were planned on; None of a table without snapshots, which has no tasks.
+        upper: of the buckets where rows are looked up above level 0: names and levels of those files.
+    """
+
+    snapshot: Snapshot | None
+    tasks: tuple[CompactTask, ...] = ()
+    upper: Mapping[Place, frozenset[tuple[str, int]]] = field(default_factory=dict)
+
+
+def plan_compaction(
+    table: Table,
+    where: str | Predicate | None = None,
+    full: bool | None = None,
+    places: Collection[Place] | None = None,
+) -> CompactionPlan:
+    """Plans on the latest snapshot.
+
+    Args:
+        table: with the options of the call.
+        where: a condition on partition columns; None: all partitions.
+        full: whether all files of a bucket become one run of the top level; else what a writer would pick. None: full,
+            as the official compaction job does by default. Append tables know no difference.
+        places: only these buckets (`place_of`); None: all.
+
+    Raises:
+        OptionError, PredicateError: the condition does not fit, or names other columns.
+        CorruptFile: metadata is missing or damaged.
+    """
+    predicate = partition_condition(table, where)
+    snapshot = table.snapshots.latest()
+    if snapshot is None:
+        return CompactionPlan(None)
+    if not table.schema.primary_keys:
+        return CompactionPlan(snapshot, biggest_first(plan_append_compaction(table, snapshot, predicate, full, places)))
+    rules = compaction_rules(table.options)
+    tasks: list[CompactTask] = []
+    upper: dict[Place, frozenset[tuple[str, int]]] = {}
+    for bucket in live_buckets(table, snapshot, predicate, places):
+        found = _bucket_tasks(table, bucket, rules, full is None or full)
+        tasks += found
+        if found and rules.needs_lookup:
+            upper[bucket.place] = frozenset(upper_files(bucket.entries))
+    return CompactionPlan(snapshot, biggest_first(tasks), upper)
+
+
+def partition_condition(table: Table, where: str | Predicate | None) -> Predicate:
+    """The condition of a call, bound to the table.
+
+    Raises:
+        PredicateError: it does not fit the table.
+        OptionError: it looks at columns that are not partition columns.
+    """
+    predicate = as_predicate(where, table.schema.fields)
+    others = sorted(columns_of(predicate) - set(table.schema.partition_keys))
+    if others:
+        keys = ", ".join(table.schema.partition_keys) or "none"
+        raise OptionError(
+            f"compacting {table.location} where {where}: {', '.join(others)} is no partition column (those are: "
+            f"{keys}), and whole buckets are compacted"
+        )
+    return predicate
+
+
+def biggest_first(tasks: Sequence[CompactTask]) -> tuple[CompactTask, ...]:
+    """The order in which they are started: what takes longest must not come last."""
+    return tuple(sorted(tasks, key=lambda task: -task.weight))
+
+
+def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full: bool) -> list[CompactTask]:
+    """The tasks of one bucket; none when nothing is picked."""
+    runs = level_runs(bucket.files)
+    expires = _expires(table)
+    if full:
+        unit = pick_full(runs, rules, bucket.deletions.keys(), expires)
+    else:
+        unit = pick_compaction(runs, rules, dt.datetime.now())
+    if unit is None:
+        return []
+    types = [f.type for f in table.schema.key_fields]
+    steps = compact_steps(unit, top_level(runs, rules.num_levels), types, rules, expires)
+    above = _files_above(bucket, unit) if any(step.changelog for step in steps) else []
+    first = bucket.entries[0]
+    whole = MergeTask(
+        partition=first.partition,
+        bucket=first.bucket,
+        total_buckets=first.total_buckets,
+        output_level=unit.output_level,
+        drop_deletes=drops_deletes(unit, runs, rules.keeps_vectors),
+        steps=steps,
+    )
+    return [_with_its_files(whole, part, above, bucket.deletions, types) for part in cut_steps(steps, TASK_BYTES)]
+
+
+def _expires(table: Table) -> Callable[[DataFileMeta], bool]:
+    """Whether a file may hold rows that are too old."""
+    expiry = record_expiry(table.schema, table.options)
+    if expiry is None:
+        return never
+    return expired_files(expiry, int(time.time()), lambda schema_id: table.schemas.load(schema_id).fields)
+
+
+def _files_above(bucket: LiveBucket, unit: CompactUnit) -> list[DataFileMeta]:
+    picked = {file.file_name for file in unit.files}
+    return [f for f in bucket.files if f.level > unit.output_level and f.file_name not in picked]
+
+
+def cut_steps(steps: Sequence[CompactStep], task_bytes: int) -> list[tuple[CompactStep, ...]]:
+    """The steps in groups for one task each, cut between sections only; what is not cut stays one step.
+
+    The groups are of even size: of 520 MB come three of 173 MB rather than two of 256 and one of 8.
+
+    Args:
+        steps: of one bucket, in key order.
+        task_bytes: what a task shall read at most, unless one section is bigger.
+    """
+    pieces = [(number, section) for number, step in enumerate(steps) for section in step.sections]
+    sizes = [_bytes_read(steps[number], section) for number, section in pieces]
+    tasks = max(1, -(-sum(sizes) // task_bytes))
+    parts: list[tuple[CompactStep, ...]] = []
+    for start, end in pack_ordered(sizes, -(-sum(sizes) // tasks)):
+        by_step: dict[int, list[Section]] = {}
+        for number, section in pieces[start:end]:
+            by_step.setdefault(number, []).append(section)
+        parts.append(tuple(replace(steps[i], sections=tuple(sections)) for i, sections in by_step.items()))
+    return parts
+
+
+def _bytes_read(step: CompactStep, section: Section) -> int:
+    if not (step.rewrites or step.changelog):
+        return 0
+    return sum(file.file_size for run in section for file in run)
+
+
+def _with_its_files(
+    whole: MergeTask,
+    steps: tuple[CompactStep, ...],
+    above: Sequence[DataFileMeta],
+    deletions: Mapping[str, DeletionFile],
+    key_types: Sequence[DataType],
+) -> MergeTask:
+    """The task of some steps, with the files above that may hold their keys, and the vectors of all of them."""
+    task = replace(whole, steps=steps)
+    looked_up = [file for step in steps if step.changelog for file in step.files]
+    if looked_up and above:
+        decode, make = arity_row_decoder(key_types), sort_key_of(key_types)
+        first = min(make(decode(file.min_key)) for file in looked_up)
+        last = max(make(decode(file.max_key)) for file in looked_up)
+        met = (f for f in above if make(decode(f.min_key)) <= last and first <= make(decode(f.max_key)))
+        task = replace(task, above=tuple(met))
+    names = [file.file_name for file in (*task.files, *task.above)]
+    return replace(task, deletions={name: deletions[name] for name in names if name in deletions})
