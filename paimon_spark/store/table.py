@@ -132,6 +132,23 @@ def open_table(location: str, options: Mapping[str, str] | None = None) -> Table
 
 def find_table(location: str, options: Mapping[str, str] | None = None) -> Table | None:
     """As open_table, but None when there is no table."""
+    table = find_stored_table(location, options)
+    if table is None:
+        return None
+    _, dynamic = split_storage_options(options or {})
+    return _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
+
+
+def find_stored_table(location: str, options: Mapping[str, str] | None = None) -> Table | None:
+    """The table as it is stored, also one that this release can neither read nor write; None when there is none.
+
+    Args:
+        location: as for open_table.
+        options: storage options and ``branch``; others are passed over.
+
+    Raises:
+        SnapshotNotFound: the table has no such branch.
+    """
     file_io, root, suffix_branch = _locate(location, options or {})
     _, dynamic = split_storage_options(options or {})
     branch = suffix_branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
@@ -143,8 +160,7 @@ def find_table(location: str, options: Mapping[str, str] | None = None) -> Table
             there = f"its branches are {', '.join(names)}" if names else "it has no branches"
             raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
         return None
-    table = Table(root, file_io, schema, Options(schema.options), branch)
-    return _with_dynamic(table, resolve_keys(dynamic, schema.names))
+    return Table(root, file_io, schema, Options(schema.options), branch)
 
 
 def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:
