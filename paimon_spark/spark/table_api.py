@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from paimon_spark.spark.compact_job import SparkRunner, TableOptimizer
 from paimon_spark.spark.new_table import NewTable
 from paimon_spark.spark.options import (
     COLUMNS,
@@ -26,6 +27,7 @@ from paimon_spark.spark.shuffle_write import write_shuffled
 from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
 from paimon_spark.spec.options import BRANCH
 from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.table import Table, find_table, open_table
 
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -129,6 +131,10 @@ class PaimonTable:
         """Replaces the partitions that the DataFrame has rows of, and no other."""
         return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, overwrite=True)
 
+    def optimize(self) -> TableOptimizer:
+        """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""
+        return TableOptimizer(self._spark, self._open)
+
     def detail(self) -> DataFrame:
         """One row: location, schema_id, comment, partition_keys, primary_keys, bucket_mode, options, snapshot_id, files, bytes, rows.
 
@@ -170,11 +176,13 @@ class PaimonTable:
     def _write(self, df: DataFrame, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
         began = time.monotonic()
         job = open_job(write_options({**self._options, **options, PATH: self._path}), df.schema, overwrite)
-        result = commit_job(job, write_shuffled(df, job))
-        millis = round((time.monotonic() - began) * 1000)
+        messages = write_shuffled(df, job)
+        result = commit_job(job, messages)
         if result is None:
-            return WriteMetrics(0, 0, 0, millis, None)
-        return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id)
+            return WriteMetrics(0, 0, 0, round((time.monotonic() - began) * 1000), None)
+        compaction = compact_after_write(job.table, messages, SparkRunner(self._spark))
+        millis = round((time.monotonic() - began) * 1000)
+        return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
 
 
 def _history_row(s: Snapshot) -> tuple[object, ...]:

@@ -25,6 +25,7 @@ from paimon_spark.spark.table_creation import create_for_rows
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.commit import CommitResult, Replaced, TableCommit
+from paimon_spark.store.compaction import CompactionMetrics
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_write import open_task_write, place_staged
 from paimon_spark.store.table import Table, find_table, open_table
@@ -65,6 +66,7 @@ class WriteMetrics:
         bytes: their size.
         millis: wall time, from the call to the commit.
         snapshot_id: the snapshot it made; None when there was nothing to commit.
+        compaction: of the buckets it wrote to; None when the table is not compacted by its writers.
     """
 
     rows: int
@@ -72,6 +74,7 @@ class WriteMetrics:
     bytes: int
     millis: int
     snapshot_id: int | None
+    compaction: CompactionMetrics | None = None
 
 
 def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> WriteJob:

@@ -11,6 +11,8 @@ from pyspark.sql.types import StructType
 
 from paimon_spark.spark.options import WriteOptions
 from paimon_spark.spark.write_job import WriteJob, abort_job, commit_job, current_task, open_job, write_rows
+from paimon_spark.store.inline_compaction import compact_after_write
+from paimon_spark.store.local_pool import LocalRunner
 from paimon_spark.store.messages import CommitMessage
 
 
@@ -34,7 +36,9 @@ class PaimonWriter(DataSourceArrowWriter):
         return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        commit_job(self._job, _files(messages))
+        files = _files(messages)
+        if commit_job(self._job, files) is not None:
+            compact_after_write(self._job.table, files, LocalRunner())  # this process has no Spark session
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Removes the files of finished tasks if the job failed before its commit.
