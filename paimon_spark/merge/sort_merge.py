@@ -41,18 +41,34 @@ def merge_runs(
         CorruptFile: a null in a key column.
         UnsupportedFeature: a key or sequence column of a type without an order.
     """
-    return combine_rows(_merge_windows(runs, spec, output, ordered, engine), batch_rows, ordered)
+    merged = (rows for window in windows(runs, spec.key_names) for rows in engine(window, spec, output, ordered))
+    return combine_rows(merged, batch_rows, ordered)
 
 
-def _merge_windows(
-    runs: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, output: Sequence[str], ordered: bool, engine: Engine
-) -> Iterator[pa.RecordBatch]:
-    cursors = [cursor for cursor in (_Cursor(run, spec.key_names) for run in runs) if cursor.open_batch()]
+def windows(runs: Sequence[Iterator[pa.RecordBatch]], key_names: Sequence[str]) -> Iterator[Window]:
+    """The rows of sorted runs in windows, in key order; the arguments are those of ``merge_runs``."""
+    cursors = [cursor for cursor in (_Cursor(run, key_names) for run in runs) if cursor.open_batch()]
     while cursors:
         bound = min(cursor.last_key for cursor in cursors)
         window = Window(tuple([piece for cursor in cursors for piece in cursor.take_up_to(bound)]))
         cursors = [cursor for cursor in cursors if cursor.is_open]
-        yield from engine(window, spec, output, ordered)
+        yield window
+
+
+def checked_keys(rows: pa.RecordBatch, key_names: Sequence[str]) -> tuple[KeyColumn, ...]:
+    """The key columns of rows of a file.
+
+    Raises:
+        CorruptFile: a null in a key column.
+        UnsupportedFeature: a type that cannot be a key.
+    """
+    for name in key_names:
+        if nulls := rows.column(name).null_count:
+            raise CorruptFile(
+                f"merging rows by primary key: key column '{name}' holds {nulls} nulls where none can be; "
+                "a file of the table is damaged, or was written by a system that breaks the format"
+            )
+    return key_columns(rows, key_names)
 
 
 class _Cursor:
@@ -75,14 +91,8 @@ class _Cursor:
         self._rows = next((batch for batch in self._batches if batch.num_rows), None)
         if self._rows is None:
             return False
-        for name in self._key_names:
-            if nulls := self._rows.column(name).null_count:
-                raise CorruptFile(
-                    f"merging rows by primary key: key column '{name}' holds {nulls} nulls where none can be; "
-                    "a file of the table is damaged, or was written by a system that breaks the format"
-                )
         self._position = 0
-        self._keys = key_columns(self._rows, self._key_names)
+        self._keys = checked_keys(self._rows, self._key_names)
         self.last_key = row_key(self._keys, self._rows.num_rows - 1)
         return True
 

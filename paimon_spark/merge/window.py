@@ -6,6 +6,7 @@ with ``winners`` by ``Window.words`` (which rows have one key) and ``merge_crite
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,9 +75,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Window:
-    """All rows of all runs whose keys lie in one range. Pieces are not empty, sorted by key, older runs first."""
+    """All rows of all runs whose keys lie in one range.
+
+    pieces: not empty, sorted by key, older runs first.
+    grouped: ``groups``, if they are known.
+    """
 
     pieces: tuple[Piece, ...]
+    grouped: Groups | None = None
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -96,14 +102,24 @@ class Window:
         masks = (np.zeros(p.rows.num_rows, np.bool_) if p.merged is None else p.merged for p in self.pieces)
         return np.concatenate([*masks])
 
+    @cached_property
+    def keys(self) -> tuple[KeyColumn, ...]:
+        """The key columns of all rows."""
+        return tuple(concat_columns([piece.keys for piece in self.pieces]))
+
     def words(self) -> list[Words]:
         """The keys of all rows (see key_words)."""
-        return key_words(concat_columns([piece.keys for piece in self.pieces]), self.starts)
+        return key_words(self.keys, self.starts)
 
     @cached_property
     def groups(self) -> Groups:
         """The rows by key."""
-        return group_rows(self.words())
+        return self.grouped or group_rows(self.words())
+
+    def row(self, number: int) -> pa.RecordBatch:
+        """One row, with all columns of its piece."""
+        place = bisect.bisect_right(self.starts, number) - 1
+        return self.pieces[place].rows.slice(number - self.starts[place], 1)
 
     def column(self, name: str) -> pa.Array:
         """One column of all rows."""
