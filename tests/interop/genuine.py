@@ -146,6 +146,20 @@ class Genuine:
         return rows
 
     @java_call
+    def audit_log(self, path: str, options: Mapping[str, str] = NO_OPTIONS) -> list[tuple[str, Row]]:
+        """What the system table $audit_log shows, of the change that incremental-* options name: (row kind, values)."""
+        table = self._table(path, options)
+        builder, rows = self._paimon.table.system.AuditLogTable(table).newReadBuilder(), []
+        codecs = [codec(t) for t in table.rowType().getFieldTypes()]
+        reader = builder.newRead().withIOManager(self._io_manager()).createReader(builder.newScan().plan())
+        with reader.toCloseableIterator() as cursor:
+            while cursor.hasNext():
+                row = cursor.next()
+                values = tuple(c.decode(row, i) for i, c in enumerate(codecs, 1))
+                rows.append((str(row.getString(0)), values))
+        return rows
+
+    @java_call
     def compact(self, path: str, full: bool = True) -> None:
         """Compact every bucket, or the small files of an append table without buckets."""
         table = self._table(path, {"write-only": "false", "compaction.min.file-num": "2"})
@@ -247,6 +261,11 @@ class Genuine:
         bitmap = shade.RoaringBitmap() if kind == "rbm32" else shade.longlong.Roaring64Bitmap()
         bitmap.deserialize(stream.DataInputStream(stream.ByteArrayInputStream(jpype.JArray(jpype.JByte)(data))))
         return [int(number) & ((1 << int(kind[3:])) - 1) for number in bitmap.toArray()]
+
+    @java_call
+    def run(self, function: Callable[..., R], *args: Any) -> R:
+        """What a function of a test module gives, run where the JVM is: function(Java's package, *args)."""
+        return function(self._paimon, *args)
 
     def _schemas(self, path: str) -> Any:
         return self._paimon.schema.SchemaManager(self._file_io, self._paimon.fs.Path(path))
