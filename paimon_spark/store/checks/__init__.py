@@ -1,0 +1,1 @@
+"""Verifies a whole table: that what its metadata say is true of its files."""

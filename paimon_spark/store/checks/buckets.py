@@ -1,0 +1,174 @@
+"""The files of one bucket beside each other: levels, deletion vectors, one live row of a key (format 7.2, 8.1)."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.errors import PaimonError
+from paimon_spark.merge.key_order import sort_key_of
+from paimon_spark.merge.sections import partition_sections
+from paimon_spark.merge.sort_merge import merge_runs
+from paimon_spark.merge.window import MergeSpec, Window
+from paimon_spark.spec import options as o
+from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.spec.deletion_vector import decode_vector, deleted_positions, range_to_read
+from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry
+from paimon_spark.spec.paths import data_file_path
+from paimon_spark.spec.types import DataType
+from paimon_spark.store.changes import DELETION_VECTORS
+from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.checks.row_checks import named
+from paimon_spark.store.deletion_files import read_deleted_positions
+from paimon_spark.store.file_paths import bucket_directory
+from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
+from paimon_spark.store.splits import DeletionFile
+from paimon_spark.store.table import Table
+
+
+def level_faults(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> Iterator[str]:
+    """The files of one level above 0 whose key ranges meet, in words."""
+    order = sort_key_of(key_types)
+    levels: dict[int, list[DataFileMeta]] = {}
+    for file in files:
+        if file.level > 0:
+            levels.setdefault(file.level, []).append(file)
+    for level, found in levels.items():
+        ranges = sorted(
+            (
+                (order(decode_arity_row(f.min_key, key_types)), order(decode_arity_row(f.max_key, key_types)), n)
+                for n, f in enumerate(found)
+            )
+        )
+        for (_, last, one), (first, _, other) in itertools.pairwise(ranges):
+            if last >= first:
+                yield f"the keys of {found[one].file_name} and {found[other].file_name} overlap on level {level}"
+
+
+def double_files(files: Iterable[DataFileMeta]) -> Iterator[str]:
+    """Files that are live more than once, in words."""
+    for name, count in Counter(file.file_name for file in files).items():
+        if count > 1:
+            yield f"{name} is live {count} times"
+
+
+def vector_faults(index: Iterable[IndexManifestEntry], live: Mapping[str, DataFileMeta]) -> Iterator[str]:
+    """Deletion vectors of files that are not live, and files with more than one, in words.
+
+    Args:
+        index: the index files of a bucket.
+        live: its data files by name.
+    """
+    holders: dict[str, str] = {}
+    for entry in index:
+        for place in entry.deletion_ranges or () if entry.index_type == DELETION_VECTORS else ():
+            if place.data_file not in live:
+                yield f"{entry.file_name} deletes rows of {place.data_file}, which is not live"
+            if holders.setdefault(place.data_file, entry.file_name) != entry.file_name:
+                yield f"{holders[place.data_file]} and {entry.file_name} both delete rows of {place.data_file}"
+
+
+def check_vector_file(
+    table: Table, label: str, path: str, entry: IndexManifestEntry, rows: Mapping[str, int], findings: Findings
+) -> None:
+    """Reads all deletion vectors of an index file.
+
+    Args:
+        table: of the file.
+        label: the snapshot that names it, in words.
+        path: of the file.
+        entry: what the index manifest says of it.
+        rows: of the live data files, by name.
+        findings: get what is wrong.
+    """
+    ranges = entry.deletion_ranges or ()
+    if entry.row_count != len(ranges):
+        found = f"it is recorded with {entry.row_count} deletion vectors, {len(ranges)} are listed"
+        findings.add(Rule.VECTORS, label, path, found)
+    try:
+        data = table.file_io.read_bytes(path)
+    except FileNotFoundError:
+        return  # told as a file that is not there
+    for place in ranges:
+        start, end = range_to_read(place.offset, place.length)
+        try:
+            vector = decode_vector(data[max(start, 0) : end], f"of {place.data_file} in {path}", place.length)
+        except PaimonError as error:
+            findings.add(Rule.VECTORS, label, path, str(error))
+            continue
+        positions = deleted_positions(vector)
+        if place.cardinality is not None and place.cardinality != len(positions):
+            found = f"it deletes {len(positions)} rows of {place.data_file}, recorded are {place.cardinality}"
+            findings.add(Rule.VECTORS, label, path, found)
+        count = rows.get(place.data_file)
+        if count is not None and len(positions) and positions[-1] >= count:
+            found = f"it deletes row {positions[-1]} of {place.data_file}, which has {count} rows"
+            findings.add(Rule.VECTORS, label, path, found)
+
+
+@dataclass(frozen=True)
+class OneRowTask:
+    """A bucket of which no key may have two rows that no deletion vector deletes.
+
+    Attributes:
+        label: the snapshot in words.
+        where: the bucket in words.
+        partition, bucket: the bucket.
+        files: those above level 0.
+        deletions: deletion vectors by data file name.
+    """
+
+    label: str
+    where: str
+    partition: bytes
+    bucket: int
+    files: tuple[DataFileMeta, ...]
+    deletions: Mapping[str, DeletionFile]
+
+
+def check_one_row(table: Table, task: OneRowTask, findings: Findings) -> None:
+    """Merges the keys of the files that share keys and notes those that come more than once.
+
+    Files that share no key with another are not read.
+    """
+    keys = table.schema.key_fields
+    spec = MergeSpec(keys, has_sequence=False, has_kind=False)
+    count, example = 0, ""
+    try:
+        for section in partition_sections(task.files, [field.type for field in keys]):
+            if len(section) == 1:
+                continue
+            runs = [_live_keys(table, task, run.files) for run in section]
+            for batch in merge_runs(runs, spec, spec.key_names, engine=repeated_keys):
+                count += batch.num_rows
+                example = example or named(keys, [batch.column(name)[0].as_py() for name in spec.key_names])
+    except PaimonError as error:
+        findings.add(Rule.ONE_ROW, task.label, task.where, str(error))
+    if count:
+        found = f"{count} keys have more than one live row above level 0, where readers do not merge: {example}, ..."
+        findings.add(Rule.ONE_ROW, task.label, task.where, found)
+
+
+def repeated_keys(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:
+    """An engine that gives a row of every key that has several."""
+    groups = window.groups
+    sizes = np.diff(groups.starts, append=len(groups.order))
+    rows = pa.array(groups.order[groups.starts[sizes > 1]])
+    if len(rows):
+        yield pa.RecordBatch.from_arrays([window.column(name).take(rows) for name in output], names=list(output))
+
+
+def _live_keys(table: Table, task: OneRowTask, files: Iterable[DataFileMeta]) -> Iterator[pa.RecordBatch]:
+    directory = bucket_directory(table, task.partition, task.bucket)
+    legacy = table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+    for file in files:
+        deletion = task.deletions.get(file.file_name)
+        deleted = None if deletion is None else read_deleted_positions(table.file_io, deletion)
+        schema = table.schemas.load(file.schema_id)
+        stored = StoredFile(data_file_path(directory, file), file, schema, {}, deleted, legacy)
+        yield from read_file(table.file_io, stored, FileRequest(table.schema.key_fields))

@@ -1,0 +1,246 @@
+"""From the states of a table to jobs: every file is looked at once, every bucket when it has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
+from paimon_spark.spec.option_catalog import DATA_FORMATS
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
+from paimon_spark.spec.snapshot import CommitKind
+from paimon_spark.store.changes import DELETION_VECTORS
+from paimon_spark.store.checks.buckets import (
+    OneRowTask,
+    check_one_row,
+    check_vector_file,
+    double_files,
+    level_faults,
+    vector_faults,
+)
+from paimon_spark.store.checks.data_files import FileTask, check_data_file
+from paimon_spark.store.checks.hashes import HashFiles, check_disjoint, check_growth, check_hash_file
+from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.checks.snapshots import Place, SnapshotState
+from paimon_spark.store.checks.storage import Storage
+from paimon_spark.store.commit_attempt import partition_words
+from paimon_spark.store.file_paths import bucket_directory
+from paimon_spark.store.index_manifests import HASH
+from paimon_spark.store.splits import DeletionFile
+from paimon_spark.store.table import BucketMode, Table
+
+_COMPACTED_CHANGELOG = ".cc-"
+_INDEX_FILE_COST = 1 << 20  # what reading an index file counts for in bytes of a job
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something to read. weight: about how many bytes."""
+
+    weight: int
+    run: Callable[[], None]
+
+
+@dataclass
+class Collector:
+    """Takes the states of a table in order; notes what their metadata show, and makes jobs of what must be read.
+
+    Attributes:
+        table, findings: of the check.
+        reads_files: whether data files are opened.
+        jobs: what is to be done.
+        files: all data and changelog files so far, by path.
+        opened: how many of them a job opens.
+    """
+
+    table: Table
+    findings: Findings
+    reads_files: bool
+    jobs: list[Job] = field(default_factory=list)
+    files: dict[str, DataFileMeta] = field(default_factory=dict)
+    opened: int = 0
+    _index_files: set[str] = field(default_factory=set)
+    _hash_files: dict[Place, str] = field(default_factory=dict)
+    _compared: dict[Place, object] = field(default_factory=dict)
+    _directories: dict[Place, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._storage = Storage(self.table.file_io)
+        self._hashes = HashFiles(self.table.file_io)
+
+    def take(self, state: SnapshotState) -> None:
+        """The next state of the table."""
+        if not state.follows:
+            self._hash_files.clear()
+        for entry in state.added:
+            self._take_file(state.label, entry, self._hashes_of(state, entry))
+        self.take_changelog(state.label, state.changelog)
+        for place in state.changed:
+            self._take_bucket(state, place)
+        if state.snapshot.statistics is not None:
+            path = statistics_path(self.table.location, state.snapshot.statistics)
+            self._check_stored(state.label, path, None)
+
+    def take_changelog(self, label: str, entries: Iterable[ManifestEntry]) -> None:
+        """The changelog files of a snapshot; label tells it."""
+        for entry in entries:
+            self._take_file(label, entry, None, is_changelog=True)
+
+    def finish(self, label: str) -> None:
+        """After the last state: keys must not be in two buckets. Buckets only get keys, so one look is enough."""
+        partitions: dict[bytes, list[str]] = {}
+        for (partition, _), path in self._hash_files.items():
+            partitions.setdefault(partition, []).append(path)
+        for partition, paths in partitions.items():
+            where = partition_words(self.table, partition)
+            self._add_job(_INDEX_FILE_COST * len(paths), partial(self._compare_buckets, label, where, paths))
+
+    def _compare_buckets(self, label: str, where: str, paths: Iterable[str]) -> None:
+        check_disjoint(label, where, map(self._hashes.find, paths), self.findings)
+
+    def _add_job(self, weight: int, run: Callable[[], None]) -> None:
+        self.jobs.append(Job(weight, run))
+
+    # ---------------------------------------------------------------------------------------------------- data files
+
+    def _take_file(self, label: str, entry: ManifestEntry, hashes: str | None, is_changelog: bool = False) -> None:
+        meta, directory = entry.file, self._directory((entry.partition, entry.bucket))
+        path = data_file_path(directory, meta)
+        if _COMPACTED_CHANGELOG in meta.file_name:
+            self.findings.note("changelog files that many buckets share (.cc-) are not looked at")
+            return
+        known = self.files.get(path)
+        if known is not None:
+            if replace(meta, level=known.level, extra_files=known.extra_files) != known:
+                found = "two manifests name it with different rows, keys or sizes"
+                self.findings.add(Rule.LIVE_FILES, label, path, found)
+            return
+        self.files[path] = meta
+        is_there = self._check_stored(label, path, meta.file_size)
+        for name in meta.extra_files:
+            self._check_stored(label, extra_file_path(directory, meta, name), None)
+        if not (is_there and self.reads_files):
+            return
+        if file_format_of(meta.file_name) not in DATA_FORMATS:
+            self.findings.note(f"data files of the format {file_format_of(meta.file_name)} are not opened")
+            return
+        self.opened += 1
+        find = None if hashes is None else partial(self._hashes.find, hashes)
+        task = FileTask(label, path, entry, is_changelog, find)
+        self._add_job(meta.file_size, partial(check_data_file, self.table, task, self.findings))
+
+    def _check_stored(self, label: str, path: str, size: int | None) -> bool:
+        found = self._storage.wrong_size(path, size)
+        if found is not None:
+            self.findings.add(Rule.STORED, label, path, found)
+        return found is None
+
+    def _directory(self, place: Place) -> str:
+        if place not in self._directories:
+            self._directories[place] = bucket_directory(self.table, *place)
+        return self._directories[place]
+
+    # ------------------------------------------------------------------------------------------------------- buckets
+
+    def _take_bucket(self, state: SnapshotState, place: Place) -> None:
+        files = [entry.file for entry in state.live.get(place, {}).values()]
+        index = state.index.get(place, ())
+        options = self._options(state)
+        faults = [(Rule.LIVE_FILES, found) for found in double_files(files)]
+        if self.table.schema.primary_keys and options.get("pk-clustering-override", "false").lower() != "true":
+            key_types = [f.type for f in self.table.schema.key_fields]
+            faults += [(Rule.LEVELS, found) for found in level_faults(files, key_types)]
+        if options.value(o.DELETION_VECTORS_ENABLED):
+            faults += [(Rule.VECTORS, found) for found in vector_faults(index, {f.file_name: f for f in files})]
+        for rule, found in faults:
+            self.findings.add(rule, state.label, self._where(place), found)
+        for entry in index:
+            self._take_index_file(state, place, entry, files)
+        if self.table.bucket_mode == BucketMode.HASH_DYNAMIC:
+            self._take_hashes(state, place, has_files=bool(files))
+        if self.reads_files and not faults:
+            self._take_one_row(state, place, files, options)
+
+    def _where(self, place: Place) -> str:
+        return f"{partition_words(self.table, place[0])}, bucket {place[1]}"
+
+    def _options(self, state: SnapshotState) -> Options:
+        """The options when the snapshot was made."""
+        try:
+            return Options(self.table.schemas.load(state.snapshot.schema_id).options)
+        except CorruptFile:  # told already
+            return self.table.options
+
+    def _take_index_file(
+        self, state: SnapshotState, place: Place, entry: IndexManifestEntry, files: Iterable[DataFileMeta]
+    ) -> None:
+        path = self._index_path(place, entry)
+        if path in self._index_files:
+            return
+        self._index_files.add(path)
+        if not self._check_stored(state.label, path, entry.file_size):
+            return
+        if entry.index_type == DELETION_VECTORS:
+            rows = {file.file_name: file.row_count for file in files}
+            check = partial(check_vector_file, self.table, state.label, path, entry, rows, self.findings)
+            self._add_job(entry.file_size, check)
+        elif entry.index_type == HASH:
+            check_hash_file(state.label, path, entry, self.findings)
+        else:
+            self.findings.note(f"index files of the type {entry.index_type} are not opened")
+
+    def _index_path(self, place: Place, entry: IndexManifestEntry) -> str:
+        return index_file_path(self.table.location, self._directory(place), entry, self.table.options)
+
+    # ------------------------------------------------------------------------------------------------ HASH index files
+
+    def _hash_path(self, state: SnapshotState, place: Place) -> str | None:
+        found = [entry for entry in state.index.get(place, ()) if entry.index_type == HASH]
+        return self._index_path(place, found[0]) if found else None
+
+    def _hashes_of(self, state: SnapshotState, entry: ManifestEntry) -> str | None:
+        return self._hash_path(state, (entry.partition, entry.bucket))
+
+    def _take_hashes(self, state: SnapshotState, place: Place, has_files: bool) -> None:
+        new, old = self._hash_path(state, place), self._hash_files.pop(place, None)
+        if new is None:
+            if has_files:
+                self.findings.add(Rule.HASH_INDEX, state.label, self._where(place), "it has files and no HASH index")
+            return
+        self._hash_files[place] = new
+        if old is None or old == new or state.snapshot.commit_kind == CommitKind.OVERWRITE or not self.reads_files:
+            return
+        self._add_job(_INDEX_FILE_COST, partial(self._compare_hashes, state.label, old, new))
+
+    def _compare_hashes(self, label: str, old: str, new: str) -> None:
+        check_growth(label, new, self._hashes.find(old), self._hashes.find(new), self.findings)
+
+    # ----------------------------------------------------------------------------------------------- one row of a key
+
+    def _take_one_row(
+        self, state: SnapshotState, place: Place, files: Iterable[DataFileMeta], options: Options
+    ) -> None:
+        """Where readers skip level 0 and merge nothing; only when something above level 0 has changed."""
+        has_vectors = options.value(o.DELETION_VECTORS_ENABLED)
+        if not self.table.schema.primary_keys:
+            return
+        if not has_vectors and options.value(o.MERGE_ENGINE) != "first-row":
+            return
+        above = tuple(file for file in files if file.level > 0)
+        vectors = [e for e in state.index.get(place, ()) if e.index_type == DELETION_VECTORS and has_vectors]
+        compared = (frozenset(f.file_name for f in above), frozenset(e.file_name for e in vectors))
+        if len(above) < 2 or self._compared.get(place) == compared:
+            return
+        self._compared[place] = compared
+        deletions = {
+            r.data_file: DeletionFile(self._index_path(place, entry), r.offset, r.length, r.cardinality)
+            for entry in vectors
+            for r in entry.deletion_ranges or ()
+        }
+        task = OneRowTask(state.label, self._where(place), *place, above, deletions)
+        weight = sum(file.file_size for file in above)
+        self._add_job(weight, partial(check_one_row, self.table, task, self.findings))

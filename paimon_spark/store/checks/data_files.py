@@ -1,0 +1,118 @@
+"""One data or changelog file against what its manifest says of it, in batches (format sections 4.2, 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from paimon_spark.arrow.data_file import FileReader, open_reader
+from paimon_spark.errors import PaimonError
+from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import FileSource, ManifestEntry
+from paimon_spark.spec.paths import POSTPONE_BUCKET, file_format_of
+from paimon_spark.spec.schema import KEY_PREFIX, TableSchema
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.bucket_filter import bucket_fields
+from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.checks.row_checks import (
+    BucketCheck,
+    HashCheck,
+    KeyCheck,
+    PartitionCheck,
+    RowCheck,
+    SystemCheck,
+)
+from paimon_spark.store.table import Table
+
+BATCH_ROWS = 1 << 16
+
+Hashes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class FileTask:
+    """A file to look into.
+
+    Attributes:
+        label: the first snapshot that names it, in words.
+        path: where it lies.
+        entry: what the manifest says of it.
+        is_changelog: a changelog file: keys may repeat.
+        hashes: gives the hashes that the HASH index of its bucket knew in that snapshot, ascending; None, also as its
+            answer: not to be compared.
+    """
+
+    label: str
+    path: str
+    entry: ManifestEntry
+    is_changelog: bool = False
+    hashes: Callable[[], Hashes | None] | None = None
+
+
+def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
+    """Opens the file and compares its rows with its metadata; columns that no rule needs are not read.
+
+    Raises:
+        OSError: the storage failed.
+    """
+    meta = task.entry.file
+    try:
+        schema = table.schemas.load(meta.schema_id)
+        with table.file_io.open_input(task.path, meta.file_size) as source:
+            legacy = table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+            reader = open_reader(source, file_format_of(meta.file_name), task.path, orc_legacy_ltz=legacy)
+            if reader.row_count != meta.row_count:
+                found = f"it has {reader.row_count} rows, recorded are {meta.row_count}"
+                findings.add(Rule.ROWS, task.label, task.path, found)
+            for rule, found in _row_faults(reader, list(_row_checks(table, schema, task, reader))):
+                findings.add(rule, task.label, task.path, found)
+    except PaimonError as error:
+        findings.add(Rule.ROWS, task.label, task.path, str(error))
+    except FileNotFoundError:
+        findings.add(Rule.STORED, task.label, task.path, "the file does not exist")
+
+
+def _row_faults(reader: FileReader, checks: list[RowCheck]) -> Iterator[tuple[Rule, str]]:
+    fields = list(dict.fromkeys(field for check in checks for field in check.fields))
+    if not fields:
+        return
+    for _, batch in reader.read(fields, BATCH_ROWS):
+        if batch.num_rows:
+            for check in checks:
+                check.look(batch)
+    for check in checks:
+        yield from check.faults()
+
+
+def _row_checks(table: Table, schema: TableSchema, task: FileTask, reader: FileReader) -> Iterator[RowCheck]:
+    """The rules that the rows of this file must follow."""
+    entry, options, names = task.entry, table.options, reader.names
+    partition = schema.partition_fields
+    if partition and all(field.name in names for field in partition):  # files imported from Hive lack these columns
+        yield PartitionCheck(partition, entry.partition)
+    bucket = bucket_fields(schema, options) if entry.total_buckets > 0 else ()
+    if not schema.primary_keys:
+        if bucket and all(field.name in names for field in bucket):
+            yield BucketCheck(bucket, entry, options.value(o.BUCKET_FUNCTION))
+        return
+    if entry.bucket == POSTPONE_BUCKET:
+        yield SystemCheck(entry.file, numbers=False)
+        return
+    keys = {field.name: _stored(field, names) for field in schema.key_fields}
+    yield KeyCheck(list(keys.values()), entry.file, repeats=task.is_changelog)
+    by_snapshot = options.value(o.SEQUENCE_SNAPSHOT_ORDERING) and entry.file.file_source == FileSource.APPEND
+    yield SystemCheck(entry.file, numbers=not by_snapshot)
+    if bucket:
+        yield BucketCheck([keys[field.name] for field in bucket], entry, options.value(o.BUCKET_FUNCTION))
+    hashes = None if task.hashes is None else task.hashes()
+    if hashes is not None:
+        yield HashCheck(list(keys.values()), hashes)
+
+
+def _stored(field: DataField, names: tuple[str, ...]) -> DataField:
+    """A key column as the file has it: thin files have no columns of their own for keys."""
+    name = KEY_PREFIX + field.name
+    return DataField(field.id, name, field.type) if name in names else field

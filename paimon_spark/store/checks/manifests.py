@@ -1,0 +1,122 @@
+"""Manifest lists, manifests and index manifests: readable, and what they say of themselves is true (format 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from paimon_spark.errors import PaimonError
+from paimon_spark.merge.key_order import sort_key_of
+from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.spec.manifest import EMPTY_STATS, FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.spec.paths import manifest_path
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.checks.report import Findings, Rule
+from paimon_spark.store.manifest_files import read_index_manifest, read_manifest_list, read_manifests
+from paimon_spark.store.partition_stats import same_partition
+from paimon_spark.store.table import Table
+
+T = TypeVar("T")
+
+
+class ManifestReader:
+    """Reads the metadata files of a table for a check. What cannot be read is a problem, and None comes back."""
+
+    def __init__(self, table: Table, findings: Findings) -> None:
+        self._table = table
+        self._findings = findings
+        self._compared: set[str] = set()
+        self._canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+
+    def read_list(self, label: str, name: str, size: int | None) -> list[ManifestFileMeta] | None:
+        """The manifests of a list; label tells the snapshot that names it."""
+        io, location = self._table.file_io, self._table.location
+        return self._read(label, name, lambda: read_manifest_list(io, location, name, size))
+
+    def read_entries(self, label: str, meta: ManifestFileMeta) -> list[ManifestEntry] | None:
+        """The entries of a manifest, without statistics, partitions in their canonical bytes.
+
+        The manifest is compared with what its list says of it; each manifest once.
+        """
+        io, location = self._table.file_io, self._table.location
+        entries = self._read(label, meta.file_name, lambda: read_manifests(io, location, [meta]))
+        if entries is None:
+            return None
+        if meta.file_name not in self._compared:
+            self._compared.add(meta.file_name)
+            for found in manifest_faults(meta, entries, self._table.schema.partition_fields):
+                self._findings.add(Rule.MANIFEST, label, manifest_path(location, meta.file_name), found)
+        return [self._without_statistics(entry) for entry in entries]
+
+    def read_index(self, label: str, name: str | None) -> list[IndexManifestEntry] | None:
+        """The live index files of a snapshot, partitions in their canonical bytes."""
+        io, location = self._table.file_io, self._table.location
+        entries = self._read(label, name or "", lambda: read_index_manifest(io, location, name))
+        if entries is None:
+            return None
+        path = manifest_path(location, name or "")
+        for entry in entries:
+            if entry.kind != FileKind.ADD:
+                found = f"the index file {entry.file_name} is of kind {entry.kind}; only live files can be listed"
+                self._findings.add(Rule.MANIFEST, label, path, found)
+        return [replace(entry, partition=self._canonical(entry.partition)) for entry in entries]
+
+    def _read(self, label: str, name: str, read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except PaimonError as error:
+            self._findings.add(Rule.MANIFEST, label, manifest_path(self._table.location, name), str(error))
+            return None
+
+    def _without_statistics(self, entry: ManifestEntry) -> ManifestEntry:
+        file = replace(entry.file, key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=None)
+        return replace(entry, partition=self._canonical(entry.partition), file=file)
+
+
+def manifest_faults(
+    meta: ManifestFileMeta, entries: Sequence[ManifestEntry], partition_fields: Sequence[DataField]
+) -> Iterator[str]:
+    """What a manifest list says wrongly of a manifest, in words.
+
+    Ranges may be wider than the entries: readers leave manifests out by them, so they must only cover all entries.
+    """
+    added = sum(entry.kind == FileKind.ADD for entry in entries)
+    for what, recorded, found in (
+        ("added files", meta.num_added_files, added),
+        ("deleted files", meta.num_deleted_files, len(entries) - added),
+    ):
+        if recorded != found:
+            yield f"its list says {recorded} {what}, it has {found}"
+    for what, low, high, values in (
+        ("buckets", meta.min_bucket, meta.max_bucket, [entry.bucket for entry in entries]),
+        ("levels", meta.min_level, meta.max_level, [entry.file.level for entry in entries]),
+    ):
+        if low is not None and high is not None and values and not low <= min(values) <= max(values) <= high:
+            yield f"its list says {what} {low} to {high}, it has {min(values)} to {max(values)}"
+    yield from _partition_faults(meta, entries, partition_fields)
+
+
+def _partition_faults(
+    meta: ManifestFileMeta, entries: Sequence[ManifestEntry], fields: Sequence[DataField]
+) -> Iterator[str]:
+    types = [field.type for field in fields]
+    if not fields or not entries:
+        return
+    counts: dict[bytes, int] = {}
+    for entry in entries:
+        counts[entry.partition] = counts.get(entry.partition, 0) + 1
+    rows = [(decode_arity_row(row, types), count) for row, count in counts.items()]
+    low = decode_arity_row(meta.partition_stats.min_values, types)
+    high = decode_arity_row(meta.partition_stats.max_values, types)
+    null_counts = meta.partition_stats.null_counts or (None,) * len(types)
+    for column, field in enumerate(fields):
+        order = sort_key_of((field.type,))
+        values = [row[column] for row, _ in rows if row[column] is not None]
+        for value in values:
+            is_in = low[column] is not None and order((low[column],)) <= order((value,)) <= order((high[column],))
+            if not is_in:
+                yield f"its list says partitions {field.name} {low[column]!r} to {high[column]!r}, it has {value!r}"
+        nulls = sum(count for row, count in rows if row[column] is None)
+        if null_counts[column] is not None and null_counts[column] != nulls:
+            yield f"its list says {null_counts[column]} entries where {field.name} is null, it has {nulls}"

@@ -1,0 +1,168 @@
+"""What a check finds: problems, each under the name of the rule that is broken."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+KEPT = 100  # problems of one rule that are told in full; a table that lost a directory has one for every file
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""(what is being done, how much of it is done, how much there is); called from one thread."""
+
+
+class Rule(StrEnum):
+    """What must be true of a table.
+
+    SNAPSHOT: snapshots follow one another without a gap, and they and the schemas they name can be read.
+    MANIFEST: manifest lists, manifests and index manifests are there with their recorded size, and counts, buckets,
+    levels and partitions of a manifest are what its list says.
+    TOTALS: the record counts of a snapshot.
+    LIVE_FILES: a file is added once and deleted when it is live; a base list holds what the snapshot before it held.
+    STORED: data, changelog, index and statistics files and sidecars are there with their recorded size.
+    ROWS: a data file can be read and has the recorded number of rows.
+    KEY_ORDER: the rows of a file are sorted by key, each key once (in changelog files as often as it changed).
+    KEY_RANGE: smallest and largest key of a file are the recorded ones.
+    SEQUENCE: smallest and largest sequence number of a file are the recorded ones.
+    DELETES: the recorded number of retractions of a file.
+    PARTITION, BUCKET: every row lies where its partition columns and its bucket key put it.
+    LEVELS: the files of one level above 0 of a bucket share no key.
+    VECTORS: a deletion vector can be read, deletes rows that exist, as many as recorded, of a file that is live.
+    ONE_ROW: where readers do not merge, a key has one row that no deletion vector deletes.
+    HASH_INDEX: the HASH index of a dynamic bucket knows the hash of every key of it, and no other bucket of the
+    partition knows it too.
+    """
+
+    SNAPSHOT = "snapshot"
+    MANIFEST = "manifest"
+    TOTALS = "totals"
+    LIVE_FILES = "live-files"
+    STORED = "stored"
+    ROWS = "rows"
+    KEY_ORDER = "key-order"
+    KEY_RANGE = "key-range"
+    SEQUENCE = "sequence"
+    DELETES = "deletes"
+    PARTITION = "partition"
+    BUCKET = "bucket"
+    LEVELS = "levels"
+    VECTORS = "vectors"
+    ONE_ROW = "one-row"
+    HASH_INDEX = "hash-index"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong.
+
+    Attributes:
+        rule: which rule is broken.
+        snapshot: the first snapshot or tag that shows it, in words.
+        where: the file, bucket or snapshot.
+        found: what was found and what was expected.
+    """
+
+    rule: Rule
+    snapshot: str
+    where: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"[{self.rule}] {self.where}: {self.found} ({self.snapshot})"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check looked at and found.
+
+    Attributes:
+        location: of the table.
+        snapshots: the ids that were checked.
+        tags: the tags of snapshots that have expired, which were checked too.
+        files: data and changelog files in any of them; rows and bytes are theirs.
+        files_read: how many of these were opened.
+        live_files, live_rows: of the latest snapshot, rows as its metadata count them.
+        problems: what is wrong, at most KEPT of a rule.
+        left_out: how many more there are, by rule.
+        notes: what was not checked, and why.
+    """
+
+    location: str
+    snapshots: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    files: int = 0
+    rows: int = 0
+    bytes: int = 0
+    files_read: int = 0
+    live_files: int = 0
+    live_rows: int = 0
+    problems: tuple[Problem, ...] = ()
+    left_out: dict[Rule, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_good(self) -> bool:
+        return not self.problems
+
+    @property
+    def problem_count(self) -> int:
+        return len(self.problems) + sum(self.left_out.values())
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.problems)]
+        lines += [f"[{rule}] ... and {count} more" for rule, count in self.left_out.items()]
+        lines += [f"note: {note}" for note in self.notes]
+        told = f"{len(self.snapshots)} snapshots" + (f" and {len(self.tags)} tags" if self.tags else "")
+        lines.append(
+            f"{self.location}: {told}, {self.files} data files of {self.rows} rows and {self.bytes} bytes, "
+            f"{self.files_read} of them read: "
+            + ("no problem" if self.is_good else f"{self.problem_count} problem{'s'[: self.problem_count > 1]}")
+        )
+        return "\n".join(lines)
+
+
+class Findings:
+    """Collects problems from several threads; each is told once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._problems: list[Problem] = []
+        self._seen: set[tuple[Rule, str, str]] = set()
+        self._counts: Counter[Rule] = Counter()
+        self._notes: dict[str, None] = {}
+
+    def add(self, rule: Rule, snapshot: str, where: str, found: str) -> None:
+        """Notes a problem; one with the same rule, place and words is known already."""
+        with self._lock:
+            key = (rule, where, found)
+            if key in self._seen:
+                return
+            self._counts[rule] += 1
+            if self._counts[rule] <= KEPT:
+                self._seen.add(key)
+                self._problems.append(Problem(rule, snapshot, where, found))
+
+    def note(self, text: str) -> None:
+        """Notes that something was not checked."""
+        with self._lock:
+            self._notes[text] = None
+
+    def forget(self, snapshots: Iterable[str]) -> None:
+        """Drops the problems of snapshots that have expired during the check: their files may go."""
+        gone = set(snapshots)
+        self._counts.subtract(problem.rule for problem in self._problems if problem.snapshot in gone)
+        self._problems = [problem for problem in self._problems if problem.snapshot not in gone]
+
+    def problems(self) -> tuple[tuple[Problem, ...], dict[Rule, int]]:
+        """The problems in the order of the rules, and how many more of a rule there are."""
+        order = list(Rule)
+        kept = Counter(problem.rule for problem in self._problems)
+        more = {rule: self._counts[rule] - kept[rule] for rule in order if self._counts[rule] > kept[rule]}
+        return tuple(sorted(self._problems, key=lambda problem: order.index(problem.rule))), more
+
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._notes)

@@ -1,0 +1,219 @@
+"""Rules for the rows of one data file: each looks at all batches in file order, then says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.arrow.bucketing import assign_buckets, group_rows
+from paimon_spark.arrow.row_hash import hash_rows
+from paimon_spark.arrow.types import to_internal
+from paimon_spark.merge.key_order import sort_key_of
+from paimon_spark.merge.key_words import Key, KeyColumn, key_columns, key_words, row_key
+from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_spark.spec.schema import KEY_PREFIX, SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID
+from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.store.checks.report import Rule
+from paimon_spark.store.live_files import canonical_row
+from paimon_spark.store.row_rules import DELETE, UPDATE_BEFORE
+
+_SEQUENCE = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT))
+_KIND = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT))
+
+
+class RowCheck(Protocol):
+    """One rule, or two that need the same columns."""
+
+    @property
+    def fields(self) -> Sequence[DataField]:
+        """The columns it needs, as the file names them."""
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        """Takes the next rows, at least one."""
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        """After all rows: the rules that are broken, and what was found."""
+
+
+class KeyCheck:
+    """Rows are sorted by key, and smallest and greatest key are the recorded ones."""
+
+    def __init__(self, keys: Sequence[DataField], meta: DataFileMeta, repeats: bool) -> None:
+        """
+        Args:
+            keys: the key columns, at least one.
+            meta: of the file.
+            repeats: whether neighbouring rows may have one key.
+        """
+        self.fields = keys
+        self._meta = meta
+        self._repeats = repeats
+        self._first: tuple[Any, ...] | None = None
+        self._last: tuple[Any, ...] = ()
+        self._last_key: Key | None = None
+        self._is_sorted = True
+        self._nulls = 0
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        names = [field.name for field in self.fields]
+        self._nulls += sum(batch.column(name).null_count for name in names)
+        if self._nulls:
+            return
+        if self._first is None:
+            self._first = _values(batch, self.fields, 0)
+        self._last = _values(batch, self.fields, batch.num_rows - 1)
+        columns = key_columns(batch, names)
+        first = row_key(columns, 0)
+        if self._last_key is not None:
+            self._is_sorted &= self._last_key < first or (self._repeats and self._last_key == first)
+        self._is_sorted = self._is_sorted and _ascends(columns, self._repeats)
+        self._last_key = row_key(columns, batch.num_rows - 1)
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        if self._nulls:
+            yield Rule.KEY_ORDER, f"its key columns hold {self._nulls} nulls"
+            return
+        if not self._is_sorted:
+            yield Rule.KEY_ORDER, "its rows are not sorted by key" + ("" if self._repeats else ", each key once")
+        types = [field.type for field in self.fields]
+        order = sort_key_of(types)
+        ends = (("smallest", self._meta.min_key, self._first), ("greatest", self._meta.max_key, self._last))
+        for what, recorded, found in ends:
+            said = decode_arity_row(recorded, types)
+            if found and order(said) != order(found):
+                yield (
+                    Rule.KEY_RANGE,
+                    f"its {what} key is {named(self.fields, found)}, recorded is {named(self.fields, said)}",
+                )
+
+
+def _ascends(columns: Sequence[KeyColumn], repeats: bool) -> bool:
+    """Is every row after the one before it (or, with repeats, not before it)?"""
+    words = key_words(columns, None)
+    equal = np.ones(len(words[0]) - 1, np.bool_)
+    after = np.zeros(len(words[0]) - 1, np.bool_)
+    for word in words:
+        after |= equal & (word[1:] > word[:-1])
+        equal &= word[1:] == word[:-1]
+    return bool((after | equal if repeats else after).all())
+
+
+class SystemCheck:
+    """Sequence numbers and the number of retractions are the recorded ones."""
+
+    def __init__(self, meta: DataFileMeta, numbers: bool) -> None:
+        """
+        Args:
+            meta: of the file.
+            numbers: whether the recorded sequence numbers are those of the rows.
+        """
+        self.fields = (_SEQUENCE, _KIND) if numbers else (_KIND,)
+        self._meta = meta
+        self._numbers = numbers
+        self._min, self._max = 2**63 - 1, -(2**63)
+        self._retractions = 0
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        if self._numbers:
+            numbers = batch.column(SEQUENCE_NUMBER).to_numpy()
+            self._min, self._max = min(self._min, int(numbers.min())), max(self._max, int(numbers.max()))
+        self._retractions += int(np.isin(batch.column(VALUE_KIND).to_numpy(), (UPDATE_BEFORE, DELETE)).sum())
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        low, high = self._meta.min_sequence_number, self._meta.max_sequence_number
+        if self._numbers and self._min <= self._max and (low, high) != (self._min, self._max):
+            yield Rule.SEQUENCE, f"its sequence numbers are {self._min} to {self._max}, recorded are {low} to {high}"
+        recorded = self._meta.delete_row_count
+        if recorded is not None and recorded != self._retractions:
+            yield Rule.DELETES, f"it has {self._retractions} rows that retract, recorded are {recorded}"
+
+
+class PartitionCheck:
+    """All rows belong to the partition that the manifest names."""
+
+    def __init__(self, fields: Sequence[DataField], partition: bytes) -> None:
+        self.fields = fields
+        self._types = [field.type for field in fields]
+        self._partition = canonical_row(partition, self._types)
+        self._found: str | None = None
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        for row, _, rows in group_rows(batch, self.fields, None):
+            if canonical_row(row, self._types) != self._partition:
+                said = named(self.fields, decode_arity_row(self._partition, self._types))
+                there = named(self.fields, decode_arity_row(row, self._types))
+                self._found = f"it lies in the partition {said} and has {len(rows)} or more rows of {there}"
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        if self._found is not None:
+            yield Rule.PARTITION, self._found
+
+
+class BucketCheck:
+    """All rows belong to the bucket that the manifest names."""
+
+    def __init__(self, fields: Sequence[DataField], entry: ManifestEntry, function: str) -> None:
+        """
+        Args:
+            fields: the bucket key, in its order.
+            entry: of the file.
+            function: `bucket-function.type`.
+        """
+        self.fields = fields
+        self._entry = entry
+        self._function = function
+        self._found: str | None = None
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        buckets = assign_buckets(batch, self.fields, self._entry.total_buckets, self._function)
+        wrong = np.flatnonzero(buckets != self._entry.bucket)
+        if len(wrong) and self._found is None:
+            row = int(wrong[0])
+            key = named(self.fields, _values(batch, self.fields, row))
+            self._found = (
+                f"it lies in bucket {self._entry.bucket}, the row with {key} belongs to bucket {buckets[row]} of "
+                f"{self._entry.total_buckets}"
+            )
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        if self._found is not None:
+            yield Rule.BUCKET, self._found
+
+
+class HashCheck:
+    """The HASH index of the bucket knows all keys."""
+
+    def __init__(self, keys: Sequence[DataField], hashes: npt.NDArray[np.int32]) -> None:
+        """
+        Args:
+            keys: the key columns.
+            hashes: those that the index knows, ascending.
+        """
+        self.fields = keys
+        self._hashes = hashes
+        self._missing = 0
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        wanted = hash_rows(batch, self.fields)
+        at = np.searchsorted(self._hashes, wanted)
+        known = at < len(self._hashes)
+        known[known] = self._hashes[at[known]] == wanted[known]
+        self._missing += int((~known).sum())
+
+    def faults(self) -> Iterator[tuple[Rule, str]]:
+        if self._missing:
+            yield Rule.HASH_INDEX, f"the HASH index of its bucket does not know the keys of {self._missing} rows"
+
+
+def named(fields: Sequence[DataField], values: Sequence[Any]) -> str:
+    """Columns with their values, for messages."""
+    return ", ".join(f"{f.name.removeprefix(KEY_PREFIX)}={v!r}" for f, v in zip(fields, values, strict=True))
+
+
+def _values(batch: pa.RecordBatch, fields: Sequence[DataField], row: int) -> tuple[Any, ...]:
+    return tuple(to_internal(batch.column(field.name)[row]) for field in fields)

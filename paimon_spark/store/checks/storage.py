@@ -1,0 +1,33 @@
+"""Which files are there, by listing every directory once."""
+
+from __future__ import annotations
+
+import threading
+
+from paimon_spark.file_io import FileIO
+
+
+class Storage:
+    """The sizes of the files of a table; safe to use from several threads."""
+
+    def __init__(self, file_io: FileIO) -> None:
+        self._file_io = file_io
+        self._sizes: dict[str, dict[str, int]] = {}
+        self._lock = threading.Lock()
+
+    def size(self, path: str) -> int | None:
+        """The size of a file in bytes; None when it is not there."""
+        directory, _, name = path.rpartition("/")
+        with self._lock:
+            if directory not in self._sizes:
+                self._sizes[directory] = {s.name: s.size for s in self._file_io.list(directory) if not s.is_directory}
+            return self._sizes[directory].get(name)
+
+    def wrong_size(self, path: str, recorded: int | None) -> str | None:
+        """What is wrong with a file, in words; recorded None: any size is right."""
+        found = self.size(path)
+        if found is None:
+            return "the file does not exist"
+        if recorded is not None and found != recorded:
+            return f"the file has {found} bytes, recorded are {recorded}"
+        return None

@@ -1,0 +1,170 @@
+"""The check of a whole table: its snapshots in order, then every file that they name, once.
+
+Memory: the live files of one snapshot without their statistics, the metadata of all files, and for each thread a few
+batches of key columns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from paimon_spark.errors import PaimonError
+from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, changelog_path
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.snapshot_json import decode_snapshot
+from paimon_spark.store.checks.collect import Collector, Job
+from paimon_spark.store.checks.report import Findings, Progress, Report, Rule
+from paimon_spark.store.checks.snapshots import Walk
+from paimon_spark.store.table import Table, find_stored_table, open_table
+from paimon_spark.store.versioned import list_ids
+
+THREADS = 8
+
+
+def check(
+    table: str | Table,
+    options: Mapping[str, str] | None = None,
+    *,
+    read_files: bool = True,
+    latest_only: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Verifies that everything the metadata of a table say is true: of every snapshot, and of every file they name.
+
+    Nothing is changed. Snapshots that come or expire meanwhile do no harm.
+
+    Args:
+        table: its location, or an opened table.
+        options: storage options, and ``branch``, for a location.
+        read_files: False looks at metadata, file sizes and deletion vectors only, and opens no data file.
+        latest_only: True looks at the latest snapshot only.
+        progress: is told how far it is.
+
+    Returns:
+        What was looked at and what is wrong; see Rule for what is checked.
+
+    Raises:
+        TableNotFound, SnapshotNotFound: there is no such table or branch.
+        OSError: the storage failed; a file that is not there is a problem in the report instead.
+    """
+    if isinstance(table, str):
+        table = find_stored_table(table, options) or open_table(table, options)
+    findings = Findings()
+    collector, walk = Collector(table, findings, read_files), Walk(table, findings)
+    all_ids = table.snapshots.ids()
+    ids = all_ids[-1:] if latest_only else all_ids
+    tags = {} if latest_only else _expired_tags(table, findings, all_ids)
+    for name, snapshot in tags.items():
+        _visit(walk, collector, f"tag {name}", snapshot)
+        walk.forget()
+    for done, (label, found) in enumerate(_snapshots(table, findings, ids, walk)):
+        _tell(progress, "snapshots", done, len(ids))
+        _visit(walk, collector, label, found)
+    if not latest_only:
+        _take_changelogs(table, findings, walk, collector, all_ids)
+    collector.finish(f"snapshot {ids[-1]}" if ids else "")
+    live = [entry.file.row_count for entry in walk.live]
+    _run(collector.jobs, progress)
+    findings.forget(_gone_meanwhile(table, ids, tags))
+    problems, left_out = findings.problems()
+    return Report(
+        location=table.location,
+        snapshots=tuple(ids),
+        tags=tuple(tags),
+        files=len(collector.files),
+        rows=sum(file.row_count for file in collector.files.values()),
+        bytes=sum(file.file_size for file in collector.files.values()),
+        files_read=collector.opened,
+        live_files=len(live),
+        live_rows=sum(live),
+        problems=problems,
+        left_out=left_out,
+        notes=findings.notes(),
+    )
+
+
+def _visit(walk: Walk, collector: Collector, label: str, snapshot: Snapshot) -> None:
+    state = walk.visit(label, snapshot)
+    if state is not None:
+        collector.take(state)
+
+
+def _snapshots(table: Table, findings: Findings, ids: Sequence[int], walk: Walk) -> Iterator[tuple[str, Snapshot]]:
+    """The snapshots with their names; the walk is told where one does not follow the one before."""
+    for position, snapshot_id in enumerate(ids):
+        label = f"snapshot {snapshot_id}"
+        if position and ids[position - 1] != snapshot_id - 1:
+            missing = f"the snapshots between {ids[position - 1]} and {snapshot_id} are missing"
+            findings.add(Rule.SNAPSHOT, label, label, missing)
+            walk.forget()
+        try:
+            snapshot = table.snapshots.find(snapshot_id)
+        except PaimonError as error:
+            findings.add(Rule.SNAPSHOT, label, label, str(error))
+            snapshot = None
+        if snapshot is None:  # it cannot be read, or has just expired
+            walk.forget()
+            continue
+        if snapshot.id != snapshot_id:
+            findings.add(Rule.SNAPSHOT, label, label, f"its file holds snapshot {snapshot.id}")
+        yield label, snapshot
+
+
+def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[str, Snapshot]:
+    """The tags whose snapshots are there no more, oldest first."""
+    found: dict[str, Snapshot] = {}
+    for name in table.snapshots.tag_names():
+        try:
+            tag = table.snapshots.find_tag(name)
+        except PaimonError as error:
+            findings.add(Rule.SNAPSHOT, f"tag {name}", f"tag {name}", str(error))
+            continue
+        if tag is not None and tag.snapshot.id not in ids:
+            found[name] = tag.snapshot
+    return dict(sorted(found.items(), key=lambda item: item[1].id))
+
+
+def _take_changelogs(
+    table: Table, findings: Findings, walk: Walk, collector: Collector, snapshot_ids: Sequence[int]
+) -> None:
+    """The changelogs that outlive their snapshots (format section 3.4)."""
+    ids = list_ids(table.file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX)
+    for changelog_id in sorted(set(ids) - set(snapshot_ids)):
+        label, path = f"changelog {changelog_id}", changelog_path(table.location, changelog_id, table.branch)
+        try:
+            snapshot = decode_snapshot(table.file_io.read_bytes(path), path)
+        except PaimonError as error:
+            findings.add(Rule.SNAPSHOT, label, label, str(error))
+            continue
+        except FileNotFoundError:  # it has just expired
+            continue
+        collector.take_changelog(label, walk.changelog(label, snapshot))
+
+
+def _run(jobs: Sequence[Job], progress: Progress | None) -> None:
+    total, done = sum(job.weight for job in jobs), 0
+    with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as threads:
+        futures = {threads.submit(job.run): job.weight for job in jobs}
+        try:
+            for future in as_completed(futures):
+                future.result()
+                done += futures[future]
+                _tell(progress, "files", done, total)
+        except BaseException:
+            threads.shutdown(cancel_futures=True)
+            raise
+
+
+def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
+    if progress is not None:
+        progress(what, done, total)
+
+
+def _gone_meanwhile(table: Table, ids: Sequence[int], tags: Mapping[str, Snapshot]) -> list[str]:
+    """The names of snapshots and tags that have expired since they were listed."""
+    now = table.snapshots.ids()
+    names = set(table.snapshots.tag_names())
+    gone = [f"snapshot {i}" for i in ids if now and i < now[0]]
+    return [*gone, *(f"tag {name}" for name in tags if name not in names)]
