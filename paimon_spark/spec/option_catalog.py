@@ -127,24 +127,7 @@ def check_writable(schema: TableSchema, options: Options) -> None:
     """
     check_readable(schema, options)
     _apply(_WRITE_RULES, options, "write to")
-    if options.value(o.CHANGELOG_PRODUCER) != "none":
-        raise _refused("write to", "changelog-producer", options.value(o.CHANGELOG_PRODUCER), "writing changelog files")
-    if schema.primary_keys:
-        _check_keyed_writable(options)
     _refuse_unknown(options, _WRITE_FAMILIES, "write to")
-
-
-def _check_keyed_writable(options: Options) -> None:
-    if options.value(o.DELETION_VECTORS_ENABLED):
-        raise _refused("write to", "deletion-vectors.enabled", "true", "the compaction that makes rows visible")
-    if options.value(o.MERGE_ENGINE) == "first-row" and not options.value(o.WRITE_ONLY):
-        raise _refused(
-            "write to",
-            "merge-engine",
-            "first-row",
-            "the compaction that makes rows visible",
-            "set 'write-only' = 'true' and let the official system compact the table",
-        )
 
 
 def _unreadable_root(data_type: DataType) -> Root | None:

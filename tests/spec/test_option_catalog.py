@@ -69,11 +69,6 @@ WRITE_REFUSED = [
     ("commit.strict-mode.last-safe-snapshot", "7"),
     ("partition.timestamp-format.strict", "true"),
     ("manifest.format", "orc"),
-    ("changelog-producer", "input"),
-    ("changelog-producer", "lookup"),
-    ("bucket", "-1"),
-    ("bucket", "-2"),
-    ("deletion-vectors.enabled", "true"),
     ("manifest.some-new-thing", "x"),
     ("commit.some-new-thing", "x"),
 ]
@@ -94,6 +89,14 @@ HARMLESS = [
     ("parquet.enable.dictionary", "1"),
     ("orc.write.batch-size", "10"),
     ("ignore-delete", "true"),
+    ("changelog-producer", "lookup"),
+    ("changelog-producer", "full-compaction"),
+    ("changelog-producer", "input"),
+    ("bucket", "-1"),
+    ("bucket", "-2"),
+    ("deletion-vectors.enabled", "true"),
+    ("merge-engine", "first-row"),
+    ("full-compaction.delta-commits", "1"),
     ("owner", "me"),
     ("team.some-label", "x"),
     ("sink.parallelism", "4"),
@@ -122,13 +125,6 @@ def test_what_a_writer_must_do_is_refused_for_writing_only(key: str, value: str)
 def test_what_makes_no_difference_passes(key: str, value: str) -> None:
     check_writable(KEYED, Options({**FIXED, key: value}))
     check_writable(APPEND, Options({key: value}))
-
-
-def test_rules_of_primary_key_tables_do_not_touch_append_tables() -> None:
-    for options in ({}, {"deletion-vectors.enabled": "true"}, {"merge-engine": "first-row"}):
-        check_writable(APPEND, Options(options))
-    with pytest.raises(UnsupportedFeature, match="'bucket' is '-1'"):
-        check_writable(KEYED, Options())
 
 
 @pytest.mark.parametrize(

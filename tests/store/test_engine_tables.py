@@ -79,13 +79,8 @@ def test_rows_of_one_commit_are_merged_before_they_are_stored(tmp_path: Path) ->
 
 
 def test_rows_of_first_row_tables_show_up_when_they_are_compacted(tmp_path: Path) -> None:
-    table = make(tmp_path / "t", {"merge-engine": "first-row", "write-only": "true"}, [(1, 1, "x", None)])
+    table = make(tmp_path / "t", {"merge-engine": "first-row"}, [(1, 1, "x", None)])
     assert rows_of(table) == []
-
-
-def test_first_row_is_written_only_where_something_else_compacts(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedFeature, match=r"'write-only' = 'true'"):
-        make(tmp_path / "t", {"merge-engine": "first-row"}, [(1, 1, "x", None)])
 
 
 CONFLICTS = [
