@@ -57,7 +57,8 @@ def pick_units(
 ) -> list[Unit | None]:
     """For each (settings, runs, checks): the last of so many picks of one strategy, as a writer takes it."""
     return [
-        _unit(_strategy(paimon, settings), settings, _runs(paimon, runs), checks) for settings, runs, checks in cases
+        _unit(_strategy(paimon, settings), settings, java_runs(paimon, runs), checks)
+        for settings, runs, checks in cases
     ]
 
 
@@ -82,7 +83,7 @@ def _strategy(paimon: Any, settings: PickSettings) -> Any:
     return package.ForceUpLevel0Compaction(universal, None if interval is None else jpype.java.lang.Integer(interval))
 
 
-def _runs(paimon: Any, runs: Sequence[Sequence[PickedFile]]) -> Any:
+def java_runs(paimon: Any, runs: Sequence[Sequence[PickedFile]]) -> Any:
     made = jpype.java.util.ArrayList()
     for files in runs:
         metas = jpype.java.util.ArrayList([java_file(paimon, file) for file in files])
@@ -127,7 +128,7 @@ def _steps(
         return [[[str(f.fileName()) for f in run.files()] for run in section] for section in sections]
 
     def rewrite(level: int, drops: bool, sections: Any) -> Any:
-        changelog = rewriter is not None and _call(
+        changelog = rewriter is not None and call_hidden(
             rewriter, "rewriteChangelog", boxed.Integer(int(level)), boxed.Boolean(bool(drops)), sections
         )
         steps.append((True, bool(changelog), names(sections)))
@@ -137,7 +138,7 @@ def _steps(
         strategy = (
             "NO_CHANGELOG_NO_REWRITE"
             if rewriter is None
-            else str(_call(rewriter, "upgradeStrategy", boxed.Integer(int(level)), file))
+            else str(call_hidden(rewriter, "upgradeStrategy", boxed.Integer(int(level)), file))
         )
         rewrites, changelog = strategy.endswith("WITH_REWRITE"), strategy.startswith("CHANGELOG")
         steps.append((rewrites, changelog, [[[str(file.fileName())]]]))
@@ -165,18 +166,23 @@ def _rewriter(paimon: Any, core: Any, max_level: int) -> Any:
         return None
     vectors = None
     if core.deletionVectorsEnabled():
-        index = paimon.deletionvectors.DeletionVectorsIndexFile(
-            None, None, paimon.options.MemorySize.ofMebiBytes(2), False
-        )
-        (constructor,) = paimon.deletionvectors.BucketedDvMaintainer.class_.getDeclaredConstructors()
-        constructor.setAccessible(True)
-        vectors = constructor.newInstance(index, jpype.java.util.HashMap())
+        vectors = vector_maintainer(paimon, [])
     return package.LookupMergeTreeCompactRewriter(
         max_level, engine, None, None, None, None, None, None, None, None, False, vectors, core, None
     )
 
 
-def _call(target: Any, name: str, *args: Any) -> Any:
+def vector_maintainer(paimon: Any, names: Sequence[str]) -> Any:
+    """What knows the deletion vectors of a bucket: those files have one. It cannot write."""
+    package = paimon.deletionvectors
+    index = package.DeletionVectorsIndexFile(None, None, paimon.options.MemorySize.ofMebiBytes(2), False)
+    vectors = jpype.java.util.HashMap({name: package.BitmapDeletionVector() for name in names})
+    (constructor,) = package.BucketedDvMaintainer.class_.getDeclaredConstructors()
+    constructor.setAccessible(True)
+    return constructor.newInstance(index, vectors)
+
+
+def call_hidden(target: Any, name: str, *args: Any) -> Any:
     """A method that Java keeps for itself."""
     kind = target.getClass()
     while kind is not None:
