@@ -7,25 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.merge.compact_merge import CompactRules, Superseded, compact_merge, needs_values_above
+from paimon_spark.merge.compact_merge import Superseded, compact_merge, compact_rules, needs_values_above
 from paimon_spark.merge.compact_steps import CompactStep
-from paimon_spark.merge.compaction_rules import needs_lookup
-from paimon_spark.merge.engines.choice import TableEngine, engine_for
-from paimon_spark.merge.engines.lookup import counts_levels, lowest_level, with_level
+from paimon_spark.merge.engines.lookup import counts_levels, with_level
 from paimon_spark.merge.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.options import MB
-from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.spec.types import Root
 from paimon_spark.store.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress
 from paimon_spark.store.compact_output import CompactOutput
@@ -91,11 +86,12 @@ class _MergeRun:
 
     def __init__(self, table: Table, task: MergeTask, rows: BucketRows, output: CompactOutput) -> None:
         self._schema = table.schema
-        self._options = table.options
         self._task = task
         self._rows = rows
         self._output = output
-        self._columns = (*table.schema.names, SEQUENCE_NUMBER, VALUE_KIND)
+        # Full compactions only look at the highest level, and they write to it.
+        self._rules = compact_rules(table.schema, table.options, task.output_level, task.drop_deletes)
+        self._request = FileRequest(table.schema.fields, SYSTEM_FIELDS)
         self._superseded: dict[int, list[npt.NDArray[np.int64]]] = {}
 
     def result(self) -> CompactResult:
@@ -129,34 +125,26 @@ class _MergeRun:
             rows_written=self._output.rows_written,
         )
 
-    @cached_property
-    def _engine(self) -> TableEngine:
-        return engine_for(self._schema, self._options)
-
-    @cached_property
-    def _request(self) -> FileRequest:
-        return FileRequest(self._schema.fields, SYSTEM_FIELDS)
-
     def _merged(self, section: Section) -> Iterator[pa.RecordBatch]:
         """The merged rows of a section, in key order."""
         by_age = runs_by_age(section, [field.type for field in self._schema.key_fields])
         files = [file for run in section for file in run.files]
         has_kind = any(file.delete_row_count != 0 for file in files)
-        spec = replace(self._spec, has_sequence=by_age is None, has_kind=has_kind)
-        looks_up = self._engine.name != "first-row" and needs_lookup(self._options)
-        by_level = looks_up and counts_levels(section, spec, self._engine.whole_rows)
-        engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
+        rules = self._rules
+        spec = replace(rules.spec, has_sequence=by_age is None, has_kind=has_kind)
+        looks_up = rules.looks_up and rules.engine.name != "first-row"
+        by_level = looks_up and counts_levels(section, spec, rules.engine.whole_rows)
+        engine = rules.merge if by_level else rules.engine.merge
         batch_rows = self._batch_rows(section)
         runs = [self._run(run, batch_rows, by_level) for run in by_age or section]
-        return merge_runs(runs, spec, self._columns, BATCH_ROWS, ordered=True, engine=engine)
+        return merge_runs(runs, spec, rules.output, BATCH_ROWS, ordered=True, engine=engine)
 
     def _merge_with_changelog(self, step: CompactStep) -> None:
         """A step that looks at the rows above; where it does not rewrite, only the changelog and vectors come of it."""
-        rules = self._rules
         for section in step.sections:
             runs = [self._run(run, self._batch_rows(section), levels=True) for run in section]
-            above = self._above([file for run in section for file in run.files], rules)
-            for batch in compact_merge(runs, above, rules, BATCH_ROWS):
+            above = self._above([file for run in section for file in run.files])
+            for batch in compact_merge(runs, above, self._rules, BATCH_ROWS):
                 if batch.rows is not None and step.rewrites:
                     self._output.write(batch.rows)
                 if batch.changelog is not None:
@@ -169,45 +157,18 @@ class _MergeRun:
             positions = superseded.positions[superseded.files == number]
             self._superseded.setdefault(number, []).append(positions)
 
-    def _above(self, inputs: Sequence[DataFileMeta], rules: CompactRules) -> list[UpperLevel]:
+    def _above(self, inputs: Sequence[DataFileMeta]) -> list[UpperLevel]:
+        rules = self._rules
         if rules.producer == "full-compaction":
             return []
         keys = self._schema.key_fields
         if needs_values_above(rules):
-            request = FileRequest(self._schema.fields, SYSTEM_FIELDS, positions=rules.vectors)
+            request = replace(self._request, positions=rules.vectors)
         else:
             request = FileRequest(keys, positions=rules.vectors)
-        expires = self._engine.name != "first-row"
+        expires = rules.engine.name != "first-row"
         levels = files_above(self._task.above, inputs, keys)
         return [UpperLevel(self._rows, level, request, keys, BATCH_ROWS, expires) for level in levels]
-
-    @cached_property
-    def _spec(self) -> MergeSpec:
-        options = self._options
-        return MergeSpec(
-            key_fields=self._schema.key_fields,
-            value_names=self._schema.names,
-            sequence_fields=tuple(self._schema.by_name[name] for name in options.value(o.SEQUENCE_FIELD)),
-            sequence_descending=options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-            ignore_delete=options.value(o.IGNORE_DELETE),
-            ignore_update_before=options.value(o.IGNORE_UPDATE_BEFORE),
-            keep_deletes=not self._task.drop_deletes,
-        )
-
-    @cached_property
-    def _rules(self) -> CompactRules:
-        options = self._options
-        ignored = options.value(o.CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS)
-        return CompactRules(
-            spec=self._spec,
-            engine=self._engine,
-            output=self._columns,
-            producer=options.value(o.CHANGELOG_PRODUCER),
-            vectors=options.value(o.DELETION_VECTORS_ENABLED),
-            max_level=self._task.output_level,  # full compactions only look at it, and they write the highest level
-            row_deduplicate=options.value(o.CHANGELOG_ROW_DEDUPLICATE),
-            ignored=frozenset(ignored),
-        )
 
     def _run(self, run: SortedRun, batch_rows: int, levels: bool) -> Iterator[pa.RecordBatch]:
         for file in run.files:
@@ -218,8 +179,8 @@ class _MergeRun:
         """How many rows of each run may be open at once: fewer where there are many runs, or rows are wide."""
         files = [file for run in section for file in run.files]
         rows = sum(file.row_count for file in files)
-        width = max(_GROWTH * sum(file.file_size for file in files) // max(rows, 1), 8 * len(self._columns))
+        width = max(_GROWTH * sum(file.file_size for file in files) // max(rows, 1), 8 * len(self._rules.output))
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
-        if not self._engine.whole_rows and any(field.type.root in nested for field in self._schema.fields):
+        if not self._rules.engine.whole_rows and any(field.type.root in nested for field in self._schema.fields):
             width *= 2  # merged rows may be longer than those in files: lists and maps gathered from all rows of a key
         return min(BATCH_ROWS, max(_LEAST_BATCH_ROWS, _OPEN_BYTES // (width * len(section))))
