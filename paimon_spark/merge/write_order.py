@@ -5,7 +5,7 @@ Moving values is what costs here: keys are sorted alone, and each column is gath
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,9 +15,19 @@ from paimon_spark.errors import DataError
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.engines.groups import order_within_keys
 from paimon_spark.merge.key_words import Words, key_columns, key_words, pack_fields
+from paimon_spark.merge.rows import take_rows
 from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import Engine, Kinds, MergeSpec, Piece, Window, ignored_rows, sequence_order
-from paimon_spark.merge.winners import Groups, Rows, group_unsorted_rows, pick_last, spare_width
+from paimon_spark.merge.window import (
+    Engine,
+    Kinds,
+    MergeSpec,
+    Piece,
+    Window,
+    ignored_rows,
+    order_criteria,
+    sequence_order,
+)
+from paimon_spark.merge.winners import Groups, Rows, group_rows, group_unsorted_rows, pick_last, spare_width
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 
 SORT_BYTES = 2**30  # sorted at once at most: 32-bit offsets of strings never overflow
@@ -76,6 +86,39 @@ def sort_and_merge(
         places = places[pick_last(groups, criteria)]
     cuts = np.append(np.arange(0, len(places), batch_rows), len(places))
     yield from _numbered(batch, places, cuts, first_sequence, kinds, selection)
+
+
+def sort_input(
+    rows: pa.RecordBatch | pa.Table,
+    spec: MergeSpec,
+    first_sequence: int,
+    kinds: Kinds | None = None,
+    selection: Rows | None = None,
+    batch_rows: int = 131072,
+    sort_bytes: int = SORT_BYTES,
+) -> Iterator[pa.RecordBatch]:
+    """The rows that ``sort_and_merge`` merges, all of them: what ``changelog-producer`` = ``input`` keeps of a write.
+
+    They are sorted by key, and inside a key as they count: by ``sequence.field``, then as they come. The arguments,
+    columns and errors are those of ``sort_and_merge``.
+    """
+    if rows.num_rows == 0:
+        return
+    part = _Part(rows, first_sequence, kinds, selection)
+    runs = [_sorted(small, spec, batch_rows) for small in part.small_parts(sort_bytes)]
+    if len(runs) == 1:
+        yield from runs[0]
+        return
+    merge = replace(spec, keep_deletes=True, has_sequence=True, has_kind=True)
+    output = [*rows.schema.names, SEQUENCE_NUMBER, VALUE_KIND]
+    yield from merge_runs(runs, merge, output, batch_rows, ordered=True, engine=_every_row)
+
+
+def _every_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:
+    """No merge at all: an engine that only puts the rows in order."""
+    groups = group_rows(window.words())
+    order = order_within_keys(groups.order, groups.starts, order_criteria(window, spec, None))
+    return take_rows([piece.rows.select(output) for piece in window.pieces], order)
 
 
 def _one_batch(rows: pa.RecordBatch | pa.Table) -> pa.RecordBatch:

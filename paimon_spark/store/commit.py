@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -27,7 +27,7 @@ from paimon_spark.store.changes import Changes, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
 from paimon_spark.store.commit_history import CommitHistory, recent_snapshots
 from paimon_spark.store.dynamic_conflicts import check_cross_partition
-from paimon_spark.store.file_paths import created_paths
+from paimon_spark.store.file_paths import changelog_paths, created_paths
 from paimon_spark.store.hash_index_changes import HashIndexUpdate
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.overwrite import overwritten, upgraded
@@ -123,6 +123,8 @@ class TableCommit:
     ) -> CommitResult | None:
         """Replaces all that lives in some partitions by the new files, also files that come in meanwhile.
 
+        No changelog is committed: what an overwrite takes away would not be in it. Changelog files are deleted.
+
         Args:
             messages: the new files, maybe none.
             partitions: None: the whole table. A mapping from partition columns to internal values (None for null), or
@@ -137,6 +139,8 @@ class TableCommit:
             DataError: a new file is not in the replaced partitions. Others as in append.
         """
         self._take(messages, identifier)
+        changelog = [path for message in messages for path in changelog_paths(self._table, message)]
+        messages = [replace(message, changelog_files=(), compact_changelog=()) for message in messages]
         new = self._new(messages)
         fields = self._table.schema.partition_fields
         if partitions == "dynamic" and fields:
@@ -157,7 +161,9 @@ class TableCommit:
             return overwritten(state, index.replaced(new), replaced)
 
         request = self._request(identifier, CommitKind.OVERWRITE, "OVERWRITE", changes, True)
-        return self._run([request, *compaction], messages, watermark, properties)
+        result = self._run([request, *compaction], messages, watermark, properties)
+        self._delete(changelog, "of a changelog that an overwrite does not commit")
+        return result
 
     def abort(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> None:
         """Deletes the files of messages that were not committed.
@@ -171,12 +177,14 @@ class TableCommit:
             return
         if self._index is not None:
             self._index.discard()
-        for message in messages:
-            for path in created_paths(self._table, message):
-                try:
-                    self._table.file_io.delete(path)
-                except OSError as error:
-                    _log.warning("left behind %s of an aborted job: %s", path, error)
+        self._delete([p for message in messages for p in created_paths(self._table, message)], "of an aborted job")
+
+    def _delete(self, paths: Iterable[str], what: str) -> None:
+        for path in paths:
+            try:
+                self._table.file_io.delete(path)
+            except OSError as error:
+                _log.warning("left behind %s %s: %s", path, what, error)
 
     def _appended(self, messages: Sequence[CommitMessage], new: Changes) -> Callable[[TableState], Changes]:
         """What an append changes; asked in every attempt, for only then it is known whether dynamic buckets fit."""

@@ -32,6 +32,15 @@ def bucket_directory(table: Table, partition: bytes, bucket: int) -> str:
     return bucket_path(table.location, path, bucket, options)
 
 
+def changelog_paths(table: Table, message: CommitMessage) -> Iterator[str]:
+    """The changelog files that the task of a message wrote, with their sidecars."""
+    directory = bucket_directory(table, message.partition, message.bucket)
+    for file in (*message.changelog_files, *message.compact_changelog):
+        yield data_file_path(directory, file)
+        for name in file.extra_files:
+            yield extra_file_path(directory, file, name)
+
+
 def created_paths(table: Table, message: CommitMessage) -> Iterator[str]:
     """All files that the task of a message wrote: data, changelog, their sidecars, index files."""
     directory = bucket_directory(table, message.partition, message.bucket)

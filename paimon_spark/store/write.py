@@ -16,8 +16,9 @@ from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
 from paimon_spark.errors import OptionError
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.window import MergeSpec, is_retract
-from paimon_spark.merge.write_order import sort_and_merge
+from paimon_spark.merge.write_order import sort_and_merge, sort_input
 from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import MB
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_name
@@ -26,7 +27,7 @@ from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.data_writer import SLICE_ROWS, BucketWriter, file_batch
 from paimon_spark.store.dynamic_buckets import DynamicBuckets, cross_partition_refusal
-from paimon_spark.store.file_layout import file_layout
+from paimon_spark.store.file_layout import FileLayout, changelog_layout, file_layout
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_files import postpone_layout, unnumbered
@@ -74,7 +75,8 @@ class TableWrite:
     """One task of a write job.
 
     Rows of a table with a primary key wait until ``write-buffer-size`` is reached; then every (partition, bucket) gets
-    its rows as one sorted run of level 0, with one row a key. Rows of append tables, and those that are postponed, go
+    its rows as one sorted run of level 0, with one row a key; with ``changelog-producer`` = ``input`` all these rows go
+    to a changelog file first. Rows of append tables, and those that are postponed, go
     to their files in the order they come. Nothing is visible before a TableCommit takes the messages.
     """
 
@@ -119,6 +121,10 @@ class TableWrite:
         self._names = 0
         self._begun: list[str] = []
         self._writers: dict[Place, BucketWriter] = {}
+        self._changelogs: dict[Place, BucketWriter] = {}
+        self._changelog: FileLayout | None = None
+        if options.value(o.CHANGELOG_PRODUCER) == "input" and self._sorts and not plan.overwrites:
+            self._changelog = changelog_layout(table.schema, options)
         self._open: dict[Place, None] = {}  # places with an open file, the one written last at the end
         self._writing = Background(limit=3)
         self._closing = Background(limit=64)
@@ -155,10 +161,11 @@ class TableWrite:
             self._end_file(place)
         self._writing.wait()
         self._closing.wait()
+        written = {place: (tuple(writer.files), self._input_files(place)) for place, writer in self._writers.items()}
         messages = [
-            CommitMessage(partition, bucket, self._total_buckets, new_files=tuple(writer.files))
-            for (partition, bucket), writer in self._writers.items()
-            if writer.files
+            CommitMessage(partition, bucket, self._total_buckets, new_files=files, changelog_files=changelog)
+            for (partition, bucket), (files, changelog) in written.items()
+            if files
         ]
         return messages if self._dynamic is None else self._dynamic.finish(messages)
 
@@ -166,7 +173,7 @@ class TableWrite:
         """Deletes all files of this task, also those it has handed out: only for messages that nobody commits."""
         self._writing.stop()
         self._closing.stop()
-        for writer in self._writers.values():
+        for writer in (*self._writers.values(), *self._changelogs.values()):
             writer.discard()
         if self._dynamic is not None:
             self._dynamic.abort()
@@ -223,6 +230,8 @@ class TableWrite:
 
     def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
         """The chosen rows as one sorted run, one row a key."""
+        if self._changelog is not None:
+            self._write_input(self._changelog, place, rows, kinds, positions)
         for merged in sort_and_merge(
             rows, self._merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS, engine=self._engine
         ):
@@ -230,19 +239,36 @@ class TableWrite:
         self._sequence += len(positions)
         self._end_file(place)
 
+    def _write_input(
+        self, layout: FileLayout, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows
+    ) -> None:
+        """All the chosen rows, numbered as they are before the merge, in a changelog file (Java: MergeTreeWriter)."""
+        writer = self._changelogs.get(place)
+        if writer is None:
+            writer = self._changelogs[place] = self._new_writer(layout, place)
+        for part in sort_input(rows, self._merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS):
+            self._writing.run(partial(writer.write, file_batch(layout, part)))
+        self._writing.run(writer.end_file)
+
+    def _input_files(self, place: Place) -> tuple[DataFileMeta, ...]:
+        return tuple(self._changelogs[place].files) if place in self._changelogs else ()
+
+    def _new_writer(self, layout: FileLayout, place: Place) -> BucketWriter:
+        return BucketWriter(
+            self._table.file_io,
+            layout,
+            bucket_directory(self._table, *place),
+            partial(self._new_name, layout),
+            self._begun,
+            self._closing,
+            self._sequence if self._has_buckets else 0,  # without buckets every writer counts from 0, as in Java
+        )
+
     def _write(self, place: Place, part: pa.RecordBatch) -> None:
         """Hands rows to the writer of their bucket; encoding goes on beside this thread."""
         writer = self._writers.get(place)
         if writer is None:
-            writer = self._writers[place] = BucketWriter(
-                self._table.file_io,
-                self._layout,
-                bucket_directory(self._table, *place),
-                self._new_name,
-                self._begun,
-                self._closing,
-                self._sequence if self._has_buckets else 0,  # without buckets every writer counts from 0, as in Java
-            )
+            writer = self._writers[place] = self._new_writer(self._layout, place)
         self._open.pop(place, None)
         while len(self._open) >= MAX_OPEN_FILES:
             self._end_file(next(iter(self._open)))
@@ -254,10 +280,9 @@ class TableWrite:
             del self._open[place]
             self._writing.run(self._writers[place].end_file)
 
-    def _new_name(self) -> str:
+    def _new_name(self, layout: FileLayout) -> str:
         number = self._names
         self._names += 1
-        layout = self._layout
         return data_file_name(layout.prefix, self._uuid, number, layout.file_format, layout.suffix)
 
 

@@ -25,12 +25,14 @@ class WritePlan:
     first_sequence: a sequence number above those of all rows in the table.
     buckets: canonical partition -> its number of buckets. Of a table with postponed buckets: of all partitions that
         have some. Of a table with fixed buckets: of partitions with another number than the option ``bucket`` says.
+    overwrites: whether the job replaces rows: then it writes no changelog, for an overwrite commits none.
     """
 
     since: int
     first_sequence: int
     buckets: Mapping[bytes, int] = field(default_factory=dict)
     dynamic: DynamicPlan = field(default_factory=DynamicPlan)
+    overwrites: bool = False
 
 
 def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
@@ -48,9 +50,9 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
     """
     latest = table.snapshots.latest()
     if latest is None:
-        return WritePlan(0, 0)
+        return WritePlan(0, 0, overwrites=overwrites)
     if table.bucket_mode == BucketMode.BUCKET_UNAWARE:
-        return WritePlan(latest.id, 0)
+        return WritePlan(latest.id, 0, overwrites=overwrites)
     manifests = read_data_manifests(table.file_io, table.location, latest)
     columns = read_manifest_columns(table.file_io, table.location, manifests)
     # Deleted files count too: a number above theirs does no harm, and no folding is needed.
@@ -58,7 +60,8 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
     dynamic = DynamicPlan()
     if table.bucket_mode in (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC) and not overwrites:
         dynamic = plan_dynamic(table, latest, columns)
-    return WritePlan(latest.id, first_sequence, {} if overwrites else _bucket_numbers(table, columns), dynamic)
+    buckets = {} if overwrites else _bucket_numbers(table, columns)
+    return WritePlan(latest.id, first_sequence, buckets, dynamic, overwrites)
 
 
 def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[bytes, int]:

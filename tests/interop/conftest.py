@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from engine_tables import SETS, Blobs
 from genuine import Genuine, java_process
 from genuine_jars import JavaUnavailable
 
@@ -19,6 +20,15 @@ def java() -> Iterator[Genuine]:
 def older_java() -> Iterator[Genuine]:
     """Java Paimon 1.4.2."""
     yield from _release("1.4.2")
+
+
+@pytest.fixture(scope="session")
+def blobs(java: Genuine) -> Blobs:
+    """Values of the functions of opaque bytes, as Java writes them."""
+    sets = [[], [1], [2, 3], list(range(100)), [7, 2**31, 2**17], [5 * i for i in range(300)]]
+    wide = [*sets, [2**40, 2**63, 2**64 - 1], [i << 24 for i in range(20)]]
+    kinds = {"rbm32": sets, "rbm64": wide, "hll_sketch": wide, "theta_sketch": wide}
+    return {name: [java.number_bytes(name.removesuffix("_sketch"), s) for s in kinds[name]] for name in SETS}
 
 
 def _release(version: str) -> Iterator[Genuine]:

@@ -15,7 +15,7 @@ from typing import Any
 import our_engine
 import pytest
 from comparing import Row
-from engine_tables import SETS, Blobs, EngineTable, draw_table
+from engine_tables import Blobs, EngineTable, draw_table
 from genuine import NO_OPTIONS, Genuine, table_path
 from readers import java_read
 
@@ -24,15 +24,6 @@ pytestmark = pytest.mark.interop
 COUNT = int(os.environ.get("PAIMON_ENGINE_HISTORIES", "14"))
 ENGINES = ["aggregation", "groups", "aggregation", "groups", "partial-update", "first-row", "deduplicate"]
 ROWS = 12
-
-
-@pytest.fixture(scope="session")
-def blobs(java: Genuine) -> Blobs:
-    """Values of the functions of opaque bytes, as Java writes them."""
-    sets = [[], [1], [2, 3], list(range(100)), [7, 2**31, 2**17], [5 * i for i in range(300)]]
-    wide = [*sets, [2**40, 2**63, 2**64 - 1], [i << 24 for i in range(20)]]
-    kinds = {"rbm32": sets, "rbm64": wide, "hll_sketch": wide, "theta_sketch": wide}
-    return {name: [java.number_bytes(name.removesuffix("_sketch"), s) for s in kinds[name]] for name in SETS}
 
 
 class EngineHistory:
