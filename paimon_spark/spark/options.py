@@ -18,12 +18,13 @@ PATHS = "paths"  # Spark's form of load([a, b])
 COLUMNS = "columns"
 FILTER = "filter"
 PUSH_FILTERS = "push-filters"
+ROW_KINDS = "row-kinds"
 ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
 
 _NAME = r"\s*(?:`(?:[^`]|``)+`|[^,`\s][^,`]*)\s*"
-_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS)
+_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS)
 _WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE)
 
 
@@ -36,6 +37,7 @@ class ReadOptions:
         columns: names of the columns to read, in order; None means all.
         where: the text of the `filter` option.
         push_filters: whether filters that Spark pushes down make the read smaller.
+        row_kinds: whether a column `_row_kind` says what each row does, and rows that take others back are read.
         table: dynamic table options and storage options.
     """
 
@@ -43,6 +45,7 @@ class ReadOptions:
     columns: tuple[str, ...] | None = None
     where: str | None = None
     push_filters: bool = False
+    row_kinds: bool = False
     table: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -78,7 +81,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     where = given.pop(FILTER, None)
     names = None if columns is None else parse_columns(columns)
     pushes = _bool(PUSH_FILTERS, given.pop(PUSH_FILTERS, "false"))
-    return ReadOptions(path, names, where if where and where.strip() else None, pushes, given)
+    kinds = _bool(ROW_KINDS, given.pop(ROW_KINDS, "false"))
+    return ReadOptions(path, names, where if where and where.strip() else None, pushes, kinds, given)
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:

@@ -17,9 +17,10 @@ from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
 from paimon_spark.spark.options import COLUMNS, ReadOptions
 from paimon_spark.spark.types import can_show, spark_schema, spark_type
+from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.read import SplitReader
-from paimon_spark.store.scan import Scan
+from paimon_spark.store.scan import Scan, row_kind_field
 from paimon_spark.store.splits import ReadUnit
 from paimon_spark.store.table import Table
 
@@ -64,7 +65,8 @@ class PaimonReader(DataSourceReader):
         """Takes over the filters it can decide, if it may, and returns the others."""
         if not self._push_filters:
             return filters
-        pushed, left = push_filters(filters, self._columns)
+        stored = {name: field for name, field in self._columns.items() if field != ROW_KIND_FIELD}
+        pushed, left = push_filters(filters, stored)
         self._predicate = and_(self._predicate, pushed)
         return left
 
@@ -102,12 +104,14 @@ class _PushFilters:
 def table_schema(table: Table, options: ReadOptions) -> StructType:
     """The Spark schema of a read: all columns, or those of the `columns` option in its order.
 
+    With the option `row-kinds`, `_row_kind` is the last one unless it is named among them.
+
     Raises:
         OptionError: a column is unknown or named twice.
     """
-    if options.columns is None:
-        return spark_schema(table.schema.fields)
-    fields = [find_column(table, name) for name in options.columns]
+    fields = [find_column(table, name) for name in options.columns or table.schema.names]
+    if options.row_kinds and ROW_KIND_FIELD not in fields:
+        fields.append(row_kind_field(table.schema))
     repeated = sorted({f.name for f in fields if fields.count(f) > 1})
     if repeated:
         raise OptionError(f"the option '{COLUMNS}' names {', '.join(repeated)} more than once")
@@ -115,13 +119,15 @@ def table_schema(table: Table, options: ReadOptions) -> StructType:
 
 
 def find_column(table: Table, name: str) -> DataField:
-    """The column of that name, in any letter case as Spark finds it; the exact name wins.
+    """The column of that name, in any letter case as Spark finds it; the exact name wins. Every table has `_row_kind`.
 
     Raises:
         OptionError: no such column, or several that differ by case only.
     """
     if name in table.schema.by_name:
         return table.schema.by_name[name]
+    if name == ROW_KIND:
+        return ROW_KIND_FIELD
     found = [field for field in table.schema.fields if field.name.lower() == name.lower()]
     if len(found) == 1:
         return found[0]

@@ -32,6 +32,13 @@ class PaimonDataSource(DataSource):
         spark.read.format("paimon").option("columns", "id, total").option("filter", "total > 10 or vip").load(...)
         spark.read.format("paimon").schema("id int, total double").load(...)    # a projection too
 
+        spark.read.format("paimon").option("incremental-between", "3,7").load(...)  # what the commits 4 to 7 did
+        ....option("incremental-between-scan-mode", "diff")                     # or delta, changelog, auto
+        ....option("row-kinds", "true")                                         # adds `_row_kind`, keeps -U and -D
+
+    Without `row-kinds` a change has only rows that add or update (+I, +U). Ends are snapshot ids (the first one is
+    excluded) or two tags; `incremental-between-timestamp` takes two times.
+
     Spark hands a Python source no projection, and no filter that could be trusted: the options `columns` and `filter`
     carry both. A `where` on the DataFrame is right in any case, only slower.
 

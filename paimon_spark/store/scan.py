@@ -141,6 +141,20 @@ def _rows_without_columns(count: int) -> pa.Table:
     return pa.table({"": pa.nulls(count)}).select([])
 
 
+def row_kind_field(schema: TableSchema) -> DataField:
+    """The column that says what each row does.
+
+    Raises:
+        OptionError: the table has a column of that name.
+    """
+    if ROW_KIND in schema.by_name:
+        raise OptionError(
+            f"row kinds were asked for in a column '{ROW_KIND}', but the table has a column of that name; rename that "
+            f"to read row kinds"
+        )
+    return ROW_KIND_FIELD
+
+
 def find_fields(schema: TableSchema, columns: Sequence[str]) -> tuple[DataField, ...]:
     """The fields of the columns, found by exact name, else in any letter case; ``_row_kind`` is one of every table.
 

@@ -18,8 +18,8 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import branch_root
-from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
-from paimon_spark.store.scan import Scan, find_fields
+from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.store.scan import Scan, find_fields, row_kind_field
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
@@ -100,7 +100,7 @@ class Table:
         """
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
         if row_kinds and ROW_KIND_FIELD not in fields:
-            fields = (*fields, *find_fields(self.schema, [ROW_KIND]))
+            fields = (*fields, row_kind_field(self.schema))
         predicate = as_predicate(where, self.schema.fields)
         return Scan(self.file_io, self.location, self.branch, self.schema, self.options, fields, predicate)
 
