@@ -60,8 +60,12 @@ def float_value(value: float) -> Any:
 
 def comparable(table: pa.Table) -> Counter[Row]:
     """The rows of an Arrow table as a multiset of the same values."""
-    columns = [_values(column.combine_chunks()) for column in table.columns]
-    return Counter(zip(*columns, strict=True)) if columns else Counter({(): table.num_rows})
+    return Counter(comparable_list(table)) if table.columns else Counter({(): table.num_rows})
+
+
+def comparable_list(table: pa.Table) -> list[Row]:
+    """The rows of an Arrow table, of at least one column, in order."""
+    return list(zip(*(_values(column.combine_chunks()) for column in table.columns), strict=True))
 
 
 def _values(array: pa.Array) -> list[Any]:

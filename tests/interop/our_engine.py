@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from comparing import Row, arrow_batch, comparable
+from comparing import Row, arrow_batch, comparable, comparable_list
 from genuine import KINDS, NO_OPTIONS
 
 from paimon_spark import open_table
@@ -19,6 +19,8 @@ from paimon_spark.spec.table_rules import assign_field_ids
 from paimon_spark.spec.type_text import parse_type
 from paimon_spark.spec.types import DataField, DataType
 from paimon_spark.store.commit import CommitResult, TableCommit
+from paimon_spark.store.compact_task import CompactTask
+from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table, run_here
 from paimon_spark.store.create import create_table
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.table import Table
@@ -77,3 +79,30 @@ def snapshot_ids(path: str) -> list[int]:
     snapshots = open_table(path).snapshots
     latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
     return [] if latest is None or earliest is None else list(range(earliest, latest + 1))
+
+
+class _Here:
+    """Runs compaction tasks in this process, one after the other."""
+
+    def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+        return [run_here(table, task) for task in tasks]
+
+    def stop(self) -> None:
+        """Nothing runs beside the caller."""
+
+
+def compact(path: str, full: bool, options: Mapping[str, str] = NO_OPTIONS) -> CompactionMetrics:
+    """A compaction of the buckets that need it, or of all files."""
+    return compact_table(open_table(path, options), _Here(), full=full)
+
+
+def changelog(path: str) -> list[tuple[str, Row]]:
+    """The events of all snapshots, in order, as (row kind, comparable row); those of one key are in the order they
+    happened."""
+    events: list[tuple[str, Row]] = []
+    for number in snapshot_ids(path):
+        options = {"incremental-between": f"{number - 1},{number}", "incremental-between-scan-mode": "changelog"}
+        found = open_table(path, options).scan(row_kinds=True).to_arrow()
+        kinds = found.column("_row_kind").to_pylist()
+        events += zip(kinds, comparable_list(found.drop_columns(["_row_kind"])), strict=True)
+    return events
