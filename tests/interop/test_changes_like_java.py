@@ -125,7 +125,7 @@ class ChangeHistory:
         self, ours: Counter[Row], options: Mapping[str, str], before: Mapping[Row, Row], after: Mapping[Row, Row]
     ) -> None:
         """Java leaves files of both states out before it merges: it also shows rows that were written again unchanged,
-        and deletions of keys that were not there."""
+        and deletions of keys that were not there, or that an older row of a higher sequence keeps alive."""
         types, javas = our_engine.types(self.path), Counter[Row]()
         for kind, values in self.java.audit_log(self.path, options):
             row = self._canonical(next(iter(comparable_rows([values], types))))
@@ -133,7 +133,7 @@ class ChangeHistory:
             if kind in ("+I", "+U"):
                 if before.get(key) != after.get(key):
                     javas[("+", *row)] += 1
-            elif key in before:
+            elif key in before and key not in after:
                 javas[("-D", *before[key])] += 1
         assert ours == javas
 
