@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from checker import check_table
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.manifest import FileSource
@@ -56,6 +57,7 @@ def test_the_later_snapshot_counts_though_its_numbers_are_lower(tmp_path: Path) 
     commit(table, written(table, 1000, [(1, 10, 1), (2, 20, 1)]), written(table, 0, [(1, 11, 2), (3, 31, 2)]))
     assert rows_of(table) == [(1, 11, 2), (2, 20, 1), (3, 31, 2)]
     assert rows_of(table, columns=["a"], where="k = 1") == [(11,)]
+    check_table(table.location)
 
 
 def test_within_a_snapshot_the_later_row_of_a_writer_counts(tmp_path: Path) -> None:
