@@ -85,9 +85,7 @@ def group_rows(
     if batch.num_rows == 0:
         return []
     columns = [_encode_distinct(key_column(batch, field), field) for field in partition_fields]
-    codes, count = np.zeros(batch.num_rows, np.int64), 1
-    for column in columns:
-        codes, count = _combine(codes, count, fixed_values(column.indices, np.int32), len(column.dictionary))
+    codes, count = _codes(columns, batch.num_rows)
     if buckets is not None:
         codes, count = _combine(codes, count, buckets, int(buckets.max()) + 1)
     groups = [
@@ -98,6 +96,19 @@ def group_rows(
     for partition, _, rows in groups:
         first_seen[partition] = min(int(rows[0]), first_seen.get(partition, batch.num_rows))
     return sorted(groups, key=lambda group: (first_seen[group[0]], group[1]))
+
+
+def row_codes(batch: pa.RecordBatch, fields: Sequence[DataField]) -> Indices:
+    """A number for each row; rows with equal values in these columns have equal numbers, as group_rows tells them."""
+    return _codes([_encode_distinct(key_column(batch, field), field) for field in fields], batch.num_rows)[0]
+
+
+def _codes(columns: Sequence[pa.DictionaryArray], rows: int) -> tuple[Indices, int]:
+    """The combined codes of the rows, and a number above them."""
+    codes, count = np.zeros(rows, np.int64), 1
+    for column in columns:
+        codes, count = _combine(codes, count, fixed_values(column.indices, np.int32), len(column.dictionary))
+    return codes, count
 
 
 def _encode_distinct(column: pa.Array, field: DataField) -> pa.DictionaryArray:

@@ -63,7 +63,7 @@ def _owned(df: DataFrame, names: Sequence[str], table: Table, keys: tuple[DataFi
     """The DataFrame with OWNER and PLACE, one owner's rows in one Spark partition and in the DataFrame's order."""
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the function say the same.
     owner = arrow_udf(_owner_of(table, keys), "bigint")  # type: ignore[call-overload]  # see above
-    inputs = [_column(df, names, field) for field in keys]
+    inputs = [column_of(df, names, field) for field in keys]
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(OWNER, owner(*inputs))
     if table.schema.partition_keys:
         # How many buckets will be touched is not known: Spark sizes the partitions by what the shuffle holds.
@@ -74,7 +74,7 @@ def _owned(df: DataFrame, names: Sequence[str], table: Table, keys: tuple[DataFi
     return shuffled.sortWithinPartitions(OWNER, PLACE)
 
 
-def _column(df: DataFrame, names: Sequence[str], field: DataField) -> Column:
+def column_of(df: DataFrame, names: Sequence[str], field: DataField) -> Column:
     """The DataFrame's column of that name, in any letter case as align_rows finds it; NULL if it has none."""
     exact = [column for column, name in zip(df.columns, names, strict=True) if name == field.name]
     alike = [column for column, name in zip(df.columns, names, strict=True) if name.lower() == field.name.lower()]

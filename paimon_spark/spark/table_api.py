@@ -23,8 +23,8 @@ from paimon_spark.spark.options import (
     format_columns,
     write_options,
 )
-from paimon_spark.spark.shuffle_write import write_shuffled
 from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
+from paimon_spark.spark.write_roads import write_by_bucket
 from paimon_spark.spec.options import BRANCH
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.inline_compaction import compact_after_write
@@ -176,7 +176,7 @@ class PaimonTable:
     def _write(self, df: DataFrame, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
         began = time.monotonic()
         job = open_job(write_options({**self._options, **options, PATH: self._path}), df.schema, overwrite)
-        messages = write_shuffled(df, job)
+        messages = write_by_bucket(df, job)
         result = commit_job(job, messages)
         if result is None:
             return WriteMetrics(0, 0, 0, round((time.monotonic() - began) * 1000), None)

@@ -118,20 +118,27 @@ def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -
     Raises:
         DataError: a row does not fit the table.
     """
-    fields = job.table.schema.fields
     writer = open_task_write(job.table, job.commit_user, task_id, job.plan)
     try:
         for batch in batches:
-            kinds = None
-            if job.row_kind_column is not None:
-                position = batch.schema.get_field_index(job.row_kind_column)
-                kinds = row_kinds(batch.column(position), job.row_kind_column)
-                batch = batch.remove_column(position)
-            writer.write(align_rows(batch, fields), kinds)
+            writer.write(*job_rows(job, batch))
         return writer.finish()
     except BaseException:
         writer.abort()
         raise
+
+
+def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kinds | None]:
+    """Rows as Spark hands them over, brought to the columns of the table, and their kinds if a column tells them.
+
+    Raises:
+        DataError: they do not fit.
+    """
+    if job.row_kind_column is None:
+        return align_rows(batch, job.table.schema.fields), None
+    position = batch.schema.get_field_index(job.row_kind_column)
+    kinds = row_kinds(batch.column(position), job.row_kind_column)
+    return align_rows(batch.remove_column(position), job.table.schema.fields), kinds
 
 
 def current_task() -> int:
@@ -149,6 +156,19 @@ def align_rows(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordB
     return align_batch(with_times(batch, fields), fields)
 
 
+def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[CommitMessage]:
+    """What is to be committed, after what the tasks have staged has moved into buckets, in this process.
+
+    Raises:
+        Any error of place_staged; the files of all messages are deleted.
+    """
+    try:
+        return place_staged(job.table, job.commit_user, job.plan, messages)
+    except BaseException:
+        abort_job(job, messages)
+        raise
+
+
 def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult | None:
     """Commits what the tasks wrote; None when there is nothing to commit.
 
@@ -157,11 +177,6 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
         CommitStateUnknown: nothing is deleted.
     """
     commit = TableCommit(job.table, job.commit_user, job.plan.since)
-    try:
-        messages = place_staged(job.table, job.commit_user, job.plan, messages)
-    except BaseException:
-        abort_job(job, messages)
-        raise
     try:
         if job.overwrites:
             return commit.overwrite(messages, job.replaced)

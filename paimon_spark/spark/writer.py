@@ -10,10 +10,12 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from paimon_spark.spark.options import WriteOptions
-from paimon_spark.spark.write_job import WriteJob, abort_job, commit_job, current_task, open_job, write_rows
+from paimon_spark.spark.write_job import WriteJob, abort_job, commit_job, current_task, open_job, place_job, write_rows
+from paimon_spark.store.dynamic_buckets import cross_partition_refusal
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.local_pool import LocalRunner
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.table import BucketMode
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class PaimonWriter(DataSourceArrowWriter):
         return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        files = _files(messages)
+        files = place_job(self._job, _files(messages))
         if commit_job(self._job, files) is not None:
             compact_after_write(self._job.table, files, LocalRunner())  # this process has no Spark session
 
@@ -57,7 +59,10 @@ def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> P
     Raises:
         PaimonError: the options, the DataFrame and the table do not fit together; nothing was written.
     """
-    return PaimonWriter(open_job(options, schema, overwrite))
+    job = open_job(options, schema, overwrite)
+    if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
+        raise cross_partition_refusal(job.table.location)
+    return PaimonWriter(job)
 
 
 def _files(messages: list[WriterCommitMessage | None]) -> list[CommitMessage]:
