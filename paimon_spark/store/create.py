@@ -72,7 +72,7 @@ def create_table(
     schemas = SchemaStore(store, root)
     if schemas.latest() is None:
         _refuse_foreign_files(store, root)
-        if _publish(store, schema_path(root, 0), encode_schema(first)):
+        if publish_schema(store, schema_path(root, 0), encode_schema(first)):
             return first
     existing = schemas.latest()
     if existing is None:
@@ -84,8 +84,12 @@ def create_table(
     return existing
 
 
-def _publish(store: FileIO, path: str, data: bytes) -> bool:
-    """Whether the file holds these bytes now; False when another job's schema is there."""
+def publish_schema(store: FileIO, path: str, data: bytes) -> bool:
+    """Makes a schema file: whether it holds these bytes now; False when another job's schema is there.
+
+    Raises:
+        OSError: the storage failed.
+    """
     try:
         if store.create_if_absent(path, data):
             return True

@@ -88,8 +88,7 @@ def plan_postpone_compaction(table: Table, partitions: PartitionFilter | None = 
     plan = plan_write(table)
     state = table_state(table, table.snapshots.load(plan.since) if plan.since else None)
     files = {row: tuple(in_write_order(found)) for row, found in _postponed(state, partitions).items()}
-    sizes = {row: (sum(f.row_count for f in fs), sum(f.file_size for f in fs)) for row, fs in files.items()}
-    return PostponeCompaction(plan, settled_numbers(table, plan, sizes), files)
+    return PostponeCompaction(plan, settled_numbers(table, plan, files), files)
 
 
 def commit_postpone_compaction(

@@ -11,13 +11,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.bucketing import assign_buckets, group_rows
+from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta
@@ -33,12 +32,13 @@ from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_files import bucket_number, positive, write_place
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.table import BucketMode, Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write import Rows, TableWrite
 from paimon_spark.store.write_plan import WritePlan, plan_write
 
 _log = logging.getLogger(__name__)
 
 MOVE_THREADS = 4
+STAGE_OWNERS = 64  # so many tasks share the rows of a partition whose number of buckets is not known yet
 _KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False))
 
 
@@ -90,12 +90,28 @@ def settled_number(table: Table, plan: WritePlan, partition: bytes) -> int | Non
     return known or (1 if positive(table.options, o.POSTPONE_MAX_PARALLELISM) == 1 else None)
 
 
+def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Buckets:
+    """The bucket of each row in its partition; one of STAGE_OWNERS where the number of buckets is not known yet.
+
+    Args:
+        batch: holds the partition and bucket key columns.
+    """
+    fields, function = bucket_fields(table.schema, table.options), table.options.value(o.BUCKET_FUNCTION)
+    by_number: dict[int, list[Rows]] = {}
+    for partition, _, positions in group_rows(batch, table.schema.partition_fields, None):
+        number = settled_number(table, plan, partition) or STAGE_OWNERS
+        by_number.setdefault(number, []).append(positions)
+    buckets = np.zeros(batch.num_rows, np.int32)
+    for number, parts in by_number.items():
+        chosen = np.concatenate(parts)
+        buckets[chosen] = assign_buckets(batch, fields, number, function)[chosen]
+    return buckets
+
+
 class FixedBucketWrite:
     """One task of a write job; rows go to the buckets of their partition, or are staged if it has none yet."""
 
-    def __init__(
-        self, table: Table, commit_user: str, task_id: int, plan: WritePlan, moves_rows: bool = False
-    ) -> None:
+    def __init__(self, table: Table, commit_user: str, task_id: int, plan: WritePlan, moves_rows: bool = False) -> None:
         """
         Args:
             table, commit_user, task_id, plan: as of TableWrite.
@@ -118,7 +134,7 @@ class FixedBucketWrite:
     def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None:
         """As TableWrite.write."""
         batch, kinds = self._rules.prepare(batch, kinds)
-        by_number: dict[int | None, list[np.ndarray[tuple[int], np.dtype[np.int64]]]] = {}
+        by_number: dict[int | None, list[Rows]] = {}
         for partition, _, positions in group_rows(batch, self._table.schema.partition_fields, None):
             by_number.setdefault(settled_number(self._table, self._plan, partition), []).append(positions)
         for number, parts in by_number.items():
@@ -215,9 +231,7 @@ def postponed_rows(
             yield batch.select(schema.names), kinds
 
 
-def plan_moves(
-    partition: bytes, files: Sequence[DataFileMeta], total_buckets: int, parallelism: int
-) -> Iterator[Move]:
+def plan_moves(partition: bytes, files: Sequence[DataFileMeta], total_buckets: int, parallelism: int) -> Iterator[Move]:
     """The moves of one partition's files, so many that as many workers have something to do.
 
     Every move reads all the files, which costs less than one worker writing all the rows.
@@ -247,7 +261,9 @@ def place_staged(
     if not staged:
         return placed
     workers = min(MOVE_THREADS, os.cpu_count() or 1)
-    moves = staged_moves(table, staged, workers)
+    files = staged_files(table, staged)
+    numbers = settled_numbers(table, plan, files)
+    moves = [move for row, found in files.items() for move in plan_moves(row, found, numbers[row], workers)]
     moved = run_moves(table, moves, commit_user, plan, workers)
     delete_created(table, staged)
     return [*placed, *moved]
@@ -281,26 +297,22 @@ def split_staged(messages: Iterable[CommitMessage]) -> tuple[list[CommitMessage]
     return staged, [m for m in every if m.bucket != POSTPONE_BUCKET]
 
 
-def staged_moves(table: Table, staged: Sequence[CommitMessage], parallelism: int) -> list[Move]:
-    """The moves of what was staged, into as many buckets as each partition needs.
+def staged_files(table: Table, staged: Sequence[CommitMessage]) -> dict[bytes, tuple[DataFileMeta, ...]]:
+    """What the tasks of one job have staged, oldest first, by canonical partition.
 
     Args:
         staged: messages of all tasks of one job.
-        parallelism: as of plan_moves.
-
-    Raises:
-        OptionError: an option postpone.* is not positive.
     """
     types = [field.type for field in table.schema.partition_fields]
     files: dict[bytes, list[DataFileMeta]] = {}
     for message in staged:
         files.setdefault(canonical_row(message.partition, types), []).extend(message.new_files)
-    moves: list[Move] = []
-    for partition, found in files.items():
-        ordered = sorted(found, key=lambda file: attrgetter("writer", "number")(write_place(file)))
-        rows, size = sum(f.row_count for f in found), sum(f.file_size for f in found)
-        moves += plan_moves(partition, ordered, bucket_number(rows, size, table.options), parallelism)
-    return moves
+    return {row: tuple(sorted(found, key=_task_order)) for row, found in files.items()}
+
+
+def _task_order(file: DataFileMeta) -> tuple[int, int]:
+    place = write_place(file)
+    return place.writer, place.number
 
 
 def delete_created(table: Table, messages: Iterable[CommitMessage]) -> None:
@@ -313,13 +325,17 @@ def delete_created(table: Table, messages: Iterable[CommitMessage]) -> None:
                 _log.warning("left behind %s, which no snapshot names: %s", path, error)
 
 
-def settled_numbers(table: Table, plan: WritePlan, sizes: Mapping[bytes, tuple[int, int]]) -> dict[bytes, int]:
+def settled_numbers(table: Table, plan: WritePlan, files: Mapping[bytes, Sequence[DataFileMeta]]) -> dict[bytes, int]:
     """The number of buckets of each partition whose rows wait: what it has, else what its rows need.
 
     Args:
-        sizes: canonical partition -> rows and bytes that wait.
+        files: canonical partition -> its files that wait.
 
     Raises:
         OptionError: an option postpone.* is not positive.
     """
-    return {row: plan.buckets.get(row) or bucket_number(*size, table.options) for row, size in sizes.items()}
+    numbers: dict[bytes, int] = {}
+    for row, found in files.items():
+        rows, size = sum(f.row_count for f in found), sum(f.file_size for f in found)
+        numbers[row] = plan.buckets.get(row) or bucket_number(rows, size, table.options)
+    return numbers

@@ -1,0 +1,116 @@
+"""Rows of a table written again into other buckets: what moves postponed rows and rescales partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.spec.options import MB
+from paimon_spark.store.live_files import canonical_row
+from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.postpone_write import FixedBucketWrite
+from paimon_spark.store.row_sources import PostponedSource, RowSource
+from paimon_spark.store.splits import pack_ordered
+from paimon_spark.store.table import Table
+from paimon_spark.store.write_plan import WritePlan
+
+SOURCE_BYTES = 128 * MB  # of postponed files that one task reads
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One job; picklable.
+
+    Attributes:
+        table: that is read.
+        target: the same table as it is written to.
+        sources: of rows; those of a later one are newer.
+        numbers: canonical partition -> its number of buckets.
+        commit_user: of the job.
+        plan: made before the sources were chosen.
+    """
+
+    table: Table
+    target: Table
+    sources: tuple[RowSource, ...]
+    numbers: Mapping[bytes, int]
+    commit_user: str
+    plan: WritePlan = field(default_factory=lambda: WritePlan(0, 0))
+
+    @cached_property
+    def first_owners(self) -> dict[bytes, int]:
+        """For each canonical partition the number of its first bucket, all buckets counted through."""
+        first, counted = {}, 0
+        for partition, number in self.numbers.items():
+            first[partition] = counted
+            counted += number
+        return first
+
+    @property
+    def owners(self) -> int:
+        """How many buckets there are in all."""
+        return sum(self.numbers.values())
+
+    def partition_of(self, source: RowSource) -> bytes:
+        """The canonical partition of a source."""
+        return canonical_row(source.partition, [f.type for f in self.table.schema.partition_fields])
+
+    def open_write(self) -> FixedBucketWrite:
+        """The write of one task. Rows of one bucket must all come to one task."""
+        plan = replace(self.plan, buckets=self.numbers)
+        return FixedBucketWrite(self.target, self.commit_user, 0, plan, moves_rows=True)
+
+
+def postponed_rewrite(
+    table: Table,
+    commit_user: str,
+    plan: WritePlan,
+    files: Mapping[bytes, Sequence[DataFileMeta]],
+    numbers: Mapping[bytes, int],
+) -> Rewrite:
+    """The rewrite that moves the rows of postponed or staged files into buckets.
+
+    Args:
+        files: canonical partition -> its files, oldest first.
+        numbers: canonical partition -> its number of buckets.
+    """
+    sources = [
+        PostponedSource(partition, tuple(found[start:end]))
+        for partition, found in files.items()
+        for start, end in pack_ordered([file.file_size for file in found], SOURCE_BYTES)
+    ]
+    return Rewrite(table, table, tuple(sources), numbers, commit_user, plan)
+
+
+def rewrite_here(rewrite: Rewrite) -> list[CommitMessage]:
+    """Does the job in this thread; on any error what it wrote is deleted.
+
+    Raises:
+        CorruptFile: a file of a source is missing or damaged.
+    """
+    write = rewrite.open_write()
+    try:
+        for source in rewrite.sources:
+            for batch, kinds in source.rows(rewrite.table):
+                write.write(batch, kinds)
+        return write.finish()
+    except BaseException:
+        write.abort()
+        raise
+
+
+def as_stored(table: Table) -> Table:
+    """The table as one that takes its own merged rows back unchanged: no default fills a null, nothing is merged."""
+    fields = tuple(replace(f, default_value=None) for f in table.schema.fields)
+    options = {key: value for key, value in table.options.items() if key not in (o.ROWKIND_FIELD.key,)}
+    options |= {
+        o.MERGE_ENGINE.key: "deduplicate",
+        o.CHANGELOG_PRODUCER.key: "none",
+        o.DELETION_VECTORS_ENABLED.key: "false",
+        o.IGNORE_DELETE.key: "false",
+        o.IGNORE_UPDATE_BEFORE.key: "false",
+    }
+    return replace(table, schema=replace(table.schema, fields=fields), options=o.Options(options))
