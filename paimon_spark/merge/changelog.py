@@ -29,20 +29,21 @@ from paimon_spark.spec.schema import VALUE_KIND
 class Befores:
     """What keys were before.
 
-    rows: per key the row of the window that held its value, -1 where it had none.
+    rows: per key the row of window that held its value, -1 where it had none.
     changes: per key, False where nothing can have changed.
     """
 
+    window: Window
     rows: Rows
     changes: Mask
 
     def of(self, keys: Rows | slice) -> Befores:
         """Those of some keys."""
-        return Befores(self.rows[keys], self.changes[keys])
+        return Befores(self.window, self.rows[keys], self.changes[keys])
 
 
 def changelog_rows(
-    results: pa.RecordBatch, befores: Befores, window: Window, compared: Sequence[str] | None, keeps_kinds: bool
+    results: pa.RecordBatch, befores: Befores, compared: Sequence[str] | None, keeps_kinds: bool
 ) -> pa.RecordBatch | None:
     """The changelog in key order, -U before +U, in the columns of the results; None where nothing has changed.
 
@@ -51,7 +52,6 @@ def changelog_rows(
     Args:
         results: the merged row of each key.
         befores: of these keys.
-        window: the rows that befores speak of.
         compared: a key is left out if its values in these columns stay the same; None: never.
         keeps_kinds: a new row keeps its kind, which may be +U; else it is +I.
     """
@@ -60,7 +60,7 @@ def changelog_rows(
     updated = befores.changes & had & adds
     if compared is not None and updated.any():
         candidates = np.flatnonzero(updated)
-        before = _rows_of(window, befores.rows[candidates], results.schema)
+        before = _rows_of(befores.window, befores.rows[candidates], results.schema)
         same = equal_rows(before, results.take(pa.array(candidates)), compared)
         updated[candidates[same]] = False
     old, new = np.flatnonzero(removed | updated), np.flatnonzero(added | updated)
@@ -73,7 +73,7 @@ def changelog_rows(
             np.where(updated[new], np.int8(UPDATE_AFTER), np.int8(INSERT)),
         ]
     )
-    before = _rows_of(window, befores.rows[old], results.schema)
+    before = _rows_of(befores.window, befores.rows[old], results.schema)
     order = np.argsort(np.concatenate([2 * old, 2 * new + 1]), kind="stable")
     rows = pa.concat_batches([before, _taken(results, new)]).take(pa.array(order))
     return _with_kinds(rows, kinds[order])

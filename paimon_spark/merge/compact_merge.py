@@ -171,14 +171,13 @@ def _merged(runs: Sequence[Iterator[pa.RecordBatch]], upper: UpperRows, rules: C
 class _Keys:
     """What happens to the keys of a window, in key order.
 
-    window: the rows to merge. engine: what merges them.
-    befores: see there; keys that make no changelog of their own are among them.
+    window: the rows to merge.
+    befores: see there.
     comes_out: False for keys of which no row comes out; None: all come out.
     superseded: rows above.
     """
 
     window: Window
-    engine: Engine
     befores: Befores
     comes_out: Mask | None = None
     superseded: Sequence[FoundRows] = ()
@@ -198,24 +197,30 @@ def _merge_window(window: Window, upper: UpperRows, rules: CompactRules, spec: M
     comes_out = keys.comes_out if left is None or keys.comes_out is None else keys.comes_out[left]
     makes_changelog = rules.producer in ("lookup", "full-compaction")
     start = 0
-    for rows in keys.engine(keys.window, spec, rules.output, True):
+    for rows in rules.engine.merge(keys.window, spec, rules.output, True):
         part = slice(start, start + rows.num_rows)
         start += rows.num_rows
         changelog = None
         if makes_changelog:
             keeps_kinds = rules.engine.name == "first-row"
-            changelog = changelog_rows(rows, befores.of(part), keys.window, rules.compared, keeps_kinds)
-        yield CompactBatch(_kept(rows, None if comes_out is None else comes_out[part], rules), changelog)
+            changelog = changelog_rows(rows, befores.of(part), rules.compared, keeps_kinds)
+        kept = _kept(rows, None if comes_out is None else comes_out[part], rules)
+        if kept is not None or changelog is not None:
+            yield CompactBatch(kept, changelog)
     assert start == len(befores.rows), "an engine must make one row of every key"
 
 
 def _full(window: Window, rules: CompactRules) -> _Keys:
     """Before was the row of the max level; where it is alone it stays (Java: FullChangelogMergeFunctionWrapper)."""
-    groups = window.groups
-    places = first_where(window.column(LEVEL).to_numpy()[groups.order] == rules.max_level, groups.starts)
+    groups, levels = window.groups, window.column(LEVEL).to_numpy()
+    places = first_where(levels[groups.order] == rules.max_level, groups.starts)
     top = np.where(places >= 0, groups.order[places], -1)
     alone = np.diff(groups.starts, append=len(groups.order)) == 1
-    return _Keys(window, rules.merge, Befores(top, ~alone | (top < 0)))
+    befores = Befores(window, top, ~alone | (top < 0))
+    if rules.looks_up:
+        counts = key_levels(groups, levels).counts
+        window = window if counts is None else rows_that_count(window, counts)
+    return _Keys(window, befores)
 
 
 def _first_row(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
@@ -229,8 +234,8 @@ def _first_row(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
     comes_out = np.ones(len(known), np.bool_)
     for found in _find(window, upper, np.flatnonzero(~has_high), rules):
         known[found.keys], comes_out[found.keys] = True, False
-    befores = Befores(np.full(len(known), -1), ~known)
-    return _Keys(_merging_all(window), rules.engine.merge, befores, None if comes_out.all() else comes_out)
+    befores = Befores(window, np.full(len(known), -1), ~known)
+    return _Keys(_merging_all(window), befores, None if comes_out.all() else comes_out)
 
 
 def _lookup(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
@@ -256,12 +261,8 @@ def _lookup(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
         before = np.where(is_retract(kinds[before]), -1, before)
     if not rules.engine.whole_rows:
         window = _merging_all(window)
-    return _Keys(
-        window,
-        rules.engine.merge,
-        Befores(before, levels.has_level_0),
-        superseded=found if rules.vectors else (),
-    )
+    befores = Befores(window, before, levels.has_level_0)
+    return _Keys(window, befores, superseded=found if rules.vectors else ())
 
 
 def _find(window: Window, upper: UpperRows, numbers: Rows, rules: CompactRules) -> list[FoundRows]:

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.merge.key_words import Key, KeyColumn, concat_columns, key_words, row_key, rows_up_to
+from paimon_spark.merge.key_words import Ints, Key, KeyColumn, concat_columns, key_words, row_key, rows_up_to
 from paimon_spark.merge.sort_merge import checked_keys
 from paimon_spark.merge.winners import Rows, group_rows
 
@@ -141,7 +141,7 @@ def matching_keys(wanted: Sequence[KeyColumn], keys: Sequence[KeyColumn]) -> tup
     return groups.order[pairs], groups.order[pairs + 1] - count
 
 
-def _search(wanted: KeyColumn, keys: KeyColumn) -> tuple[Rows, Rows]:
+def _search(wanted: Ints, keys: Ints) -> tuple[Rows, Rows]:
     places: Rows = np.searchsorted(keys, wanted)
     which = np.flatnonzero(keys.take(places, mode="clip") == wanted)
     return which, places[which]
