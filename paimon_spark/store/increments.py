@@ -199,16 +199,22 @@ def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStor
     mode = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE)
     changelog = mode == "changelog" or (mode == "auto" and options.value(o.CHANGELOG_PRODUCER) != "none")
     ids = range(from_id + 1, to_id + 1)
-    with ThreadPoolExecutor(min(READ_THREADS, len(ids))) as threads:
-        found = list(threads.map(snapshots.find_change, ids))
+    what = f"reading what the commits {ids[0]} to {ids[-1]} did to the table at {snapshots.table}"
+    oldest, newest = snapshots.earliest_change_id(), snapshots.latest_id() or 0
+    if ids[0] < oldest or ids[-1] > newest:
+        raise SnapshotNotFound(
+            f"{what}: there are commits {oldest} to {newest}, others have expired or never were; give '{oldest - 1}' "
+            f"as the start to read from commit {oldest} on"
+        )
+    with ThreadPoolExecutor(READ_THREADS) as threads:
+        found = list(threads.map(snapshots.find_change if changelog else snapshots.find_delta, ids))
     commits = [snapshot for snapshot in found if snapshot is not None]
     if len(commits) < len(found):
-        missing = [str(i) for i, snapshot in zip(ids, found, strict=True) if snapshot is None]
+        lost = [str(i) for i, snapshot in zip(ids, found, strict=True) if snapshot is None]
         raise SnapshotNotFound(
-            f"reading the changes of the table at {snapshots.table} after snapshot {from_id} up to {to_id}: "
-            f"snapshot {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''} never was or has expired; "
-            f"{snapshots.available()}. The start may be the one before the first of these; two tags can be compared "
-            f"with 'incremental-between-scan-mode' = 'diff' whatever has expired between them"
+            f"{what}: commit {', '.join(lost[:5])}{', ...' if len(lost) > 5 else ''} has expired, and its "
+            f"{'changelog' if changelog else 'new files'} with it; {snapshots.available()}. Two states that are still "
+            f"there can be compared with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'diff'"
         )
     return Increment(_counting(commits, changelog), changelog)
 

@@ -81,10 +81,18 @@ class SnapshotStore:
     def find_change(self, snapshot_id: int) -> Snapshot | None:
         """The snapshot, or its long-lived changelog after it has expired (format section 3.4), or None.
 
-        Of the latter only the delta and changelog manifest lists can be read, and the base list not.
+        Of the latter only one manifest list can be read: the changelog list, or the delta list where there is no such.
         """
         snapshot = self.find(snapshot_id)
         return self._find(changelog_path(self.table, snapshot_id, self.branch)) if snapshot is None else snapshot
+
+    def find_delta(self, snapshot_id: int) -> Snapshot | None:
+        """As find_change, but only if the delta list can be read."""
+        snapshot = self.find(snapshot_id)
+        if snapshot is not None:
+            return snapshot
+        expired = self._find(changelog_path(self.table, snapshot_id, self.branch))
+        return None if expired is None or expired.changelog_manifest_list is not None else expired
 
     def earliest_change_id(self) -> int:
         """The oldest id for which find_change finds something; 1 for a table without snapshots."""

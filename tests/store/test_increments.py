@@ -112,7 +112,8 @@ def test_between(between: str, more: dict[str, str], change: str, seven: Snapsho
         ("a,7", SnapshotNotFound, "no tag '7', and these are not two snapshot ids; snapshots 1 to 7 are available"),
         ("x,y", SnapshotNotFound, "no tag 'x' and 'y'"),
         ("-1,2", SnapshotNotFound, "no tag '-1' and '2'"),
-        ("6,9", SnapshotNotFound, "after snapshot 6 up to 9: snapshot 8, 9 never was or has expired"),
+        ("0,999999999999", SnapshotNotFound, "there are commits 1 to 7"),
+        ("6,9", SnapshotNotFound, "commits 7 to 9 .*there are commits 1 to 7, others have expired or never were"),
     ],
 )
 def test_bad_ends(between: str, error: type[Exception], message: str, seven: SnapshotStore) -> None:
@@ -226,13 +227,21 @@ def test_names_of_automatic_tags(name: str, options: dict[str, str], time: datet
 def test_expired_commits_are_found_in_long_lived_changelogs(tmp_path: Path) -> None:
     snapshots = store(tmp_path, range(5, 8), range(2, 5))
     assert snapshots.earliest_change_id() == 2
-    assert found({"incremental-between": "1,6"}, snapshots) == "delta 2 5 6"
     assert found({"incremental-between": "1,6", "changelog-producer": "input"}, snapshots) == "changelog 2 6"
-    assert found({"incremental-between-timestamp": "1500,2500"}, snapshots) == "delta 2"
-    with pytest.raises(SnapshotNotFound, match="snapshot 1 never was or has expired"):
+    assert (
+        found({"incremental-between-timestamp": "1500,2500", "changelog-producer": "input"}, snapshots) == "changelog 2"
+    )
+    with pytest.raises(SnapshotNotFound, match=r"there are commits 2 to 7.*give '1' as the start"):
         found({"incremental-between": "0,6"}, snapshots)
     with pytest.raises(SnapshotNotFound, match="snapshot 3"):
         found({"incremental-between": "3,6", "incremental-between-scan-mode": "diff"}, snapshots)
+
+
+def test_expired_commits_keep_their_new_files_only_where_they_have_no_changelog(tmp_path: Path) -> None:
+    snapshots = store(tmp_path, range(5, 8), range(2, 5))
+    assert found({"incremental-between": "2,3"}, snapshots) == "delta"
+    with pytest.raises(SnapshotNotFound, match="commit 2, 4 has expired, and its new files with it"):
+        found({"incremental-between": "1,6"}, snapshots)
 
 
 def test_the_hint_at_the_oldest_changelog_is_believed_when_it_is_there(tmp_path: Path) -> None:
@@ -260,5 +269,5 @@ def test_without_changelogs_the_oldest_snapshot_is_the_start(tmp_path: Path, cap
 def test_a_state_that_only_a_tag_keeps_can_be_an_end(tmp_path: Path) -> None:
     snapshots = store(tmp_path, range(5, 8), tags={"old": 2})
     assert found({"incremental-between": "2,6", "incremental-between-scan-mode": "diff"}, snapshots) == "diff 2 6"
-    with pytest.raises(SnapshotNotFound, match=r"snapshot 3, 4 never was or has expired.*two tags can be compared"):
+    with pytest.raises(SnapshotNotFound, match="there are commits 5 to 7"):
         found({"incremental-between": "2,6"}, snapshots)
