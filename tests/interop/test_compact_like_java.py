@@ -1,0 +1,136 @@
+"""The same files compacted by us and by genuine Java: the same rows, sequence numbers, kinds, levels and changelog.
+
+``PAIMON_COMPACT_LIKE_JAVA`` sets how many tables are tried (each by its number as seed).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import our_engine
+import pytest
+from compacting import compact, stored_rows
+from genuine import Genuine, table_path
+from readers import java_read
+
+from paimon_spark import open_table
+from paimon_spark.spec.deletion_vector import Positions
+from paimon_spark.store.deletion_files import read_deleted_positions
+from paimon_spark.store.live_buckets import live_buckets
+
+pytestmark = pytest.mark.interop
+
+COUNT = int(os.environ.get("PAIMON_COMPACT_LIKE_JAVA", "24"))
+COLUMNS = {"k": "INT NOT NULL", "s": "STRING NOT NULL", "a": "INT", "b": "STRING", "g": "BIGINT"}
+PARTIAL = {"merge-engine": "partial-update"}
+SUMS = {
+    "merge-engine": "aggregation",
+    "fields.a.aggregate-function": "sum",
+    "fields.b.aggregate-function": "max",
+    "fields.b.ignore-retract": "true",
+}
+LOOKUP, VECTORS = {"changelog-producer": "lookup"}, {"deletion-vectors.enabled": "true"}
+ENGINES: list[tuple[Mapping[str, str], str]] = [
+    ({}, "+I +U -U -D"),
+    ({"sequence.field": "g"}, "+I +U -U -D"),
+    (SUMS, "+I +U -D"),
+    ({**PARTIAL, "partial-update.remove-record-on-delete": "true"}, "+I +U -U -D"),
+    ({**PARTIAL, "fields.g.sequence-group": "a"}, "+I +U -D"),
+    ({"merge-engine": "first-row", "ignore-delete": "true"}, "+I +U -D"),
+]
+PRODUCERS: list[Mapping[str, str]] = [
+    {},
+    LOOKUP,
+    {"changelog-producer": "full-compaction"},
+    VECTORS,
+    {**LOOKUP, **VECTORS},
+    {**LOOKUP, "changelog-producer.row-deduplicate": "true", "changelog-producer.row-deduplicate-ignore-fields": "g"},
+]
+
+
+def random_options(r: random.Random, seed: int) -> tuple[dict[str, str], list[str]]:
+    engine, kinds = ENGINES[seed % len(ENGINES)]
+    first_row = engine.get("merge-engine") == "first-row"
+    producers = PRODUCERS[:2] if first_row else PRODUCERS
+    options = {
+        **engine,
+        **producers[seed // len(ENGINES) % len(producers)],
+        "bucket": "1",
+        "file.format": r.choice(["parquet", "orc", "avro"]),
+        "num-sorted-run.compaction-trigger": r.choice(["2", "3"]),
+        "target-file-size": r.choice(["128 mb", "1 kb"]),
+    }
+    if r.random() < 0.3:
+        options["file.format.per.level"] = "0:avro,1:orc"
+    if r.random() < 0.3:
+        options["data-file.thin-mode"] = "true"
+    return options, kinds.split()
+
+
+def random_rows(r: random.Random) -> list[tuple[Any, ...]]:
+    return [
+        (r.randrange(5), r.choice(["", "ba", "ba\0"]), r.choice([None, 1, 2, 5]), r.choice([None, "x", "é"]),
+         r.choice([None, 1, 2, 3]))
+        for _ in range(r.randint(1, 12))
+    ]  # fmt: skip
+
+
+def in_files(path: str) -> Counter[Any]:
+    """Level, sequence number, kind and values of every live row that no deletion vector deletes."""
+    table = open_table(path)
+    gone = dict[str, Positions]()
+    for bucket in live_buckets(table, table.snapshots.latest()):
+        gone |= {name: read_deleted_positions(table.file_io, d).tolist() for name, d in bucket.deletions.items()}
+    return Counter(
+        (file.level, *row)
+        for file, rows in stored_rows(table)
+        for position, row in enumerate(rows)
+        if position not in gone.get(file.file_name, ())
+    )
+
+
+def metadata(path: str) -> Counter[Any]:
+    """What the manifest says of the live files, but for names, sizes and times."""
+    table = open_table(path)
+    return Counter(
+        (f.level, f.row_count, f.min_key, f.max_key, f.min_sequence_number, f.max_sequence_number, f.delete_row_count,
+         f.file_source, f.schema_id, f.key_stats, f.value_stats, f.value_stats_cols)
+        for bucket in live_buckets(table, table.snapshots.latest())
+        for f in bucket.files
+    )  # fmt: skip
+
+
+def changes(path: str) -> list[tuple[str, tuple[Any, ...]]]:
+    return sorted(our_engine.changelog(path), key=repr)
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+def test_both_leave_the_same(seed: int, java: Genuine, tmp_path: Path) -> None:
+    r = random.Random(seed)
+    options, kinds = random_options(r, seed)
+    ours, javas = table_path(tmp_path, "ours"), table_path(tmp_path, "javas")
+    java.create(ours, COLUMNS, ["k", "s"], [], options)
+    for _ in range(3):
+        for _ in range(r.randint(1, 3)):
+            rows = random_rows(r)
+            chosen = [r.choice(kinds) for _ in rows]
+            if r.random() < 0.5:
+                java.write(ours, rows, chosen, {"write-only": "true"})
+            else:
+                our_engine.write(ours, [(rows, chosen)], {"write-only": "true"})
+        full = r.random() < 0.5
+        shutil.rmtree(javas, ignore_errors=True)
+        shutil.copytree(ours, javas)
+        compact(open_table(ours), full)
+        java.compact(javas, full)
+        note = f"{options} full: {full}"
+        assert in_files(ours) == in_files(javas), note
+        assert metadata(ours) == metadata(javas), note
+        assert changes(ours) == changes(javas), note
+        assert java_read(java, ours) == our_engine.read(ours) == java_read(java, javas), note
