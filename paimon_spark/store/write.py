@@ -223,9 +223,10 @@ class TableWrite:
 
     def _check_retractions(self, rows: pa.RecordBatch, kinds: Kinds) -> None:
         """Refuses now what the merge would refuse when somebody compacts the postponed rows."""
-        retracting = np.flatnonzero(is_retract(kinds))[:1]
+        retracting = np.flatnonzero(is_retract(kinds))[:1].repeat(2)  # a lone row is not merged
         if len(retracting):
-            for _ in sort_and_merge(rows, self._merge, 0, kinds, retracting, engine=self._engine):
+            pair = rows.take(pa.array(retracting))
+            for _ in sort_and_merge(pair, self._merge, 0, kinds[retracting], engine=self._engine):
                 pass
 
     def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
