@@ -64,9 +64,12 @@ class LocalRunner:
         if len(tasks) == 1 or is_small or self._processes == 1:
             return [run_here(table, task, self._check) for task in tasks]
         pool = self._started()
-        futures = [pool.submit(_run, table, task) for task in tasks]
+        futures = [_submitted(pool, table, task) for task in tasks]
         try:
-            return [_outcome(future, task) for future, task in zip(futures, tasks, strict=True)]
+            outcomes = [_outcome(future, task) for future, task in zip(futures, tasks, strict=True)]
+            if any(isinstance(future.exception(), BrokenProcessPool) for future in futures):
+                self._give_up(pool)
+            return outcomes
         except BaseException:
             self._stopping.set()
             finished = [f.result() for f in futures if not f.cancel() and f.exception() is None]
@@ -86,6 +89,12 @@ class LocalRunner:
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self._processes, self._context, _start, (self._stopping,))
             return self._pool
+
+    def _give_up(self, pool: ProcessPoolExecutor) -> None:
+        """The next tasks get other processes."""
+        with self._lock:
+            if self._pool is pool:
+                self._pool = None
 
     def _check(self, _: int) -> None:
         _stop_if(self._stopping)
@@ -113,6 +122,16 @@ def _run(table: Table, task: CompactTask) -> Outcome:
 def _stop_if(stopping: Event | None) -> None:
     if stopping is not None and stopping.is_set():
         raise Stopped("the compaction was stopped")
+
+
+def _submitted(pool: ProcessPoolExecutor, table: Table, task: CompactTask) -> Future[Outcome]:
+    """The task under way; failed already if a process was killed that should have done it."""
+    try:
+        return pool.submit(_run, table, task)
+    except BrokenProcessPool as error:
+        failed: Future[Outcome] = Future()
+        failed.set_exception(error)
+        return failed
 
 
 def _outcome(future: Future[Outcome], task: CompactTask) -> Outcome:
