@@ -22,9 +22,11 @@ from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.spark.types import spark_type
 from paimon_spark.spark.write_job import WriteJob, align_rows, current_task, write_rows
 from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import EMPTY_ROW
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.postpone_write import STAGE_OWNERS, numbered_buckets, settled_number, writes_fixed_buckets
 from paimon_spark.store.row_rules import row_rules
 from paimon_spark.store.table import BucketMode, Table
 
@@ -46,30 +48,32 @@ def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     """
     keys = owner_fields(job.table)
     numbered = df.toDF(*(f"c{i}" for i in range(len(df.columns))))  # mapInArrow trips over dots and backquotes in names
-    rows = _owned(numbered, df.columns, job.table, keys) if keys else numbered
+    rows = _owned(numbered, df.columns, job, keys) if keys else numbered
     tasks = rows.mapInArrow(_task(job, df.columns), f"{MESSAGES} binary")
     return [message for row in tasks.collect() for message in pickle.loads(row[MESSAGES])]
 
 
 def owner_fields(table: Table) -> tuple[DataField, ...]:
     """The columns that decide which task writes a row: the partition's, then the bucket key's; none for any task."""
-    if table.bucket_mode is not BucketMode.BUCKET_UNAWARE:
+    waits = table.bucket_mode is BucketMode.POSTPONE_MODE and not writes_fixed_buckets(table)
+    if table.bucket_mode is not BucketMode.BUCKET_UNAWARE and not waits:
         return (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))
     by_partition = table.options.get(SINK_STRATEGY, "none").strip().lower() == "hash"
     return table.schema.partition_fields if by_partition else ()
 
 
-def _owned(df: DataFrame, names: Sequence[str], table: Table, keys: tuple[DataField, ...]) -> DataFrame:
+def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, keys: tuple[DataField, ...]) -> DataFrame:
     """The DataFrame with OWNER and PLACE, one owner's rows in one Spark partition and in the DataFrame's order."""
+    table = job.table
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the function say the same.
-    owner = arrow_udf(_owner_of(table, keys), "bigint")  # type: ignore[call-overload]  # see above
+    owner = arrow_udf(_owner_of(job, keys), "bigint")  # type: ignore[call-overload]  # see above
     inputs = [column_of(df, names, field) for field in keys]
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(OWNER, owner(*inputs))
     if table.schema.partition_keys:
         # How many buckets will be touched is not known: Spark sizes the partitions by what the shuffle holds.
         shuffled = placed.repartition(OWNER)
     else:
-        tasks = min(table.options.value(o.BUCKET), int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
+        tasks = min(_buckets(job), int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
         shuffled = placed.repartitionById(tasks, (sf.col(OWNER) % tasks).cast("int"))
     return shuffled.sortWithinPartitions(OWNER, PLACE)
 
@@ -82,8 +86,16 @@ def column_of(df: DataFrame, names: Sequence[str], field: DataField) -> Column:
     return sf.col(found[0]) if found else sf.lit(None).cast(spark_type(field.type))
 
 
-def _owner_of(table: Table, keys: tuple[DataField, ...]) -> Callable[..., pa.Array]:
+def _buckets(job: WriteJob) -> int:
+    """The number of buckets of a table without partitions."""
+    if job.table.bucket_mode is BucketMode.POSTPONE_MODE:
+        return settled_number(job.table, job.plan, EMPTY_ROW) or STAGE_OWNERS
+    return job.table.options.value(o.BUCKET)
+
+
+def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Array]:
     """A function over the key columns of a batch: the partition's hash in the upper, the bucket in the lower half."""
+    table = job.table
     partition = table.schema.partition_fields
     bucket_key = keys[len(partition) :]
     buckets, function = table.options.value(o.BUCKET), table.options.value(o.BUCKET_FUNCTION)
@@ -94,7 +106,9 @@ def _owner_of(table: Table, keys: tuple[DataField, ...]) -> Callable[..., pa.Arr
         given = pa.RecordBatch.from_arrays(list(columns), names=[field.name for field in keys])
         batch, _ = rules.prepare(align_rows(given, keys), None)
         owners = np.zeros(batch.num_rows, np.int64)
-        if bucket_key:
+        if table.bucket_mode is BucketMode.POSTPONE_MODE:
+            owners |= numbered_buckets(table, job.plan, batch)
+        elif bucket_key:
             owners |= assign_buckets(batch, bucket_key, buckets, function)
         if partition:
             owners |= hash_rows(batch, partition).astype(np.int64) << 32

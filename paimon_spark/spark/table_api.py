@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -23,11 +24,14 @@ from paimon_spark.spark.options import (
     format_columns,
     write_options,
 )
+from paimon_spark.spark.postpone_job import place_staged_with_spark
+from paimon_spark.spark.routed_write import rewrite_with_spark
 from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
 from paimon_spark.spark.write_roads import write_by_bucket
 from paimon_spark.spec.options import BRANCH
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.inline_compaction import compact_after_write
+from paimon_spark.store.rescale import RescaleMetrics, rescale
 from paimon_spark.store.table import Table, find_table, open_table
 
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -135,6 +139,23 @@ class PaimonTable:
         """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""
         return TableOptimizer(self._spark, self._open)
 
+    def rescale(self, buckets: int, where: str | None = None) -> RescaleMetrics:
+        """Writes the rows of partitions again, into another number of buckets, in one snapshot.
+
+        Partitions that have this number are left alone. Without a condition the option `bucket` of the table is changed
+        too, so that writes go on with the new number; with one it is not, and the partitions can be written to when the
+        option says the same. Partitions with postponed buckets keep the number they are given.
+
+        Args:
+            buckets: at least 1.
+            where: a condition on partition columns, such as ``dt < '2026-11-01'``; None: all partitions.
+
+        Raises:
+            CommitConflict: another job has changed a partition meanwhile; nothing was replaced.
+            PaimonError: the table has no number of buckets to change, the condition does not fit, or the commit failed.
+        """
+        return rescale(self._open(), buckets, where, partial(rewrite_with_spark, self._spark))
+
     def detail(self) -> DataFrame:
         """One row: location, schema_id, comment, partition_keys, primary_keys, bucket_mode, options, snapshot_id, files, bytes, rows.
 
@@ -176,7 +197,7 @@ class PaimonTable:
     def _write(self, df: DataFrame, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
         began = time.monotonic()
         job = open_job(write_options({**self._options, **options, PATH: self._path}), df.schema, overwrite)
-        messages = write_by_bucket(df, job)
+        messages = place_staged_with_spark(self._spark, job, write_by_bucket(df, job))
         result = commit_job(job, messages)
         if result is None:
             return WriteMetrics(0, 0, 0, round((time.monotonic() - began) * 1000), None)
