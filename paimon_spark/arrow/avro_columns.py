@@ -151,6 +151,8 @@ def from_avro(values: Sequence[Any], avro_type: Any, data_type: DataType) -> pa.
     """
     avro = _branch(avro_type)
     target = arrow_type(data_type)
+    if avro == "null":
+        return pa.nulls(len(values), target)
     if data_type.root in TIMESTAMPS:
         return _timestamps(values, avro, target)
     if data_type.root is Root.DATE:
