@@ -14,10 +14,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed
+from paimon_spark.spark.postpone_job import compact_postponed_with_spark
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table, run_here
-from paimon_spark.store.table import Table
+from paimon_spark.store.table import BucketMode, Table
 
 _OUTCOME = "outcome"
 
@@ -72,6 +73,8 @@ class TableOptimizer:
     def compact(self, where: str | None = None, full: bool | None = None) -> CompactionMetrics:
         """Merges the files of buckets that have too many, or small files of a table without primary key.
 
+        Rows that a table with postponed buckets keeps waiting come into their buckets first, by a commit of their own.
+
         Readers and writers go on meanwhile. Work is committed in pieces of some ten GB, each by one snapshot of kind
         COMPACT. Buckets that another job changes meanwhile are planned again, at last left out and named in the result.
 
@@ -97,6 +100,8 @@ def compact_with_spark(
         table: with the options of the call.
     """
     check_writable(table.schema, table.options)
+    if table.bucket_mode is BucketMode.POSTPONE_MODE:
+        compact_postponed_with_spark(spark, table, where)
     runner = SparkRunner(spark)
     try:
         return compact_table(table, runner, where, full)

@@ -9,7 +9,6 @@ from pyspark.sql import SparkSession
 from paimon_spark.spark.routed_write import rewrite_with_spark
 from paimon_spark.spark.write_job import WriteJob, abort_job
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.postpone_compact import PostponeCompaction, PostponeResult, compact_postponed
 from paimon_spark.store.postpone_write import (
     delete_created,
@@ -40,13 +39,11 @@ def place_staged_with_spark(
     return [*placed, *moved]
 
 
-def compact_postponed_with_spark(
-    spark: SparkSession, table: Table, partitions: PartitionFilter | None = None
-) -> PostponeResult:
+def compact_postponed_with_spark(spark: SparkSession, table: Table, where: str | None = None) -> PostponeResult:
     """As compact_postponed, by Spark tasks."""
 
     def run(compaction: PostponeCompaction, user: str) -> list[CommitMessage]:
         files, numbers = compaction.files, compaction.numbers
         return rewrite_with_spark(spark, postponed_rewrite(table, user, compaction.plan, files, numbers))
 
-    return compact_postponed(table, partitions, run)
+    return compact_postponed(table, where, run)

@@ -99,8 +99,8 @@ def partition_condition(table: Table, where: str | Predicate | None) -> Predicat
     if others:
         keys = ", ".join(table.schema.partition_keys) or "none"
         raise OptionError(
-            f"compacting {table.location} where {where}: {', '.join(others)} is no partition column (those are: "
-            f"{keys}), and whole buckets are compacted"
+            f"{table.location} where {where}: {', '.join(others)} is no partition column (those are: {keys}), and only "
+            "whole partitions can be compacted or rescaled"
         )
     return predicate
 

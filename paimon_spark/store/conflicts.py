@@ -86,8 +86,8 @@ def check_total_buckets(rules: ConflictRules, latest: Snapshot | None, entries: 
         if previous != entry.total_buckets:
             raise CommitConflict(
                 f"{_text(rules, latest)}: {rules.partition_text(entry.partition)} has {previous} buckets, and this "
-                f"job wrote for {entry.total_buckets}: another job has rescaled it meanwhile. Run the job again; if that "
-                "is refused, PaimonTable.rescale or an overwrite of the partition changes its number of buckets"
+                f"job wrote for {entry.total_buckets}: another job has rescaled it meanwhile. Run the job again; if "
+                "that is refused, PaimonTable.rescale or an overwrite of the partition changes its number of buckets"
             )
 
 

@@ -58,7 +58,11 @@ def live_buckets(
     columns = read_manifest_columns(table.file_io, table.location, chosen)
     codes = canonical_partitions(columns, [f.type for f in fields])[columns.partition_code]
     partitions = None if places is None else {partition for partition, _ in places}
-    wanted = np.array([_matches(table, predicate, partitions, row) for row in columns.partitions], np.bool_)
+
+    def is_wanted(row: bytes) -> bool:
+        return (partitions is None or place_of(table, row, 0)[0] in partitions) and is_chosen(table, predicate, row)
+
+    wanted = np.array([is_wanted(row) for row in columns.partitions], np.bool_)
     mask = columns.bucket >= 0
     mask &= wanted[columns.partition_code] if len(wanted) else False
     if places is not None:
@@ -75,9 +79,8 @@ def live_buckets(
             yield LiveBucket(place, columns.entries(group.tolist()), deletions.get(place, {}))
 
 
-def _matches(table: Table, predicate: Predicate, partitions: Collection[bytes] | None, row: bytes) -> bool:
-    if partitions is not None and place_of(table, row, 0)[0] not in partitions:
-        return False
+def is_chosen(table: Table, predicate: Predicate, row: bytes) -> bool:
+    """Whether a condition on partition columns is true for a partition row."""
     if isinstance(predicate, AlwaysTrue):
         return True
     values = decode_arity_row(row, [f.type for f in table.schema.partition_fields])

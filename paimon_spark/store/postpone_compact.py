@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from paimon_spark.arrow.predicate import Predicate
 from paimon_spark.errors import CommitConflict, RetriesExhausted, UnsupportedFeature
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.option_catalog import check_writable
@@ -20,6 +21,8 @@ from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, compacted
 from paimon_spark.store.commit import CommitResult, commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.compaction_plan import partition_condition
+from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.partition_filter import PartitionFilter
@@ -69,13 +72,14 @@ class PostponeResult:
     left: tuple[str, ...]
 
 
-def plan_postpone_compaction(table: Table, partitions: PartitionFilter | None = None) -> PostponeCompaction:
+def plan_postpone_compaction(table: Table, where: str | Predicate | None = None) -> PostponeCompaction:
     """Looks for postponed files in the latest snapshot; no data file is read.
 
     Args:
-        partitions: None: all.
+        where: a condition on partition columns; None: all partitions.
 
     Raises:
+        OptionError, PredicateError: the condition does not fit.
         UnsupportedFeature: the table does not postpone buckets, or cannot be written.
         OptionError: an option postpone.* is not positive.
     """
@@ -85,9 +89,10 @@ def plan_postpone_compaction(table: Table, partitions: PartitionFilter | None = 
             "and only tables with 'bucket' = -2 have such files; use the compaction of the table"
         )
     check_writable(table.schema, table.options)
+    predicate = partition_condition(table, where)
     plan = plan_write(table)
     state = table_state(table, table.snapshots.load(plan.since) if plan.since else None)
-    files = {row: tuple(in_write_order(found)) for row, found in _postponed(state, partitions).items()}
+    files = {row: tuple(in_write_order(found)) for row, found in _postponed(state, predicate).items()}
     return PostponeCompaction(plan, settled_numbers(table, plan, files), files)
 
 
@@ -138,13 +143,13 @@ def commit_postpone_compaction(
 
 def compact_postponed(
     table: Table,
-    partitions: PartitionFilter | None = None,
+    where: str | Predicate | None = None,
     run: Callable[[PostponeCompaction, str], list[CommitMessage]] | None = None,
 ) -> PostponeResult:
     """Moves all postponed rows into buckets and commits that; what others replace meanwhile is planned anew.
 
     Args:
-        partitions: None: all.
+        where: a condition on partition columns; None: all partitions.
         run: does the moves of a plan for a commit user, all or none; None: in this process.
 
     Raises:
@@ -152,7 +157,7 @@ def compact_postponed(
     """
     result = PostponeResult(None, 0, ())
     for trial in range(TRIES):
-        compaction = plan_postpone_compaction(table, partitions)
+        compaction = plan_postpone_compaction(table, where)
         if not compaction.files:
             return result
         user = str(uuid.uuid4())
@@ -176,13 +181,13 @@ def _run_here(table: Table, compaction: PostponeCompaction, user: str) -> list[C
     return run_moves(table, compaction.moves(workers), user, compaction.plan, workers)
 
 
-def _postponed(state: TableState, partitions: PartitionFilter | None) -> dict[bytes, list[DataFileMeta]]:
+def _postponed(state: TableState, predicate: Predicate) -> dict[bytes, list[DataFileMeta]]:
     """The live postponed files by canonical partition."""
     found: dict[bytes, list[DataFileMeta]] = {}
-    for entry in state.live_entries(partitions):
+    for entry in state.live_entries(None):
         if entry.bucket == POSTPONE_BUCKET:
             found.setdefault(_row(state.table, entry.partition), []).append(entry.file)
-    return found
+    return {row: files for row, files in found.items() if is_chosen(state.table, predicate, row)}
 
 
 def _changed(state: TableState, compaction: PostponeCompaction) -> set[bytes]:

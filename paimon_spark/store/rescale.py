@@ -11,8 +11,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from paimon_spark.arrow.predicate import Predicate, columns_of
-from paimon_spark.arrow.predicate_expr import as_predicate
+from paimon_spark.arrow.predicate import Predicate
 from paimon_spark.errors import CommitConflict, CorruptFile, OptionError, RetriesExhausted, UnsupportedFeature
 from paimon_spark.merge.append_picks import in_written_order
 from paimon_spark.merge.compact_steps import CompactStep
@@ -29,6 +28,7 @@ from paimon_spark.store.commit import CommitResult, commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words
 from paimon_spark.store.compact_bucket import run_task
 from paimon_spark.store.compact_task import MergeTask
+from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.create import publish_schema
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.live_buckets import LiveBucket, live_buckets
@@ -136,13 +136,7 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
             f"rescaling {table.location}: its option 'bucket' is {table.options.value(o.BUCKET)}, and only tables with "
             "a fixed number of buckets, or with postponed ones, have a number to change"
         )
-    predicate = as_predicate(where, table.schema.fields)
-    others = sorted(columns_of(predicate) - set(table.schema.partition_keys))
-    if others:
-        raise OptionError(
-            f"rescaling {table.location} where {where}: {', '.join(others)} is no partition column (those are: "
-            f"{', '.join(table.schema.partition_keys) or 'none'}), and whole partitions are rescaled"
-        )
+    predicate = partition_condition(table, where)
     target = as_stored(table)
     check_writable(target.schema, replace(target, options=target.options.merged({o.BUCKET.key: "1"})).options)
     plan = plan_write(table)
