@@ -139,7 +139,7 @@ def test_maps_of_other_keys_are_arrays_of_pairs() -> None:
 def test_a_map_column_of_rows_that_is_null_in_all_of_a_file() -> None:
     rows = DataType(Root.ROW, fields=(DataField(90, "v", INT), DataField(91, "t", STRING)))
     fields = fields_of(DataType(Root.MAP, key=INT, element=rows), INT)
-    assert read(written(fields, [[None, None], [1, 2]]), fields) == [[None, 1], [None, 2]]
+    assert read(written(fields, [None, None], [1, 2]), fields) == [[None, 1], [None, 2]]
 
 
 def test_values_that_are_not_of_the_type_are_damage() -> None:
