@@ -53,10 +53,19 @@ class HashIndexUpdate:
         for planned in {hashes.planned for found in self._hashes.values() for hashes in found}:
             places = (place for place, found in self._hashes.items() if any(h.planned == planned for h in found))
             check_hash_index(state, self._since, planned, {partition for partition, _ in places})
-        return self.replaced(new)
+        return self._with_files(new)
 
     def replaced(self, new: Changes) -> Changes:
-        """The changes of an overwrite with their index files, which hold new hashes only if nothing was planned."""
+        """The changes of an overwrite with their index files.
+
+        Raises:
+            ValueError: the job was planned as an append, so its messages leave out hashes that are known.
+        """
+        if any(hashes.planned is not None for found in self._hashes.values() for hashes in found):
+            raise ValueError("the overwrite was planned as an append: plan it with plan_write(table, overwrites=True)")
+        return self._with_files(new)
+
+    def _with_files(self, new: Changes) -> Changes:
         if self._created is None:
             created: list[IndexManifestEntry] = []
             with ExitStack() as undo:

@@ -53,11 +53,11 @@ def write(path: str, parts: Sequence[Part], options: Mapping[str, str] = NO_OPTI
 def overwrite(path: str, rows: Sequence[Row], partitions: Any) -> CommitResult | None:
     """One commit that replaces: None the whole table, a map one partition, "dynamic" the partitions of the rows."""
     table, user = open_table(path), str(uuid.uuid4())
-    return TableCommit(table, user).overwrite(_messages(table, user, [(rows, None)]), partitions)
+    return TableCommit(table, user).overwrite(_messages(table, user, [(rows, None)], overwrites=True), partitions)
 
 
-def _messages(table: Table, user: str, parts: Sequence[Part]) -> list[CommitMessage]:
-    messages, plan = [], plan_write(table)
+def _messages(table: Table, user: str, parts: Sequence[Part], overwrites: bool = False) -> list[CommitMessage]:
+    messages, plan = [], plan_write(table, overwrites)
     for task, (rows, kinds) in enumerate(parts):
         writer = TableWrite(table, user, task, plan)
         codes = None if kinds is None else np.array([KINDS.index(kind) for kind in kinds], np.int8)

@@ -84,7 +84,6 @@ def test_columns_of_a_new_table_may_be_null_whatever_the_dataframe_says(spark: S
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"primary-key": "id"}, "bucket"),  # dynamic buckets cannot be written
         ({"primary-key": "nope", "bucket": "1"}, "nope"),
         ({"bucket": "0"}, "bucket"),
         ({"buckets": "2"}, "'buckets' is not known"),

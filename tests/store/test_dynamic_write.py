@@ -24,6 +24,7 @@ from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.hash_assigner import HashAssigner, channels_of, key_numbers, plan_channels
 from paimon_spark.store.hash_index_files import hash_file_path, read_hash_files, read_hashes
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.splits import Split
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import WritePlan, plan_write
@@ -113,14 +114,14 @@ def check_places(table: Table) -> None:
         fresh.scan(),
         {(e.partition, e.bucket): set(read_hashes(fresh, e).tolist()) for e in entries_of(fresh)},
     )
-    places: dict[int, tuple[bytes, int]] = {}
+    places: dict[tuple[bytes, int], int] = {}
     for split in scan.plan().splits:
+        assert isinstance(split, Split)
         for batch in scan.reader().read(split):
             hashes = hash_rows(batch, fresh.schema.key_fields).tolist()
             assert set(hashes) <= known[split.partition, split.bucket]
             for value in hashes:
-                place = split.partition, split.bucket
-                assert places.setdefault((split.partition, value), place) == place  # type: ignore[call-overload]
+                assert places.setdefault((split.partition, value), split.bucket) == split.bucket
 
 
 def index_files(path: Path) -> list[str]:
@@ -231,6 +232,13 @@ def test_overwrites_start_the_index_anew(tmp_path: Path) -> None:
     Job.planned(table, "e", overwrites=True).overwrite(None)
     assert sizes(table) == {}
     check_places(table)
+
+
+def test_an_overwrite_must_be_planned_as_one(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    Job.planned(table, "a").write([(1, None, 1)]).commit()
+    with pytest.raises(ValueError, match="overwrites=True"):
+        Job.planned(table, "b").write([(1, None, 2), (2, None, 2)]).overwrite(None)
 
 
 CONFLICT = "has changed the HASH index of .*run the job again on the new state of the table"
