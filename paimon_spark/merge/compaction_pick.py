@@ -63,7 +63,7 @@ def pick_full(
     if not runs:
         return None
     top = top_level(runs, rules.num_levels)
-    if len(runs) > 1 or runs[0].level != top:
+    if runs[0].level != top:
         return unit_of_runs(top, runs)
     files = tuple(f for f in runs[0].files if rules.rewrites_all or expires(f) or f.file_name in vectors)
     return CompactUnit(top, files, each_alone=True) if files else None
@@ -79,7 +79,7 @@ def drops_deletes(unit: CompactUnit, runs: Sequence[LevelRun], has_vectors: bool
     """
     if unit.output_level == 0:
         return False
-    return has_vectors or unit.output_level >= max((run.level for run in runs), default=0)
+    return has_vectors or unit.output_level >= max(run.level for run in runs)
 
 
 def _is_done(unit: CompactUnit) -> bool:

@@ -105,12 +105,14 @@ def compaction_rules(options: Options) -> CompactionRules:
         options: of the table, with those of the call on top.
 
     Raises:
-        OptionError: an option does not parse, or there would be less than two levels.
+        OptionError: an option does not parse, no run would be enough to compact, or there would be one level only.
     """
     trigger = options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER)
     stop_trigger = options.value(o.NUM_SORTED_RUN_STOP_TRIGGER)
     num_levels = options.value(o.NUM_LEVELS)
     num_levels = trigger + 1 if num_levels is None else num_levels
+    if trigger < 1:
+        raise OptionError(f"'num-sorted-run.compaction-trigger' is {trigger}; set it to 1 or more")
     if num_levels < 2:
         raise OptionError(f"the table would have {num_levels} levels; set 'num-levels' to 2 or more")
     lookup = needs_lookup(options)

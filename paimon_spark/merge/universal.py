@@ -34,9 +34,7 @@ def pick_universal(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.dat
         if count > 1:
             return unit_of_head(runs, rules, count)
     if len(runs) > rules.trigger:
-        count = count_by_ratio(runs, rules, now, len(runs) - rules.trigger + 1)
-        if count > 1:
-            return unit_of_head(runs, rules, count)
+        return unit_of_head(runs, rules, count_by_ratio(runs, rules, now, len(runs) - rules.trigger + 1))
     return None
 
 

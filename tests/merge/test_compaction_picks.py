@@ -99,6 +99,11 @@ def test_derived_defaults() -> None:
     )
 
 
+def test_a_trigger_of_no_run_is_refused() -> None:
+    with pytest.raises(OptionError, match="compaction-trigger' is 0; set it to 1 or more"):
+        compaction_rules(Options({"num-sorted-run.compaction-trigger": "0"}))
+
+
 def test_less_than_two_levels_are_refused() -> None:
     with pytest.raises(OptionError, match="'num-levels' to 2 or more"):
         compaction_rules(Options({"num-levels": "1"}))
@@ -168,7 +173,6 @@ def test_the_size_of_a_run() -> None:
         ([0, 0], 0, False),
         ([0, 1, 3], 2, False),
         ([0, 1, 3], 3, True),
-        ([], 1, True),
     ],
 )
 def test_deletes_are_dropped_where_nothing_older_lies_below(
