@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from paimon_spark.arrow.predicate import Predicate
-from paimon_spark.errors import CompactionFailed, PaimonError
+from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted
 from paimon_spark.spec.options import MB
 from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.compact_bucket import run_task
@@ -127,8 +127,9 @@ def compact_table(
         What was done. Buckets that others changed meanwhile are planned again a few times, then left and named.
 
     Raises:
-        CompactionFailed: tasks failed; all other buckets are compacted.
-        RetriesExhausted, CommitStateUnknown, OSError: as TableCommit.append; what was committed before stays.
+        CompactionFailed: tasks or commits failed, again and again; all other buckets are compacted.
+        CommitStateUnknown: as TableCommit.append; what was committed before stays.
+        OSError: the storage failed when the work was planned.
         OptionError, PredicateError: the condition does not fit.
     """
     job = _Job(table, runner, commit_bytes)
@@ -145,7 +146,11 @@ def run_here(table: Table, task: CompactTask, progress: Callable[[int], None] | 
     try:
         return run_task(table, task, progress)
     except (PaimonError, OSError) as error:
-        return TaskFailure(task.partition, task.bucket, f"{type(error).__name__}: {error}")
+        return TaskFailure(task.partition, task.bucket, _words(error))
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 @dataclass
@@ -212,7 +217,11 @@ class _Job:
             halves = [result for result in results if self._place(result) in self.failed]
             delete_files(self.table, [path for result in halves for path in result.created])
             results = [result for result in results if self._place(result) not in self.failed]
-        made = commit_compaction(self.table, plan.snapshot, plan.upper, results)
+        try:
+            made = commit_compaction(self.table, plan.snapshot, plan.upper, results)
+        except (RetriesExhausted, CommitConflict, OSError) as error:  # for certain not committed: tried once more
+            self.failed.update((self._place(result), _words(error)) for result in results)
+            return
         self.done.append(made)
         self.dropped.update(made.dropped)
 

@@ -23,7 +23,7 @@ from compacted_tables import (
     rows_of,
     stored_files,
 )
-from faulty_store import FaultyFileIO, InjectedFault, When
+from faulty_store import FaultyFileIO, When
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -291,10 +291,23 @@ def test_an_interrupted_compaction_leaves_nothing_behind(tmp_path: Path) -> None
     check_table(table.location)
 
 
-def test_a_failed_commit_deletes_the_files(tmp_path: Path) -> None:
+def test_a_failed_commit_is_tried_again(tmp_path: Path) -> None:
     table, rows = four_runs(tmp_path / "t")
-    with pytest.raises(InjectedFault):
-        compact(faulty(table, 1, "!write"))
+    old = live_names(table)
+    assert compact(faulty(table, 1, "!write")).buckets == 1
+    assert rows_of(table) == rows
+    assert stored_files(table) == old | live_names(table), "the files of the commit that failed are deleted"
+
+
+def test_commits_that_fail_again_and_again(tmp_path: Path) -> None:
+    table, rows = four_runs(tmp_path / "t")
+
+    class Full(LocalFileIO):
+        def write_bytes(self, path: str, data: bytes) -> None:
+            raise OSError(f"no space left for {path}")
+
+    with pytest.raises(CompactionFailed, match=r"1 buckets failed, 0 are compacted.*no space left"):
+        compact(replace(table, file_io=Full()))
     assert rows_of(table) == rows
     assert stored_files(table) == live_names(table)
 
