@@ -19,12 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.merge.aggregates.frame import first_where
 from paimon_spark.merge.changelog import Befores, changelog_rows
 from paimon_spark.merge.compaction_rules import needs_lookup
 from paimon_spark.merge.engines.choice import TableEngine, engine_for
 from paimon_spark.merge.engines.groups import small_windows
-from paimon_spark.merge.engines.lookup import key_levels, lowest_level, rows_that_count
+from paimon_spark.merge.engines.lookup import key_levels, lowest_level, row_where, rows_that_count
 from paimon_spark.merge.key_words import key_columns
 from paimon_spark.merge.rows import COPY_BYTES
 from paimon_spark.merge.sort_merge import windows
@@ -213,10 +212,8 @@ def _merge_window(window: Window, upper: UpperRows, rules: CompactRules, spec: M
 def _full(window: Window, rules: CompactRules) -> _Keys:
     """Before was the row of the max level; where it is alone it stays (Java: FullChangelogMergeFunctionWrapper)."""
     groups, levels = window.groups, window.column(LEVEL).to_numpy()
-    places = first_where(levels[groups.order] == rules.max_level, groups.starts)
-    top = np.where(places >= 0, groups.order[places], -1)
-    alone = np.diff(groups.starts, append=len(groups.order)) == 1
-    befores = Befores(window, top, ~alone | (top < 0))
+    top = row_where(levels[groups.order] == rules.max_level, groups)
+    befores = Befores(window, top, (groups.sizes > 1) | (top < 0))
     if rules.looks_up:
         counts = key_levels(groups, levels).counts
         window = window if counts is None else rows_that_count(window, counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ DIRECT_SPREAD = 32  # a table of all possible keys may be so many times longer t
 _MAX_PIECES = 255
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Groups:
     """Rows by key.
 
@@ -27,6 +28,11 @@ class Groups:
 
     order: Rows
     starts: Rows
+
+    @cached_property
+    def sizes(self) -> Rows:
+        """How many rows each key has."""
+        return np.diff(self.starts, append=len(self.order))
 
 
 def last_rows(words: Sequence[Words], starts: Sequence[int]) -> Mask:
@@ -97,8 +103,7 @@ def pick_last(groups: Groups, criteria: Sequence[Words]) -> Rows:
         groups: the rows by key.
         criteria: a word per row each; they are looked at only where a key has several rows that are equal so far.
     """
-    order, starts = groups.order, groups.starts
-    sizes = np.diff(starts, append=len(order))
+    order, starts, sizes = groups.order, groups.starts, groups.sizes
     winners: Rows = order[starts + sizes - 1]
     several = sizes > 1
     if criteria and several.any():

@@ -61,8 +61,7 @@ def _wanted(winners: Rows, lone: Mask, kinds: Kinds, ignored: Mask | None, spec:
 def _check_retractions(groups: Groups, lone: Mask, kinds: Kinds, spec: MergeSpec) -> None:
     ignored = ignored_rows(kinds, spec)
     retracts = is_retract(kinds) if ignored is None else is_retract(kinds) & ~ignored
-    sizes = np.diff(groups.starts, append=len(groups.order))
-    count = int(np.count_nonzero(retracts[groups.order] & np.repeat(~lone, sizes)))
+    count = int(np.count_nonzero(retracts[groups.order] & np.repeat(~lone, groups.sizes)))
     if count:
         raise DataError(
             f"merging rows with merge-engine=first-row: {count} rows of kind -U or -D meet other rows of their key, "

@@ -78,7 +78,7 @@ def sort_rows(window: Window, spec: MergeSpec) -> SortedRows:
 def lone_keys(window: Window) -> Mask:
     """Per key of a window, whether its only row stays as it is."""
     groups = window.groups
-    alone: Mask = np.diff(groups.starts, append=len(groups.order)) == 1
+    alone: Mask = groups.sizes == 1
     return alone if window.merged is None else alone & ~window.merged[groups.order[groups.starts]]
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.merge.aggregates.frame import first_where
 from paimon_spark.merge.sections import Section
 from paimon_spark.merge.window import Engine, MergeSpec, Piece, Window
 from paimon_spark.merge.winners import Groups, Mask, Rows
@@ -100,28 +99,36 @@ def key_levels(groups: Groups, levels: npt.NDArray[np.int8]) -> KeyLevels:
     Args:
         groups: the rows by key. levels: of each row; those of level 0 and below always count.
     """
-    order, starts = groups.order, groups.starts
-    level = levels[order]
+    level = levels[groups.order]
     above = level > 0
-    has_level_0: Mask = np.logical_or.reduceat(~above, starts)
-    sizes = np.diff(starts, append=len(order))
-    comparable = np.where(above, level, _NO_LEVEL)
-    lowest = np.repeat(np.minimum.reduceat(comparable, starts), sizes)
-    places = first_where(above & (level == lowest), starts)
-    upper = np.where(places >= 0, order[places], -1)
-    if np.count_nonzero(above) == np.count_nonzero(places >= 0):
+    if has_one_level(levels):
+        upper = row_where(above, groups)
+        return KeyLevels(groups.sizes > (upper >= 0), upper, None)
+    has_level_0: Mask = np.logical_or.reduceat(~above, groups.starts)
+    lowest = np.minimum.reduceat(np.where(above, level, _NO_LEVEL), groups.starts)
+    upper = row_where(above & (level == np.repeat(lowest, groups.sizes)), groups)
+    if np.count_nonzero(above) == np.count_nonzero(upper >= 0):
         return KeyLevels(has_level_0, upper, None)
     counts = levels <= 0
     counts[upper[upper >= 0]] = True
     return KeyLevels(has_level_0, upper, counts)
 
 
+def row_where(mask: Mask, groups: Groups) -> Rows:
+    """For every key the number of its row for which the mask is true, -1 if there is none; no key has two.
+
+    Args:
+        mask: in the order of groups.
+    """
+    rows: Rows = np.maximum.reduceat(np.where(mask, groups.order, -1), groups.starts)
+    return rows
+
+
 def rows_that_count(window: Window, counts: Mask) -> Window:
     """The window without the rows for which counts is false; rows of keys that had several are merged in any case."""
     groups = window.groups
-    sizes = np.diff(groups.starts, append=len(groups.order))
     merged = np.empty(window.row_count, np.bool_)
-    merged[groups.order] = np.repeat(sizes > 1, sizes)
+    merged[groups.order] = np.repeat(groups.sizes > 1, groups.sizes)
     pieces = []
     for piece, start in zip(window.pieces, window.starts, strict=True):
         rows = slice(start, start + piece.rows.num_rows)
