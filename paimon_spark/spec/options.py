@@ -322,7 +322,6 @@ TAG_PERIOD_FORMATTER = Option(
     "tag.period-formatter", "with-dashes", parse_choice("with-dashes", "without-dashes", "without-dashes-and-spaces")
 )
 FULL_COMPACTION_DELTA_COMMITS = _opt_int("full-compaction.delta-commits")
-ROW_TRACKING_ENABLED = _bool("row-tracking.enabled", False)
 BUCKET_APPEND_ORDERED = _bool("bucket-append-ordered", True)
 DYNAMIC_BUCKET_TARGET_ROW_NUM = _int("dynamic-bucket.target-row-num", 2_000_000)
 DYNAMIC_BUCKET_INITIAL_BUCKETS = _opt_int("dynamic-bucket.initial-buckets")

@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.merge.compact_merge import Superseded, compact_merge, compact_rules, needs_values_above
 from paimon_spark.merge.compact_steps import CompactStep
 from paimon_spark.merge.engines.lookup import counts_levels, with_level
 from paimon_spark.merge.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import MB
 from paimon_spark.spec.types import Root
 from paimon_spark.store.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress
@@ -46,9 +45,10 @@ def run_task(table: Table, task: CompactTask, progress: Progress | None = None) 
     Raises:
         CorruptFile: a file of the bucket is missing or damaged.
         DataError: rows that the merge engine cannot merge.
-        UnsupportedFeature: the task needs what this release does not have.
+        UnsupportedFeature: the table cannot be written; with `row-tracking.enabled` rows would lose their ids.
         Whatever is raised: the files that the task made are deleted before.
     """
+    check_writable(table.schema, table.options)
     with CompactOutput(table, task) as output:
         rows = BucketRows(table, task, progress)
         if isinstance(task, AppendTask):
@@ -58,11 +58,6 @@ def run_task(table: Table, task: CompactTask, progress: Progress | None = None) 
 
 def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOutput) -> CompactResult:
     """The rows of the files one after the other (Java: BaseAppendFileStoreWrite.compactRewrite)."""
-    if table.options.value(o.ROW_TRACKING_ENABLED):
-        raise UnsupportedFeature(
-            f"compacting {table.location}: 'row-tracking.enabled' is 'true', and this release cannot keep the ids of "
-            "rows that move to other files; use the official system for it"
-        )
     request = FileRequest(table.schema.fields)
     for file in task.files:
         for batch in rows.read(file, request, BATCH_ROWS):
