@@ -30,6 +30,8 @@ from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
 from paimon_spark.spark.write_roads import write_by_bucket
 from paimon_spark.spec.options import BRANCH
 from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.checks.report import Report
+from paimon_spark.store.checks.table import check
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.rescale import RescaleMetrics, rescale
 from paimon_spark.store.table import Table, find_table, open_table
@@ -155,6 +157,15 @@ class PaimonTable:
             PaimonError: the table has no number of buckets to change, the condition does not fit, or the commit failed.
         """
         return rescale(self._open(), buckets, where, partial(rewrite_with_spark, self._spark))
+
+    def check(self, read_files: bool = True, latest_only: bool = False) -> Report:
+        """Verifies that everything the metadata of the table say is true, in this process; see paimon_spark.check.
+
+        Args:
+            read_files: False opens no data file.
+            latest_only: True looks at the latest snapshot only.
+        """
+        return check(self._open(), read_files=read_files, latest_only=latest_only)
 
     def detail(self) -> DataFrame:
         """One row: location, schema_id, comment, partition_keys, primary_keys, bucket_mode, options, snapshot_id, files, bytes, rows.

@@ -64,6 +64,18 @@ def test_the_later_row_wins_across_tasks_and_batches(spark: SparkSession, tmp_pa
     assert sorted(r.v for r in table.toDF().collect()) == [595, 596, 597, 598, 599]
 
 
+def test_a_table_is_checked(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path / "t", primary_key="id", bucket="2")
+    table.append(spark.range(10).selectExpr("id", "'d' dt", "id v"))
+    report = table.check()
+    assert report.is_good
+    assert (report.live_rows, report.files_read) == (10, 2)
+    assert table.check(read_files=False, latest_only=True).files_read == 0
+    for file in (tmp_path / "t" / "bucket-0").iterdir():
+        file.unlink()
+    assert not table.check().is_good
+
+
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 def test_partitioned_tables_have_one_file_a_bucket(spark: SparkSession, tmp_path: Path, adaptive: str) -> None:
     table = made(spark, tmp_path / "t", primary_key="dt,id", partition="dt", bucket="2")
