@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from merge_model import Case, Row, Rules, draw_case, merge_naively, text_of
+from merge_model import RETRACTIONS, Case, Row, Rules, by_model_order, draw_case, key_order, merge_naively, text_of
 
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.merge.window import MergeSpec
-from paimon_spark.merge.write_order import sort_and_merge
+from paimon_spark.merge.write_order import sort_and_merge, sort_input
 from paimon_spark.spec.types import DataField, DataType, Root
 
 KEY = (DataField(0, "k", DataType(Root.BIGINT, nullable=False)),)
@@ -36,6 +37,17 @@ def expected_rows(rows: Sequence[Row], rules: Rules, first: int) -> list[tuple[i
     numbered = [replace(row, sequence=first + i) for i, row in enumerate(rows)]
     kept = merge_naively([numbered], replace(rules, keep_deletes=True, by_sequence=True))
     return [(row.payload, text_of(row.payload), row.sequence, row.kind) for row in kept]
+
+
+def expected_input(rows: Sequence[Row], rules: Rules, first: int) -> list[tuple[int, str | None, int, int]]:
+    """All rows but those that options drop, by key, and inside a key the one that counts last at the end."""
+    ignored = RETRACTIONS if rules.ignore_delete else (1,) if rules.ignore_update_before else ()
+    by_key: dict[Any, list[Row]] = {}
+    for i, row in enumerate(rows):
+        if row.kind not in ignored:
+            by_key.setdefault(key_order(row.key), []).append(replace(row, sequence=first + i))
+    ordered = [row for key in sorted(by_key) for row in by_model_order(by_key[key], replace(rules, by_sequence=True))]
+    return [(row.payload, text_of(row.payload), row.sequence, row.kind) for row in ordered]
 
 
 @settings(max_examples=700, deadline=None)
@@ -65,6 +77,9 @@ def test_any_rows_under_any_rules(seed: int, batch_rows: int, sort_bytes: int, c
     written = list(sort_and_merge(given_rows, write_spec(case), 1000, kinds, selection, batch_rows, sort_bytes))
     found = [row for b in written for row in zip(*(b.column(name).to_pylist() for name in COLUMNS), strict=True)]
     assert found == expected_rows(rows, case.rules, 1000)
+    raw = list(sort_input(given_rows, write_spec(case), 1000, kinds, selection, batch_rows, sort_bytes))
+    found = [row for b in raw for row in zip(*(b.column(name).to_pylist() for name in COLUMNS), strict=True)]
+    assert found == expected_input(rows, case.rules, 1000)
     for b in written:
         assert 0 < b.num_rows <= batch_rows or sort_bytes < 2**30
         assert b.schema.names == [*batch.schema.names, "_SEQUENCE_NUMBER", "_VALUE_KIND"]
@@ -87,13 +102,16 @@ def test_rows_that_are_sorted_already_are_not_copied() -> None:
     assert first.column("v").buffers()[1].address == batch.column("v").buffers()[1].address
 
 
-def test_all_rows_ignored_writes_nothing() -> None:
+@pytest.mark.parametrize("sort", [sort_and_merge, sort_input])
+def test_all_rows_ignored_writes_nothing(sort: Any) -> None:
     batch = pa.record_batch({"k": [1, 2]})
     spec = MergeSpec(KEY, ignore_delete=True)
-    assert list(sort_and_merge(batch, spec, 0, np.array([3, 1], np.int8))) == []
+    assert list(sort(batch, spec, 0, np.array([3, 1], np.int8))) == []
 
 
 def test_no_rows_write_nothing() -> None:
+    assert list(sort_input(pa.record_batch({"k": pa.array([], pa.int64())}), MergeSpec(KEY), 0)) == []
+    assert list(sort_input(pa.record_batch({"k": [1]}), MergeSpec(KEY), 0, selection=np.empty(0, np.intp))) == []
     assert list(sort_and_merge(pa.record_batch({"k": pa.array([], pa.int64())}), MergeSpec(KEY), 0)) == []
     assert list(sort_and_merge(pa.table({"k": pa.array([], pa.int64())}), MergeSpec(KEY), 0)) == []
     assert list(sort_and_merge(pa.record_batch({"k": [1]}), MergeSpec(KEY), 0, selection=np.empty(0, np.intp))) == []
