@@ -116,21 +116,22 @@ def _parse(block: str) -> TextCase:
             _add_expected(checks[-1], line.removeprefix("=>").strip())
         elif line[:2] in KINDS:
             open_check = False
-            rows.append(_row(line, len(rows)))
+            rows.append(parse_row(line, len(rows)))
         else:
             key, value = line.split(" = ", 1)
             options[key.strip()] = value.strip().strip('"')
-    return TextCase(title, _schema(columns, options), checks)
+    return TextCase(title, parse_columns(columns, options), checks)
 
 
 def _add_expected(check: Check, text: str) -> None:
     if text.startswith("error:"):
         check.error = text.removeprefix("error:").strip()
     elif text != "nothing":
-        check.expected.append(_row(text, -1))
+        check.expected.append(parse_row(text, -1))
 
 
-def _row(line: str, sequence: int) -> CaseRow:
+def parse_row(line: str, sequence: int) -> CaseRow:
+    """A line of cells; sequence: the number if it has none."""
     head, *cells = [cell.strip() for cell in line.split("|")]
     kind, *rest = head.split()
     if rest:
@@ -145,7 +146,8 @@ def _value(cell: str) -> Any:
         return cell
 
 
-def _schema(columns: str, options: dict[str, str]) -> TableSchema:
+def parse_columns(columns: str, options: dict[str, str]) -> TableSchema:
+    """The table of a ``columns:`` line."""
     fields, keys = [], []
     for i, text in enumerate(_split(columns)):
         name, type_text = text.split(None, 1)
