@@ -12,7 +12,7 @@ from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry, Manifes
 from paimon_spark.spec.option_catalog import DATA_FORMATS
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
-from paimon_spark.spec.snapshot import CommitKind
+from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.changes import DELETION_VECTORS
 from paimon_spark.store.checks.buckets import (
     OneRowTask,
@@ -24,6 +24,7 @@ from paimon_spark.store.checks.buckets import (
 )
 from paimon_spark.store.checks.data_files import FileTask, check_data_file
 from paimon_spark.store.checks.hashes import HashFiles, check_disjoint, check_growth, check_hash_file
+from paimon_spark.store.checks.one_partition import check_one_partition
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.snapshots import Place, SnapshotState
 from paimon_spark.store.checks.storage import Storage
@@ -90,8 +91,12 @@ class Collector:
         for entry in entries:
             self._take_file(label, entry, None, is_changelog=True)
 
-    def finish(self, label: str) -> None:
-        """After the last state: keys must not be in two buckets. Buckets only get keys, so one look is enough."""
+    def finish(self, label: str, snapshot: Snapshot) -> None:
+        """After the last state, which is that of the snapshot: keys must not be in two buckets or partitions."""
+        if self.table.bucket_mode == BucketMode.KEY_DYNAMIC and self.reads_files:
+            weight = sum(file.file_size for file in self.files.values())
+            self._add_job(weight, partial(check_one_partition, self.table, label, snapshot, self.findings))
+        # The HASH index of a bucket only gets keys, so that one look at the last state is enough.
         partitions: dict[bytes, list[str]] = {}
         for (partition, _), path in self._hash_files.items():
             partitions.setdefault(partition, []).append(path)

@@ -32,7 +32,8 @@ class Rule(StrEnum):
     PARTITION, BUCKET: every row lies where its partition columns and its bucket key put it.
     LEVELS: the files of one level above 0 of a bucket share no key.
     VECTORS: a deletion vector can be read, deletes rows that exist, as many as recorded, of a file that is live.
-    ONE_ROW: where readers do not merge, a key has one row that no deletion vector deletes.
+    ONE_ROW: where readers do not merge, a key has one row that no deletion vector deletes; where the key says nothing
+    of the partition, it lives in one partition of the latest snapshot.
     HASH_INDEX: the HASH index of a dynamic bucket knows the hash of every key of it, and no other bucket of the
     partition knows it too.
     """

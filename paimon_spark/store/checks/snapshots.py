@@ -72,6 +72,11 @@ class Walk:
         self._known: _Known | None = None
 
     @property
+    def is_known(self) -> bool:
+        """Whether all metadata of the last snapshot could be read."""
+        return self._known is not None
+
+    @property
     def live(self) -> Iterator[ManifestEntry]:
         """The live files of the last snapshot."""
         if self._known is not None:

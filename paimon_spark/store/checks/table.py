@@ -64,7 +64,9 @@ def check(
         _visit(walk, collector, label, found)
     if not latest_only:
         _take_changelogs(table, findings, walk, collector, all_ids)
-    collector.finish(f"snapshot {ids[-1]}" if ids else "")
+    latest = table.snapshots.find(ids[-1]) if ids and walk.is_known else None
+    if latest is not None:
+        collector.finish(f"snapshot {latest.id}", latest)
     live = [entry.file.row_count for entry in walk.live]
     _run(collector.jobs, progress)
     findings.forget(_gone_meanwhile(table, ids, tags))
