@@ -203,8 +203,6 @@ def pick_all_neighbours(
     ordered = in_written_order(files)
     if rules.rewrites_all:
         return ordered or None
-    if not has_vectors and len(ordered) < _FULL_MIN_FILES:
-        return None
     head = 0
     while (
         head < len(ordered) and ordered[head].file_size >= rules.small_file and ordered[head].file_name not in vectors

@@ -81,6 +81,13 @@ def test_in_buckets(case: PickCase) -> None:
         assert lines_of(() if group is None else (group,)) == check.expected, check.inputs
 
 
+def test_few_files_and_vectors_count_only_if_asked_for() -> None:
+    rules = append_rules(Options())
+    files = [a_file("a"), a_file("b", sequences=(1, 1))]
+    assert pick_any_order(files, rules) == ()
+    assert pick_all_neighbours(files, rules) is None
+
+
 def test_defaults() -> None:
     rules = append_rules(Options())
     assert rules == AppendRules(256 * o.MB, int(256 * o.MB * 0.7), 4 * o.MB, 5, 0.2, False)
