@@ -71,6 +71,7 @@ def test_times_before_1970_round_towards_it() -> None:
     assert stays("TIMESTAMP(3)", [-999, -1000, -1999, -2000], now=9) == [True, True, True, False]
     assert stays("TIMESTAMP(3)", [-999, -1000], now=10) == [True, False]
     assert stays("TIMESTAMP(6)", [-1_999_000, -1_999_001], now=9) == [True, False]
+    assert stays("TIMESTAMP(3)", [999, 1000], now=11) == [False, True]
 
 
 def test_extremes() -> None:
@@ -161,6 +162,9 @@ def test_columns_that_came_and_went() -> None:
         ("SMALLINT", "INT", 7, True),
         ("BIGINT", "BIGINT", (NOW - 10) * 1000 - 1, True),
         ("BIGINT", "BIGINT", (NOW - 10) * 1000, False),
+        ("BIGINT", "BIGINT", NOW - 10, False),
+        ("BIGINT", "BIGINT", 10**12, True),
+        ("BIGINT", "BIGINT", 10**12 - 1, False),
         ("TIMESTAMP(3)", "TIMESTAMP(6)", (NOW - 10) * 10**9 - 10**6, True),
         ("TIMESTAMP(3)", "TIMESTAMP(6)", (NOW - 10) * 10**9, False),
         ("STRING", "INT", "1", False),
@@ -171,6 +175,16 @@ def test_columns_that_came_and_went() -> None:
 def test_types_that_changed(then: str, now: str, minimum: object, expected: bool) -> None:
     fields = (COLUMNS[0], field_of(then), COLUMNS[2])
     assert is_expired(file_of(minimum, fields), now, {0: fields}) is expected
+
+
+@pytest.mark.parametrize(
+    ("millis", "now", "expected"),
+    [(-1999, 9, False), (-2000, 9, True), (-1, 10, False), (-999, 10, False), (-1000, 10, True), (0, 10, False)],
+)
+def test_minima_before_1970_round_towards_it(millis: int, now: int, expected: bool) -> None:
+    fields = (COLUMNS[0], field_of("TIMESTAMP(3)"), COLUMNS[2])
+    expires = expired_files(expiry_of("TIMESTAMP(3)"), now, lambda _: fields)
+    assert expires(file_of(millis * 10**6, fields)) is expected
 
 
 # ------------------------------------------------------------------------------------------------------------- options
