@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed
@@ -40,7 +39,7 @@ class SparkRunner:
         try:
             numbers = self._spark.range(0, len(tasks), 1, len(tasks))  # one a partition, in this order
             rows = numbers.mapInArrow(_task(table, tuple(tasks)), f"{_OUTCOME} binary").collect()
-        except PySparkException as error:
+        except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
             raise CompactionFailed(
                 f"compacting {table.location}: Spark failed the job of {len(tasks)} tasks, which are not committed; "
                 f"compact again when its cause is removed: {error}"
