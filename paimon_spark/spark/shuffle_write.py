@@ -26,7 +26,7 @@ from paimon_spark.spec.manifest import EMPTY_ROW
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.postpone_write import STAGE_OWNERS, numbered_buckets, settled_number, writes_fixed_buckets
+from paimon_spark.store.postpone_write import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
 from paimon_spark.store.row_rules import row_rules
 from paimon_spark.store.table import BucketMode, Table
 
@@ -41,14 +41,14 @@ def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     """Writes the rows and returns what is to be committed; the job runs here, the commit does not.
 
     Tables without buckets need no shuffle: any task may write any row. If they have partitions, the option
-    `partition.sink-strategy` = hash brings the rows of each to one task.
+    `partition.sink-strategy` = hash brings the rows of each to one task. Nor does what is staged: it is shuffled later.
 
     Raises:
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
     keys = owner_fields(job.table)
     numbered = df.toDF(*(f"c{i}" for i in range(len(df.columns))))  # mapInArrow trips over dots and backquotes in names
-    rows = _owned(numbered, df.columns, job, keys) if keys else numbered
+    rows = _owned(numbered, df.columns, job, keys) if keys and not stages_all(job.table, job.plan) else numbered
     tasks = rows.mapInArrow(_task(job, df.columns), f"{MESSAGES} binary")
     return [message for row in tasks.collect() for message in pickle.loads(row[MESSAGES])]
 
@@ -89,7 +89,7 @@ def column_of(df: DataFrame, names: Sequence[str], field: DataField) -> Column:
 def _buckets(job: WriteJob) -> int:
     """The number of buckets of a table without partitions."""
     if job.table.bucket_mode is BucketMode.POSTPONE_MODE:
-        return settled_number(job.table, job.plan, EMPTY_ROW) or STAGE_OWNERS
+        return settled_number(job.table, job.plan, EMPTY_ROW) or 1
     return job.table.options.value(o.BUCKET)
 
 

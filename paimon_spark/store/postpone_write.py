@@ -19,7 +19,7 @@ import pyarrow as pa
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.spec.schema import VALUE_KIND, VALUE_KIND_ID
@@ -88,6 +88,11 @@ def settled_number(table: Table, plan: WritePlan, partition: bytes) -> int | Non
     """
     known = plan.buckets.get(partition) or positive(table.options, o.POSTPONE_DEFAULT_BUCKET_NUM)
     return known or (1 if positive(table.options, o.POSTPONE_MAX_PARALLELISM) == 1 else None)
+
+
+def stages_all(table: Table, plan: WritePlan) -> bool:
+    """Whether no partition can have a number of buckets before its rows are counted: all rows are staged."""
+    return writes_fixed_buckets(table) and not plan.buckets and settled_number(table, plan, EMPTY_ROW) is None
 
 
 def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Buckets:
