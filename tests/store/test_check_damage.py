@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -284,6 +285,8 @@ DAMAGES: list[tuple[str, str, Callable[[Path], object], set[Rule], str]] = [
     ("pk_dedup", "a null", rows(lambda t: with_column(t, "_KEY_k", [1, None, 3, 4, 5])), {Rule.KEY_ORDER}, "1 nulls"),
     ("pk_dedup", "smallest key", file(3, min_key=lambda k: key(-1)), {Rule.KEY_RANGE}, "recorded is k=-1"),
     ("pk_dedup", "greatest key", file(3, max_key=lambda k: key(99)), {Rule.KEY_RANGE}, "recorded is k=99"),
+    ("pk_dedup", "no kind", rows(lambda t: with_column(t, "_VALUE_KIND", [0, 0, None, 0, 0])), {Rule.ROWS}, "1 nulls"),
+    ("pk_dedup", "no key", file(3, min_key=lambda k: b"xyz"), {Rule.KEY_RANGE, Rule.ROWS}, "cannot be read"),
     ("cl_lookup", "changelog order", changelog_rows(lambda t: t.take([2, 1, 0])), {Rule.KEY_ORDER, Rule.KEY_RANGE}, ""),
     ("pk_dedup", "smallest number", file(3, min_sequence_number=lambda n: n - 1), {Rule.SEQUENCE}, "recorded are"),
     ("pk_dedup", "greatest number", file(3, max_sequence_number=lambda n: n + 1), {Rule.SEQUENCE}, "recorded are"),
@@ -331,3 +334,18 @@ def test_damage_is_told(
     report = check(str(table))
     assert {problem.rule for problem in report.problems} == rules, str(report)
     assert words in str(report)
+
+
+@pytest.mark.parametrize("name", ["pk_dv32", "dyn_bucket"])
+def test_whatever_is_garbled_is_told_and_stops_nothing(name: str, tmp_path: Path) -> None:
+    """One bit of each file in turn, or a part of it: a problem where the file is read, and never another error."""
+    table, random_ = GoldenTable("java-2.1", name).unpack(tmp_path), random.Random(name)
+    for path in sorted(p for p in table.rglob("*") if p.is_file() and p.parent.name != "schema"):
+        good = path.read_bytes()
+        at = random_.randrange(len(good))
+        path.write_bytes(good[:at] + bytes([good[at] ^ 1 << random_.randrange(8)]) + good[at + 1 :])
+        check(str(table))
+        path.write_bytes(good[:at])
+        assert check(str(table)).is_good == (path.name in ("LATEST", "EARLIEST")), path
+        path.write_bytes(good)
+    assert check(str(table)).is_good

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.spec.option_catalog import DATA_FORMATS
@@ -157,8 +157,7 @@ class Collector:
         options = self._options(state)
         faults = [(Rule.LIVE_FILES, found) for found in double_files(files)]
         if self.table.schema.primary_keys and options.get("pk-clustering-override", "false").lower() != "true":
-            key_types = [f.type for f in self.table.schema.key_fields]
-            faults += [(Rule.LEVELS, found) for found in level_faults(files, key_types)]
+            faults += self._level_faults(files)
         if options.value(o.DELETION_VECTORS_ENABLED):
             faults += [(Rule.VECTORS, found) for found in vector_faults(index, {f.file_name: f for f in files})]
         for rule, found in faults:
@@ -169,6 +168,13 @@ class Collector:
             self._take_hashes(state, place, has_files=bool(files))
         if self.reads_files and not faults:
             self._take_one_row(state, place, files, options)
+
+    def _level_faults(self, files: Iterable[DataFileMeta]) -> list[tuple[Rule, str]]:
+        key_types = [field.type for field in self.table.schema.key_fields]
+        try:
+            return [(Rule.LEVELS, found) for found in level_faults(files, key_types)]
+        except PaimonError as error:
+            return [(Rule.KEY_RANGE, f"a recorded key cannot be read: {error}")]
 
     def _where(self, place: Place) -> str:
         return f"{partition_words(self.table, place[0])}, bucket {place[1]}"

@@ -39,25 +39,26 @@ class ManifestReader:
 
         The manifest is compared with what its list says of it; each manifest once.
         """
-        io, location = self._table.file_io, self._table.location
-        entries = self._read(label, meta.file_name, lambda: read_manifests(io, location, [meta]))
-        if entries is None:
-            return None
+        return self._read(label, meta.file_name, lambda: self._entries(label, meta))
+
+    def _entries(self, label: str, meta: ManifestFileMeta) -> list[ManifestEntry]:
+        entries = read_manifests(self._table.file_io, self._table.location, [meta])
         if meta.file_name not in self._compared:
             self._compared.add(meta.file_name)
+            path = manifest_path(self._table.location, meta.file_name)
             for found in manifest_faults(meta, entries, self._table.schema.partition_fields):
-                self._findings.add(Rule.MANIFEST, label, manifest_path(location, meta.file_name), found)
+                self._findings.add(Rule.MANIFEST, label, path, found)
         return [self._without_statistics(entry) for entry in entries]
 
     def read_index(self, label: str, name: str | None) -> list[IndexManifestEntry] | None:
         """The live index files of a snapshot, partitions in their canonical bytes."""
-        io, location = self._table.file_io, self._table.location
-        entries = self._read(label, name or "", lambda: read_index_manifest(io, location, name))
-        if entries is None:
-            return None
-        path = manifest_path(location, name or "")
+        return self._read(label, name or "", lambda: self._index_entries(label, name))
+
+    def _index_entries(self, label: str, name: str | None) -> list[IndexManifestEntry]:
+        entries = read_index_manifest(self._table.file_io, self._table.location, name)
         for entry in entries:
             if entry.kind != FileKind.ADD:
+                path = manifest_path(self._table.location, name or "")
                 found = f"the index file {entry.file_name} is of kind {entry.kind}; only live files can be listed"
                 self._findings.add(Rule.MANIFEST, label, path, found)
         return [replace(entry, partition=self._canonical(entry.partition)) for entry in entries]

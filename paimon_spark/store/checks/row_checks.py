@@ -104,7 +104,7 @@ def _ascends(columns: Sequence[KeyColumn], repeats: bool) -> bool:
 
 
 class SystemCheck:
-    """Sequence numbers and the number of retractions are the recorded ones."""
+    """Every row has a sequence number and a kind; numbers and retractions are the recorded ones."""
 
     def __init__(self, meta: DataFileMeta, numbers: bool) -> None:
         """
@@ -117,14 +117,21 @@ class SystemCheck:
         self._numbers = numbers
         self._min, self._max = 2**63 - 1, -(2**63)
         self._retractions = 0
+        self._nulls = 0
 
     def look(self, batch: pa.RecordBatch) -> None:
+        self._nulls += sum(batch.column(field.name).null_count for field in self.fields)
+        if self._nulls:
+            return
         if self._numbers:
             numbers = batch.column(SEQUENCE_NUMBER).to_numpy()
             self._min, self._max = min(self._min, int(numbers.min())), max(self._max, int(numbers.max()))
         self._retractions += int(np.isin(batch.column(VALUE_KIND).to_numpy(), (UPDATE_BEFORE, DELETE)).sum())
 
     def faults(self) -> Iterator[tuple[Rule, str]]:
+        if self._nulls:
+            yield Rule.ROWS, f"its columns {SEQUENCE_NUMBER} and {VALUE_KIND} hold {self._nulls} nulls"
+            return
         low, high = self._meta.min_sequence_number, self._meta.max_sequence_number
         if self._numbers and self._min <= self._max and (low, high) != (self._min, self._max):
             yield Rule.SEQUENCE, f"its sequence numbers are {self._min} to {self._max}, recorded are {low} to {high}"

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from paimon_spark.errors import PaimonError
-from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, changelog_path
+from paimon_spark.spec.paths import (
+    BRANCH_PREFIX,
+    CHANGELOG_PREFIX,
+    MAIN_BRANCH,
+    branch_root,
+    changelog_directory,
+    changelog_path,
+)
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import decode_snapshot
 from paimon_spark.store.checks.collect import Collector, Job
@@ -69,6 +76,7 @@ def check(
         collector.finish(f"snapshot {latest.id}", latest)
     live = [entry.file.row_count for entry in walk.live]
     _run(collector.jobs, progress)
+    _note_branches(table, findings)
     findings.forget(_gone_meanwhile(table, ids, tags))
     problems, left_out = findings.problems()
     return Report(
@@ -157,6 +165,15 @@ def _run(jobs: Sequence[Job], progress: Progress | None) -> None:
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise
+
+
+def _note_branches(table: Table, findings: Findings) -> None:
+    if table.branch != MAIN_BRANCH:
+        return
+    directory = branch_root(table.location, "any").rpartition("/")[0]
+    found = [s.name for s in table.file_io.list(directory) if s.name.startswith(BRANCH_PREFIX)]
+    for name in sorted(found):
+        findings.note(f"not looked at: {table.location}$branch_{name.removeprefix(BRANCH_PREFIX)}, a branch")
 
 
 def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
