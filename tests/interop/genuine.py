@@ -109,12 +109,14 @@ class Genuine:
         table = self._table(path, options)
         codecs = [codec(t) for t in table.rowType().getFieldTypes()]
         kind_of = {k: self._paimon.types.RowKind.fromShortString(k) for k in KINDS}
+        bucket_of = self._dynamic_buckets(table) if str(table.bucketMode()) == "HASH_DYNAMIC" else lambda row: ()
         with self._writer(table) as writer:
             if overwrite is not None:
                 writer.withIgnorePreviousFiles(True)
             for row, kind in zip(rows, kinds or itertools.repeat("+I"), strict=kinds is not None):
                 values = objects([c.encode(v) for c, v in zip(codecs, row, strict=True)])
-                writer.write(self._paimon.data.GenericRow.ofKind(kind_of[kind], values))
+                made = self._paimon.data.GenericRow.ofKind(kind_of[kind], values)
+                writer.write(made, *bucket_of(made))
             self._commit(table, writer.prepareCommit(True, BATCH), overwrite)
 
     @java_call
@@ -160,9 +162,9 @@ class Genuine:
         return rows
 
     @java_call
-    def compact(self, path: str, full: bool = True) -> None:
+    def compact(self, path: str, full: bool = True, options: Mapping[str, str] = NO_OPTIONS) -> None:
         """Compact every bucket, or the small files of an append table without buckets."""
-        table = self._table(path, {"write-only": "false", "compaction.min.file-num": "2"})
+        table = self._table(path, {"write-only": "false", "compaction.min.file-num": "2", **options})
         if str(table.bucketMode()) == "BUCKET_UNAWARE":
             writer = table.store().newWrite(COMMIT_USER)
             tasks = self._paimon.append.AppendCompactCoordinator(table, False).run()
@@ -171,8 +173,34 @@ class Genuine:
             return
         with self._writer(table) as writer:
             for entry in table.newSnapshotReader().bucketEntries():
-                writer.compact(entry.partition(), entry.bucket(), full)
+                if entry.bucket() >= 0:
+                    writer.compact(entry.partition(), entry.bucket(), full)
             self._commit(table, writer.prepareCommit(True, BATCH))
+
+    @java_call
+    def compact_postponed(self, path: str, buckets: int) -> list[list[str]]:
+        """Move postponed rows into so many buckets, as the official engines do: core leaves that to them.
+
+        Returns:
+            The postponed files as Java groups them: those of one writer in their order.
+        """
+        table, messages, groups = self._table(path), [], []
+        real = table.copy(jpype.java.util.HashMap({"bucket": str(buckets), "write-only": "false"}))
+        splits = table.newSnapshotReader().withBucket(-2).read().dataSplits()
+        with self._writer(real) as writer:
+            for split in self._paimon.table.PostponeUtils.groupPostponeFiles(splits):
+                groups.append([str(file.fileName()) for file in split.dataFiles()])
+                with table.newRead().createReader(split).toCloseableIterator() as cursor:
+                    while cursor.hasNext():
+                        writer.write(cursor.next())
+            for split in splits:
+                none = self._list()
+                gone = self._paimon.io.CompactIncrement(split.dataFiles(), none, none)
+                empty = self._paimon.io.DataIncrement.emptyIncrement()
+                made = self._paimon.table.sink.CommitMessageImpl
+                messages.append(made(split.partition(), -2, split.totalBuckets(), empty, gone))
+            self._commit(real, [*writer.prepareCommit(True, BATCH), *messages])
+        return groups
 
     @java_call
     def delete_positions(self, path: str, positions: Mapping[str, Sequence[int]]) -> None:
@@ -287,6 +315,20 @@ class Genuine:
 
     def _writer(self, table: Any) -> Any:
         return table.newWrite(COMMIT_USER).withIOManager(self._io_manager())
+
+    def _dynamic_buckets(self, table: Any) -> Callable[[Any], tuple[int]]:
+        """Gives rows of a table with dynamic buckets their bucket, as the only assigner of a job."""
+        options, store = table.coreOptions(), table.store()
+        target, most = options.dynamicBucketTargetRowNum(), options.dynamicBucketMaxBuckets()
+        assigner = self._paimon.index.HashBucketAssigner(
+            table.snapshotManager(), "java", store.newIndexFileHandler(), 1, 1, 0, target, most
+        )
+        extract = self._paimon.table.sink.RowPartitionKeyExtractor(table.schema())
+
+        def bucket_of(row: Any) -> tuple[int]:
+            return (assigner.assign(extract.partition(row), extract.trimmedPrimaryKey(row).hashCode()),)
+
+        return bucket_of
 
     def _commit(self, table: Any, messages: Any, overwrite: Mapping[str, str] | None = None) -> None:
         with table.newCommit(COMMIT_USER) as commit:
