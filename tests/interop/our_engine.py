@@ -23,6 +23,7 @@ from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table, run_here
 from paimon_spark.store.create import create_table
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.rescale import rescale as rescale_table
 from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import plan_write
@@ -106,3 +107,8 @@ def changelog(path: str) -> list[tuple[str, Row]]:
         kinds = found.column("_row_kind").to_pylist()
         events += zip(kinds, comparable_list(found.drop_columns(["_row_kind"])), strict=True)
     return events
+
+
+def rescale(path: str, buckets: int) -> None:
+    """The whole table written again into so many buckets."""
+    rescale_table(open_table(path), buckets)
