@@ -7,6 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_compaction
+import bench_dynamic
 import bench_engines
 import bench_memory
 import bench_plan
@@ -19,8 +21,10 @@ PARTS = {
     "read": bench_read.run,
     "engines": bench_engines.run,
     "write": bench_write.run,
+    "dynamic": bench_dynamic.run,
     "plan": bench_plan.run,
     "spark": bench_spark.run,
+    "compaction": bench_compaction.run,
     "memory": bench_memory.run,
 }
 
