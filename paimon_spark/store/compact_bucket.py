@@ -136,9 +136,12 @@ class _MergeRun:
 
     def _merge_with_changelog(self, step: CompactStep) -> None:
         """A step that looks at the rows above; where it does not rewrite, only the changelog and vectors come of it."""
+        writes = step.rewrites or self._rules.producer in ("lookup", "full-compaction")
         for section in step.sections:
-            runs = [self._run(run, self._batch_rows(section), levels=True) for run in section]
             above = self._above([file for run in section for file in run.files])
+            if not writes and not above:
+                continue  # there is nothing whose place the rows could take
+            runs = [self._run(run, self._batch_rows(section), levels=True) for run in section]
             for batch in compact_merge(runs, above, self._rules, BATCH_ROWS):
                 if batch.rows is not None and step.rewrites:
                     self._output.write(batch.rows)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-from compacting import compact, live_files, make, tasks_of, write
+from compacting import compact, live_files, make, rows_of, tasks_of, write
 from faulty_store import FaultyFileIO
 from files_by_hand import file
 
@@ -111,3 +111,12 @@ def test_a_compaction_with_lookups_reads_only_what_its_keys_need(tmp_path: Path)
     result = run_task(table, task)
     assert result.rows_read <= 2 + GROUP
     assert sum(one.row_count for one in result.changelog) == 4
+
+
+def test_a_first_file_that_moves_up_is_not_read_where_no_changelog_is_made(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", COLUMNS, ["id"], {"deletion-vectors.enabled": "true"})
+    write(table, [(1, "a"), (2, "b")])
+    (result,) = compact(table, full=False)
+    assert (result.rows_read, result.created) == (0, ())
+    assert [one.level for one in live_files(table)] == [5]
+    assert rows_of(table) == [(1, "a"), (2, "b")]
