@@ -17,8 +17,9 @@ from paimon_spark.spark.options import (
 
 def test_connector_options_are_told_from_table_options_in_any_letter_case() -> None:
     assert read_options({"Path": "/t", "COLUMNS": "a, B", "Filter": "a > 1", "Scan.Snapshot-Id": "3"}) == ReadOptions(
-        "/t", ("a", "B"), "a > 1", False, {"Scan.Snapshot-Id": "3"}
+        "/t", ("a", "B"), "a > 1", False, False, {"Scan.Snapshot-Id": "3"}
     )
+    assert read_options({"path": "/t", "Row-Kinds": "TRUE"}) == ReadOptions("/t", row_kinds=True)
     assert read_options({"path": "/t", "Push-Filters": "True"}) == ReadOptions("/t", push_filters=True)
     options = {"PATH": "/t", "Row-Kind-Column": "op", "Overwrite-Where": "dt = 1", "Bucket": "4"}
     assert write_options(options) == WriteOptions("/t", "op", "dt = 1", False, {"Bucket": "4"})
@@ -45,6 +46,7 @@ def test_a_missing_path_says_how_to_give_one(options: dict[str, str]) -> None:
         ({"path": "/t", "Overwrite-Where": "x"}, "option of writes"),
         ({"path": "/t", "columns": ""}, "expected column names"),
         ({"path": "/t", "push-filters": "1"}, "'push-filters' has the value '1': expected true or false"),
+        ({"path": "/t", "row-kinds": ""}, "'row-kinds' has the value '': expected true or false"),
     ],
 )
 def test_options_that_no_read_has_are_refused(options: dict[str, str], message: str) -> None:
