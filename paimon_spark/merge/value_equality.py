@@ -1,4 +1,8 @@
-"""Which rows hold the same values (Java: RecordEqualiser): nulls are equal, NaN is, 0.0 and -0.0 are not."""
+"""Which rows hold the same values (Java: RecordEqualiser): nulls are equal, NaN is, 0.0 and -0.0 are not.
+
+A null in a list or as a value of a map is not: Java compares such items as SQL does, so values that hold one are equal
+to none, not even to themselves. Fields of a ROW compare as columns do.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import types as pt
 
 from paimon_spark.merge.aggregates.equality import equality_columns
+from paimon_spark.merge.aggregates.spans import spans_of
 from paimon_spark.merge.winners import Mask
 
 
@@ -31,7 +36,7 @@ def _equal_values(values: pa.Array, others: pa.Array, name: str) -> Mask:
     arrow = values.type
     if pt.is_nested(arrow) or pt.is_floating(arrow):
         count = len(values)
-        equal = np.ones(count, np.bool_)
+        equal = ~_null_items(values)
         for column in equality_columns(pa.concat_arrays([values, others]), name):
             equal &= column[:count] == column[count:]
         return equal
@@ -40,3 +45,18 @@ def _equal_values(values: pa.Array, others: pa.Array, name: str) -> Mask:
         same = pc.or_(same, pc.and_(values.is_null(), others.is_null()))
     result: Mask = same.to_numpy(zero_copy_only=False)
     return result
+
+
+def _null_items(array: pa.Array) -> Mask:
+    """Per value, whether a list in it, at any depth, holds a null, or a map a null value."""
+    found = np.zeros(len(array), np.bool_)
+    if pt.is_struct(array.type):
+        for child in array.flatten():
+            found |= _null_items(child)
+    elif pt.is_list(array.type) or pt.is_map(array.type):
+        spans = spans_of(array)
+        items = spans.children[-1]
+        nulls = items.is_null().to_numpy(zero_copy_only=False) | _null_items(items)
+        if nulls.any():
+            found[spans.parents()[nulls[spans.items()]]] = True
+    return found

@@ -176,10 +176,16 @@ def same(one: Any, other: Any) -> bool:
             return math.isnan(one) and math.isnan(other)
         return one == other and math.copysign(1, one) == math.copysign(1, other)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(same_item, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+        item = same if "x" in one else same_item  # fields of a ROW are named, keys of maps are numbers
+        return one.keys() == other.keys() and all(item(value, other[key]) for key, value in one.items())
     return bool(one == other)
+
+
+def same_item(one: Any, other: Any) -> bool:
+    """Of lists and maps: Java finds no null equal to another there."""
+    return one is not None and other is not None and same(one, other)
 
 
 def as_result(row: ModelRow) -> Result:
