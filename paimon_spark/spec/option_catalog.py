@@ -49,7 +49,6 @@ _READ_RULES = (
     _Rule("data-evolution.enabled", ("false",), "data evolution"),
     _Rule("chain-table.enabled", ("false",), "chain tables"),
     _Rule("pk-clustering-override", ("false",), "primary-key files in another order"),
-    _Rule("postpone.merge-on-read", ("false",), "merging of postponed rows"),
     _Rule("scan.fallback-branch", (), "fallback branches"),
     _Rule("scan.primary-branch", (), "primary branches"),
     _Rule("scan.fallback-snapshot-branch", (), "chain tables"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, restrict
 from paimon_spark.arrow.pruning import match_values
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
@@ -23,7 +23,7 @@ from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.paths import bucket_path
+from paimon_spark.spec.paths import POSTPONE_BUCKET, bucket_path
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.bucket_filter import BucketFilter, bucket_fields
@@ -33,8 +33,9 @@ from paimon_spark.store.file_filter import FileFilter, manifest_filter
 from paimon_spark.store.integer_stats import leave_out_by_integers
 from paimon_spark.store.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.manifest_files import read_manifest_columns, read_manifest_list
+from paimon_spark.store.postpone_plan import PostponePlan
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.splits import Split, pack_parts
+from paimon_spark.store.splits import ReadUnit, Split, pack_parts
 from paimon_spark.store.time_travel import local_wall_millis
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -67,25 +68,45 @@ def skips_level_zero(options: Options) -> bool:
     return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
 
 
-def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[Split, ...]:
+def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
     """The splits that hold every row of the snapshot that may satisfy the predicate, and few others.
 
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
         OptionError: `scan.bucket` on a table whose rows do not have fixed buckets.
+        UnsupportedFeature: `postpone.merge-on-read` of files by their creation time.
     """
     skips = bool(request.schema.primary_keys) and skips_level_zero(request.options)
-    entries = read_entries(request, data_lists(snapshot), skips)
+    waits = _merges_postponed(request)
+    entries = read_entries(request, data_lists(snapshot), skips, waits)
     columns, partition_codes = entries.columns, entries.partition_codes
     live = fold(columns, partition_codes, entries.chosen)
-    only_keys = bool(request.schema.primary_keys) and not skips_level_zero(request.options)
+    only_keys = (bool(request.schema.primary_keys) and not skips) or waits
     live = leave_out_by_integers(columns, live, request.predicate, request.schema, request.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
     deletions: DeletionFiles = {}
     has_vectors = request.options.value(o.DELETION_VECTORS_ENABLED)
     if groups and has_vectors:
         deletions = find_deletion_files(request.file_io, request.location, request.schema, request.options, snapshot)
-    return tuple(_splits(request, columns, groups, deletions))
+    with_waiting = {int(partition_codes[g[0]]) for g in groups if columns.bucket[g[0]] == POSTPONE_BUCKET}
+    plain = [group for group in groups if int(partition_codes[group[0]]) not in with_waiting]
+    keep = FileFilter(request.predicate, request.schema, request.schemas)
+    merged = PostponePlan(request.location, request.schema, request.options, keep, deletions)
+    of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
+    waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
+    return (*_splits(request, columns, plain, deletions), *waiting)
+
+
+def _merges_postponed(request: ScanRequest) -> bool:
+    options = request.options
+    if options.value(o.BUCKET) != POSTPONE_BUCKET or not options.value(o.POSTPONE_MERGE_ON_READ):
+        return False
+    if request.created_since is not None:
+        raise UnsupportedFeature(
+            f"reading {request.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
+            "files by their creation time; leave out one of the two"
+        )
+    return True
 
 
 @dataclass(frozen=True)
@@ -111,13 +132,19 @@ def data_lists(snapshot: Snapshot) -> tuple[tuple[str, int | None], ...]:
     )
 
 
-def read_entries(request: ScanRequest, lists: Iterable[tuple[str, int | None]], skips_zero: bool = False) -> Entries:
+def read_entries(
+    request: ScanRequest,
+    lists: Iterable[tuple[str, int | None]],
+    skips_zero: bool = False,
+    postponed: bool = False,
+) -> Entries:
     """The entries of manifest lists, less manifests whose partitions cannot match.
 
     Args:
         request: the scan.
         lists: (name, size) of manifest lists.
         skips_zero: whether files of level 0 are not chosen.
+        postponed: whether postponed files are.
 
     Raises:
         CorruptFile, OptionError: as plan_splits.
@@ -134,13 +161,15 @@ def read_entries(request: ScanRequest, lists: Iterable[tuple[str, int | None]], 
     partition_codes = canonical[columns.partition_code]
     mask = _entry_mask(request, columns, canonical, partition_codes)
     if skips_zero:
-        mask &= columns.level > 0
+        mask &= (columns.level > 0) | (columns.bucket == POSTPONE_BUCKET)
+    if not postponed:
+        mask &= columns.bucket >= 0  # postponed files hold rows without a bucket: a plain read ignores them
     return Entries(columns, partition_codes, np.flatnonzero(mask))
 
 
 def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indices, partition_codes: Indices) -> Mask:
     """The entries that bucket and partition leave: rules that keep or drop all entries of one file together."""
-    mask: Mask = columns.bucket >= 0  # postponed files (-2) hold rows without a bucket: a plain read ignores them
+    mask: Mask = np.ones(len(columns.bucket), np.bool_)
     only_bucket = request.options.value(o.SCAN_BUCKET)
     if only_bucket is not None:
         if not request.schema.primary_keys or request.options.value(o.BUCKET) <= 0:

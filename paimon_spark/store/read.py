@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
@@ -22,12 +23,12 @@ from paimon_spark.merge.engines.choice import TableEngine, engine_for
 from paimon_spark.merge.engines.lookup import counts_levels, lowest_level, with_level
 from paimon_spark.merge.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import DELETE, MergeSpec, is_retract
+from paimon_spark.merge.window import DELETE, Kinds, MergeSpec, is_retract
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.options import MB, Options
-from paimon_spark.spec.paths import data_file_path
+from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.spec.schema import (
     ROW_KIND_FIELD,
     SEQUENCE_NUMBER,
@@ -37,10 +38,12 @@ from paimon_spark.spec.schema import (
     TableSchema,
 )
 from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.deletion_files import read_deleted_positions
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.splits import DiffSplit, ReadUnit, Split
+from paimon_spark.store.sorted_runs import sorted_runs
+from paimon_spark.store.splits import DiffSplit, PostponeSplit, ReadUnit, Split
 
 BATCH_ROWS = 65536
 _SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
@@ -77,7 +80,13 @@ class SplitReader:
         Raises:
             CorruptFile: a data file or deletion vector is missing or damaged.
         """
-        batches = self._different(split, batch_rows) if isinstance(split, DiffSplit) else self._state(split, batch_rows)
+        match split:
+            case DiffSplit():
+                batches = self._different(split, batch_rows)
+            case PostponeSplit():
+                batches = self._with_postponed(split, batch_rows)
+            case _:
+                batches = self._state(split, batch_rows)
         for batch in batches:
             rows = filter_batch(self.predicate, batch)
             if rows.num_rows:
@@ -182,7 +191,48 @@ class SplitReader:
         system = (() if by_age else (_SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
         by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, system, by_key, probes=True)
-        spec = MergeSpec(
+        spec = self._merge_spec(by_age is None, has_kind)
+        at_once = batch_rows // 2 if self._grows else batch_rows
+        by_level = self._looks_up and counts_levels(section, spec, self._engine.whole_rows)
+        runs = [self._run(split, run, request, at_once, by_level) for run in by_age or section]
+        engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
+        return merge_runs(runs, spec, self._output(spec), batch_rows, ordered, engine)
+
+    def _with_postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The merged row of each key of some buckets and of the rows that wait to come into them."""
+        by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
+        request = FileRequest(self._merge_fields, (_SEQUENCE_FIELD, _KIND_FIELD), by_key, probes=True)
+        spec = self._merge_spec(has_sequence=True, has_kind=True)
+        by_level = self._looks_up and not self._engine.whole_rows
+        engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
+        runs = [
+            self._run(bucket, run, request, batch_rows, by_level)
+            for bucket in split.real
+            for run in _whole_runs(bucket)
+        ]
+        rows = self._postponed(split, batch_rows)
+        with sorted_runs(rows, spec, split.first_sequence, self._engine.merge) as waiting:
+            runs += ((with_level(rows, 0) for rows in run) for run in waiting) if by_level else waiting
+            yield from merge_runs(runs, spec, self._output(spec), batch_rows, engine=engine)
+
+    def _postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, Kinds]]:
+        """The rows that wait for the buckets of the split, as the merge wants them, and their kinds."""
+        fields, function = bucket_fields(self.schema, self.options), self.options.value(o.BUCKET_FUNCTION)
+        by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
+        request = FileRequest(self._merge_fields, (_KIND_FIELD,), by_key)
+        where = Split(split.partition, POSTPONE_BUCKET, split.postponed_path, split.postponed)
+        for file in split.postponed:
+            for batch in self._file(where, file, request, batch_rows):
+                rows = filter_batch(by_key, batch)
+                if split.every > 1:
+                    buckets = assign_buckets(rows, fields, split.total_buckets, function)
+                    rows = rows.filter(pa.array(buckets % split.every == split.first))
+                if rows.num_rows:
+                    kinds: Kinds = rows.column(VALUE_KIND).to_numpy()
+                    yield rows.drop_columns([VALUE_KIND]), kinds
+
+    def _merge_spec(self, has_sequence: bool, has_kind: bool) -> MergeSpec:
+        return MergeSpec(
             key_fields=self.schema.key_fields,
             value_names=tuple(field.name for field in self._read_fields),
             sequence_fields=self._sequence_fields,
@@ -190,15 +240,12 @@ class SplitReader:
             ignore_delete=self.options.value(o.IGNORE_DELETE),
             ignore_update_before=self.options.value(o.IGNORE_UPDATE_BEFORE),
             keep_deletes=self.row_kinds,
-            has_sequence=by_age is None,
+            has_sequence=has_sequence,
             has_kind=has_kind,
         )
-        at_once = batch_rows // 2 if self._grows else batch_rows
-        by_level = self._looks_up and counts_levels(section, spec, self._engine.whole_rows)
-        runs = [self._run(split, run, request, at_once, by_level) for run in by_age or section]
-        engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
-        output = (*spec.value_names, VALUE_KIND) if self.row_kinds else spec.value_names or spec.key_names[:1]
-        return merge_runs(runs, spec, output, batch_rows, ordered, engine)
+
+    def _output(self, spec: MergeSpec) -> tuple[str, ...]:
+        return (*spec.value_names, VALUE_KIND) if self.row_kinds else spec.value_names or spec.key_names[:1]
 
     def _run(
         self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int, by_level: bool
@@ -230,6 +277,12 @@ class SplitReader:
         if batch.num_columns != len(self.fields) or batch.schema.names != self.arrow_schema.names:
             batch = batch.select(self.arrow_schema.names)
         return batch if batch.schema.equals(self.arrow_schema) else batch.cast(self.arrow_schema)
+
+
+def _whole_runs(split: Split) -> Iterator[SortedRun]:
+    """The sections of a bucket, which ascend by key, as runs over all of them."""
+    for runs in itertools.zip_longest(*split.sections, fillvalue=SortedRun(())):
+        yield SortedRun(tuple(file for run in runs for file in run.files))
 
 
 def _without_retractions(batch: pa.RecordBatch) -> pa.RecordBatch:

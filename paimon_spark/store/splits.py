@@ -114,7 +114,57 @@ class DiffSplit:
         return None
 
 
-ReadUnit: TypeAlias = Split | DiffSplit
+@dataclass(frozen=True, slots=True)
+class PostponeSplit:
+    """Some buckets of a partition, and the rows that wait to come into them (Java: PostponeMergePlan).
+
+    Attributes:
+        partition: arity-prefixed BinaryRow.
+        real: one split a bucket; all their files are in sections.
+        postponed: files of the partition, oldest first; all their rows are newer than those of real.
+        postponed_path: their directory.
+        first_sequence: a number above those of all rows of the partition's buckets.
+        total_buckets: the number of buckets of the partition.
+        every, first: of the postponed rows, those of the buckets first, first + every, ... belong to the split.
+    """
+
+    partition: bytes
+    real: tuple[Split, ...]
+    postponed: tuple[DataFileMeta, ...]
+    postponed_path: str
+    first_sequence: int
+    total_buckets: int
+    every: int
+    first: int
+
+    @property
+    def files(self) -> Iterator[DataFileMeta]:
+        """All data files that are read."""
+        for split in self.real:
+            yield from split.files
+        yield from self.postponed
+
+    @property
+    def file_count(self) -> int:
+        return sum(1 for _ in self.files)
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the files: an upper bound of the rows that a read returns."""
+        return sum(file.row_count for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(file.file_size for file in self.files)
+
+    @property
+    def exact_row_count(self) -> None:
+        """Only reading can tell how many keys there are."""
+        return None
+
+
+ReadUnit: TypeAlias = Split | DiffSplit | PostponeSplit
 _Unit = TypeVar("_Unit", bound=ReadUnit)
 
 

@@ -40,7 +40,6 @@ READ_REFUSED = [
     ("data-evolution.enabled", "true"),
     ("chain-table.enabled", "true"),
     ("pk-clustering-override", "true"),
-    ("postpone.merge-on-read", "true"),
     ("scan.fallback-branch", "other"),
     ("scan.primary-branch", "other"),
     ("scan.fallback-snapshot-branch", "other"),
