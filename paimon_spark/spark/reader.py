@@ -126,8 +126,8 @@ def find_column(table: Table, name: str) -> DataField:
     """
     if name in table.schema.by_name:
         return table.schema.by_name[name]
-    extra = () if ROW_KIND in table.schema.by_name else (ROW_KIND_FIELD,)
-    found = [field for field in (*table.schema.fields, *extra) if field.name.lower() == name.lower()]
+    fields = table.schema.fields if ROW_KIND in table.schema.by_name else (*table.schema.fields, ROW_KIND_FIELD)
+    found = [field for field in fields if field.name.lower() == name.lower()]
     if len(found) == 1:
         return found[0]
     what = f"ambiguous: {', '.join(f.name for f in found)}" if found else "not in the table"

@@ -24,6 +24,7 @@ from paimon_spark.store.live_files import Indices, canonical_row, fold, group_by
 from paimon_spark.store.plan import ScanRequest, data_lists, read_entries
 from paimon_spark.store.splits import DeletionFile, DiffSplit, ReadUnit, Split, pack_ordered, pack_parts
 
+_JOINED = ".cc-"
 _Place: TypeAlias = tuple[int, int, str]
 """What tells a file of a partition: bucket, level, name."""
 
@@ -74,9 +75,21 @@ def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Spli
     open_cost = request.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     groups = group_by_bucket(columns, entries.partition_codes, entries.chosen)
     for (partition, bucket), files in _files_of(request, columns, groups, keep):
+        _refuse_joined(request, files)
         where = _directory(request, partition, bucket)
         for part in pack_parts(keep.matching_values(keep.matching_keys(files)), (), target, open_cost):
             yield Split(partition, bucket, where, *part)
+
+
+def _refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
+    """Flink can join the changelog files of many buckets into one, of which the others are parts."""
+    joined = next((file.file_name for file in files if _JOINED in file.file_name), None)
+    if joined is not None:
+        raise UnsupportedFeature(
+            f"reading the changes of the table at {request.location}: the changelog file {joined} was joined with "
+            "those of other buckets ('changelog.precommit-compact'), which this release does not read; compare states "
+            "with 'incremental-between-scan-mode' = 'diff'"
+        )
 
 
 def _list_of(snapshot: Snapshot, changelog: bool) -> tuple[str, int | None]:
