@@ -9,7 +9,7 @@ import os
 import random
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,10 @@ from readers import java_read
 
 from paimon_spark import open_table
 from paimon_spark.spec.deletion_vector import Positions
+from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.store.deletion_files import read_deleted_positions
 from paimon_spark.store.live_buckets import live_buckets
+from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
 
 pytestmark = pytest.mark.interop
 
@@ -70,6 +72,10 @@ def random_options(r: random.Random, seed: int) -> tuple[dict[str, str], list[st
         options["file.format.per.level"] = "0:avro,1:orc"
     if r.random() < 0.3:
         options["data-file.thin-mode"] = "true"
+    if r.random() < 0.3:
+        options |= {"changelog-file.format": "orc", "changelog-file.prefix": "cl-", "changelog-file.stats-mode": "full"}
+    if r.random() < 0.2:
+        options |= {"metadata.stats-mode.per.level": "0:none,2:counts", "metadata.stats-dense-store": "false"}
     if not first_row and "sequence.field" not in options and r.random() < 0.25:
         options |= {"sequence.snapshot-ordering": "true", "write-only": "true"}
     return options, kinds.split()
@@ -102,13 +108,29 @@ def levels(path: str) -> list[int]:
 
 
 def metadata(path: str) -> Counter[Any]:
-    """What the manifest says of the live files, but for names, sizes and times."""
+    """What the manifest says of the live files."""
     table = open_table(path)
+    return described(f for bucket in live_buckets(table, table.snapshots.latest()) for f in bucket.files)
+
+
+def changelog_metadata(path: str) -> Counter[Any]:
+    """What the manifests say of the changelog files of the latest snapshot."""
+    table = open_table(path)
+    snapshot = table.snapshots.latest()
+    assert snapshot is not None
+    if snapshot.changelog_manifest_list is None:
+        return Counter()
+    metas = read_manifest_list(table.file_io, path, snapshot.changelog_manifest_list)
+    return described(entry.file for entry in read_manifests(table.file_io, path, metas))
+
+
+def described(files: Iterable[DataFileMeta]) -> Counter[Any]:
+    """Files by what is known of them, but for names, sizes and times."""
     return Counter(
         (f.level, f.row_count, f.min_key, f.max_key, f.min_sequence_number, f.max_sequence_number, f.delete_row_count,
-         f.file_source, f.schema_id, f.key_stats, f.value_stats, f.value_stats_cols)
-        for bucket in live_buckets(table, table.snapshots.latest())
-        for f in bucket.files
+         f.file_source, f.schema_id, f.key_stats, f.value_stats, f.value_stats_cols, f.file_name.split("-")[0],
+         f.file_name.partition(".")[2])
+        for f in files
     )  # fmt: skip
 
 
@@ -142,4 +164,5 @@ def test_both_leave_the_same(seed: int, java: Genuine, tmp_path: Path) -> None:
             continue
         assert in_files(ours) == in_files(javas), note
         assert metadata(ours) == metadata(javas), note
+        assert changelog_metadata(ours) == changelog_metadata(javas), note
         assert changes(ours) == changes(javas), note
