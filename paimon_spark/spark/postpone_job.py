@@ -10,13 +10,14 @@ from paimon_spark.spark.routed_write import rewrite_with_spark
 from paimon_spark.spark.write_job import WriteJob, abort_job
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_compact import PostponeCompaction, PostponeResult, compact_postponed
-from paimon_spark.store.postpone_write import (
+from paimon_spark.store.postpone_moves import (
     delete_created,
     settled_numbers,
     split_staged,
     staged_files,
-    writes_fixed_buckets,
+    tell_of_few_buckets,
 )
+from paimon_spark.store.postpone_write import writes_fixed_buckets
 from paimon_spark.store.rewrite import postponed_rewrite
 from paimon_spark.store.table import Table
 
@@ -25,9 +26,12 @@ def place_staged_with_spark(
     spark: SparkSession, job: WriteJob, messages: Sequence[CommitMessage]
 ) -> Sequence[CommitMessage]:
     """As place_staged, by Spark tasks. On an error the files of all messages are deleted."""
-    staged, placed = split_staged(messages)
-    if not staged or not writes_fixed_buckets(job.table):
+    if not writes_fixed_buckets(job.table):
         return messages
+    staged, placed = split_staged(messages)
+    tell_of_few_buckets(job.table, placed)
+    if not staged:
+        return placed
     table, files = job.table, staged_files(job.table, staged)
     try:
         numbers = settled_numbers(table, job.plan, files)

@@ -27,7 +27,8 @@ from paimon_spark.spec.types import DataField
 from paimon_spark.store.commit import CommitResult, Replaced, TableCommit
 from paimon_spark.store.compaction import CompactionMetrics
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.postpone_write import open_task_write, place_staged
+from paimon_spark.store.postpone_moves import place_staged
+from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.table import Table, find_table, open_table
 from paimon_spark.store.write_plan import WritePlan, plan_write
 

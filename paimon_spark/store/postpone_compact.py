@@ -27,7 +27,7 @@ from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.postpone_files import in_write_order
-from paimon_spark.store.postpone_write import MOVE_THREADS, Move, delete_created, plan_moves, run_moves, settled_numbers
+from paimon_spark.store.postpone_moves import MOVE_THREADS, Move, delete_created, plan_moves, run_moves, settled_numbers
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.write_plan import WritePlan, plan_write
 

@@ -36,7 +36,7 @@ from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.plan import skips_level_zero
-from paimon_spark.store.postpone_write import delete_created
+from paimon_spark.store.postpone_moves import delete_created
 from paimon_spark.store.rewrite import Rewrite, as_stored, rewrite_here
 from paimon_spark.store.row_sources import SplitSource
 from paimon_spark.store.splits import Split, pack_parts

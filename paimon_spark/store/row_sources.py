@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicate import AlwaysTrue
 from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.store.postpone_write import postponed_rows
+from paimon_spark.store.postpone_moves import postponed_rows
 from paimon_spark.store.read import SplitReader
 from paimon_spark.store.row_rules import Kinds
 from paimon_spark.store.splits import Split

@@ -95,7 +95,7 @@ def _same(stored: Options, key: str, value: str) -> bool:
 
 
 def _contradiction(key: str, value: str, stored: str) -> str:
-    return (
-        f"the option '{key}' = '{value}' contradicts the table, which has {stored}; "
-        f"it cannot be changed for one read or write, leave it out"
-    )
+    advice = "it cannot be changed for one read or write, leave it out"
+    if key == o.BUCKET.key and value.strip().isdecimal():
+        advice += f", or let PaimonTable.forPath(spark, path).rescale({value.strip()}) change it for the table"
+    return f"the option '{key}' = '{value}' contradicts the table, which has {stored}; {advice}"

@@ -17,7 +17,8 @@ from readers import assert_same
 from paimon_spark import open_table
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_write import open_task_write, place_staged
+from paimon_spark.store.postpone_moves import place_staged
+from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.rescale import rescale
 from paimon_spark.store.write_plan import plan_write
 

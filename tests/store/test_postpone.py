@@ -32,7 +32,8 @@ from paimon_spark.store.commit_attempt import table_state
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.postpone_compact import compact_postponed
 from paimon_spark.store.postpone_files import bucket_number, in_write_order
-from paimon_spark.store.postpone_write import open_task_write, place_staged, postponed_rows
+from paimon_spark.store.postpone_moves import place_staged, postponed_rows
+from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write_plan import plan_write
 
@@ -277,6 +278,28 @@ def test_partitions_that_have_buckets_keep_their_number(tmp_path: Path) -> None:
     totals = {(e.partition, e.total_buckets) for e in entries(table)}
     assert sorted(total for _, total in totals) == [2, 4]
     assert Counter(r[0] for r in read(table, "part", "id")) == {"a": 100, "b": 40}
+
+
+@pytest.mark.parametrize(("count", "told"), [(320, False), (330, True)])
+def test_a_job_that_brings_far_more_rows_than_the_buckets_are_for_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, count: int, told: bool
+) -> None:
+    table = make(tmp_path / "t", postpone_target__row__num__per__bucket="10")
+    put(table, rows(1))
+    put(table, rows(*range(count)))
+    assert ("rescale(64" in caplog.text) == told
+    assert numbers(table) == {1}
+
+
+def test_the_golden_table_reads_empty_until_its_rows_have_moved(tmp_path: Path) -> None:
+    table = open_table(str(GoldenTable("java-2.1", "postpone").unpack(tmp_path)))
+    assert read(table, "k", "v") == []
+    expected = [(0, "v0"), (1, "v1"), (3, "u3"), (4, "v4")]
+    merging = open_table(table.location, {"postpone.merge-on-read": "true"}).scan().to_arrow().to_pylist()
+    assert sorted(tuple(row.values()) for row in merging) == expected
+    assert compact_postponed(table).files == 2
+    assert read(table, "k", "v") == expected
+    check_table(table.location)
 
 
 def test_the_default_number_needs_no_staging(tmp_path: Path) -> None:

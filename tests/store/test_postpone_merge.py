@@ -24,7 +24,8 @@ from paimon_spark.store.compaction import compact_table
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.local_pool import LocalRunner
 from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_write import open_task_write, place_staged
+from paimon_spark.store.postpone_moves import place_staged
+from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.sorted_runs import sorted_runs
 from paimon_spark.store.splits import PostponeSplit
 from paimon_spark.store.table import Table, open_table

@@ -24,7 +24,8 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.commit_attempt import table_state
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_write import open_task_write, place_staged
+from paimon_spark.store.postpone_moves import place_staged
+from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.rescale import rescale, set_option
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write_plan import plan_write
@@ -243,6 +244,12 @@ def test_numbers_and_conditions_that_make_no_sense(tmp_path: Path) -> None:
         rescale(table, 0)
     with pytest.raises(OptionError, match="id is no partition column"):
         rescale(table, 3, "id = 3")
+
+
+def test_another_number_of_buckets_for_one_write_is_refused_and_rescale_proposed(tmp_path: Path) -> None:
+    table = make(tmp_path / "t")
+    with pytest.raises(OptionError, match=r"'bucket' = '8' contradicts the table, which has 2.*rescale\(8\)"):
+        open_table(table.location, {"bucket": "8"})
 
 
 def test_two_schema_changes_at_once_are_both_made(tmp_path: Path) -> None:
