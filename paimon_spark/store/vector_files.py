@@ -106,7 +106,8 @@ def vector_changes(
     unaware = table.bucket_mode == BucketMode.BUCKET_UNAWARE
     directory = bucket_directory(table, partition, bucket)
     added = {name: rows for name, rows in superseded.items() if name not in removed_files and len(rows)}
-    touched = [e for e in old if not unaware or not _names(e).isdisjoint(added.keys() | set(removed_files))]
+    changed = [e for e in old if not _names(e).isdisjoint(added.keys() | set(removed_files))]
+    touched = changed if unaware or not (changed or added) else old  # that of a bucket is rewritten as a whole
     before = {v.data_file: v for entry in touched for v in _read_vectors(table, directory, entry)}
     after = {name: vector for name, vector in before.items() if name not in removed_files}
     for name, rows in added.items():

@@ -1,5 +1,7 @@
 """Alternating writers: after any history of commits by us and by Java both read the same rows, now and in the past.
 
+The table is also what its metadata say.
+
 ``PAIMON_HISTORIES`` sets how many histories are tried (each by its number as seed, so that a failure can be repeated).
 """
 
@@ -9,6 +11,7 @@ import os
 from pathlib import Path
 
 import pytest
+from checker import check_table
 from genuine import Genuine, table_path
 from histories import History
 
@@ -23,6 +26,7 @@ def test_any_history_reads_the_same(seed: int, java: Genuine, tmp_path: Path) ->
     try:
         history.run()
         history.check_reads()
+        check_table(history.path)
     except Exception as error:
         error.add_note("\n".join(history.log))
         raise
