@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from paimon_spark.errors import CompactionFailed
+from paimon_spark.errors import CompactionFailed, OptionError
 from paimon_spark.spark.postpone_job import compact_postponed_with_spark
 from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.options import Options
 from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table, run_here
 from paimon_spark.store.table import BucketMode, Table
+from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
 
 _OUTCOME = "outcome"
 
@@ -84,6 +86,7 @@ class TableOptimizer:
 
         Raises:
             CompactionFailed: some buckets failed; the others are compacted.
+            OptionError: an option of this object chooses a snapshot.
             PaimonError: the condition does not fit, the table cannot be written, or a commit failed.
         """
         table = self._open_table()
@@ -99,6 +102,10 @@ def compact_with_spark(
         table: with the options of the call.
     """
     check_writable(table.schema, table.options)
+    stored = Options(table.schema.options)
+    travel = [o.key for o in TIME_TRAVEL_OPTIONS if table.options.text(o) != stored.text(o)]
+    if travel:
+        raise OptionError(f"'{travel[0]}' chooses what a read sees; the latest snapshot is compacted: leave it out")
     if table.bucket_mode is BucketMode.POSTPONE_MODE:
         compact_postponed_with_spark(spark, table, where)
     runner = SparkRunner(spark)

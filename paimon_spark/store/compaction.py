@@ -182,7 +182,7 @@ class _Job:
             try:
                 while waves or running:
                     while waves and len(running) < WAVES_AT_ONCE:
-                        running.append(threads.submit(self.runner.run, self.table, waves.popleft()))
+                        running.append(threads.submit(self.runner.run, plan.table, waves.popleft()))
                     outcomes = running[0].result()
                     running.popleft()
                     self._commit(plan, outcomes)
@@ -218,7 +218,7 @@ class _Job:
             delete_files(self.table, [path for result in halves for path in result.created])
             results = [result for result in results if self._place(result) not in self.failed]
         try:
-            made = commit_compaction(self.table, plan.snapshot, plan.upper, results)
+            made = commit_compaction(plan.table, plan.snapshot, plan.upper, results)
         except (RetriesExhausted, CommitConflict, OSError) as error:  # for certain not committed: tried once more
             self.failed.update((self._place(result), _words(error)) for result in results)
             return

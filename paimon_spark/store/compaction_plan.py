@@ -23,7 +23,7 @@ from paimon_spark.merge.record_expiry import expired_files, record_expiry
 from paimon_spark.merge.sections import Section
 from paimon_spark.spec.binary_row import arity_row_decoder
 from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.options import MB
+from paimon_spark.spec.options import MB, Options
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataType
 from paimon_spark.store.append_compaction import plan_append_compaction
@@ -42,10 +42,12 @@ class CompactionPlan:
     """The tasks of one compaction, biggest first.
 
     Attributes:
+        table: with the schema that new files get: it knows every column that a file to compact has.
         snapshot: what they were planned on; None of a table without snapshots, which has no tasks.
         upper: of the buckets where rows are looked up above level 0: names and levels of those files.
     """
 
+    table: Table
     snapshot: Snapshot | None
     tasks: tuple[CompactTask, ...] = ()
     upper: Mapping[Place, frozenset[tuple[str, int]]] = field(default_factory=dict)
@@ -70,12 +72,14 @@ def plan_compaction(
         OptionError, PredicateError: the condition does not fit, or names other columns.
         CorruptFile: metadata is missing or damaged.
     """
-    predicate = partition_condition(table, where)
     snapshot = table.snapshots.latest()
+    table = at_newest_schema(table)  # after the snapshot: no file in it can have a newer one
+    predicate = partition_condition(table, where)
     if snapshot is None:
-        return CompactionPlan(None)
+        return CompactionPlan(table, None)
     if not table.schema.primary_keys:
-        return CompactionPlan(snapshot, biggest_first(plan_append_compaction(table, snapshot, predicate, full, places)))
+        files = plan_append_compaction(table, snapshot, predicate, full, places)
+        return CompactionPlan(table, snapshot, biggest_first(files))
     rules = compaction_rules(table.options)
     tasks: list[CompactTask] = []
     upper: dict[Place, frozenset[tuple[str, int]]] = {}
@@ -84,7 +88,20 @@ def plan_compaction(
         tasks += found
         if found and rules.needs_lookup:
             upper[bucket.place] = frozenset(upper_files(bucket.entries))
-    return CompactionPlan(snapshot, biggest_first(tasks), upper)
+    return CompactionPlan(table, snapshot, biggest_first(tasks), upper)
+
+
+def at_newest_schema(table: Table) -> Table:
+    """The table as it is now, the options of the call still on top.
+
+    A job may have opened it long ago. With the schema of then, columns that were added since would be lost from the
+    files it compacts.
+    """
+    schema = table.schemas.latest()
+    if schema is None or schema == table.schema:
+        return table
+    call = {key: value for key, value in table.options.items() if table.schema.options.get(key) != value}
+    return replace(table, schema=schema, options=Options({**schema.options, **call}))
 
 
 def partition_condition(table: Table, where: str | Predicate | None) -> Predicate:

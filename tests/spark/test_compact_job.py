@@ -97,6 +97,13 @@ def test_optimize(spark: SparkSession, tmp_path: Path) -> None:
     check_table(str(tmp_path / "t"))
 
 
+def test_only_the_latest_snapshot_is_compacted(spark: SparkSession, tmp_path: Path) -> None:
+    two_runs(tmp_path / "t", {})
+    table = PaimonTable.forPath(spark, str(tmp_path / "t"), {"scan.snapshot-id": "1"})
+    with pytest.raises(OptionError, match=r"'scan.snapshot-id' chooses what a read sees"):
+        table.optimize().compact()
+
+
 @pytest.mark.parametrize(
     "options", [VECTORS, {"merge-engine": "first-row"}, {"changelog-producer": "lookup"}], ids=["dv", "first", "lookup"]
 )

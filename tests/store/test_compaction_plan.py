@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,12 @@ from paimon_spark.store.compaction_plan import CompactionPlan, cut_steps, plan_c
 from paimon_spark.store.table import Table
 
 X, Y = partition("x"), partition("y")
+NO_OPTIONS: Mapping[str, str] = {}
 BIGINT = (DataType(Root.BIGINT),)
 
 
-def table_of(path: Path, **options: str) -> Table:
-    return make(
-        path, ("part", "id"), ("part",), {"bucket": "2", **{k.replace("__", "."): v for k, v in options.items()}}
-    )
+def table_of(path: Path, options: Mapping[str, str] = NO_OPTIONS) -> Table:
+    return make(path, ("part", "id"), ("part",), {"bucket": "2", **options})
 
 
 def sized(name: str, size: int, keys: tuple[int, int] = (0, 9), level: int = 0, **more: Any) -> DataFileMeta:
@@ -51,7 +51,8 @@ def tasks_of(plan: CompactionPlan) -> list[tuple[bytes, int, set[str]]]:
 
 
 def test_a_table_without_snapshots(tmp_path: Path) -> None:
-    assert plan_compaction(table_of(tmp_path)) == CompactionPlan(None)
+    table = table_of(tmp_path)
+    assert plan_compaction(table) == CompactionPlan(table, None)
 
 
 def test_full_takes_all_files_of_the_buckets_that_need_it_biggest_first(tmp_path: Path) -> None:
@@ -81,6 +82,23 @@ def test_a_pick_waits_for_the_trigger(tmp_path: Path) -> None:
     assert tasks_of(plan_compaction(table, full=False)) == [(X, 0, {f"f{n}" for n in range(5)})]
 
 
+def test_the_newest_schema_and_its_options_count(tmp_path: Path) -> None:
+    """A job that opened the table before a column came must not compact it away."""
+    early = table_of(tmp_path, {"target-file-size": "1 gb"}).with_options({"num-levels": "3"})
+    append(early, sized("a", 10), sized("b", 10))
+    schema = json.loads((tmp_path / "schema" / "schema-0").read_text())
+    column = {"id": 3, "name": "late", "type": "STRING"}
+    newer = {"id": 1, "fields": [*schema["fields"], column], "highestFieldId": 3, "options": {"bucket": "2"}}
+    (tmp_path / "schema" / "schema-1").write_text(json.dumps({**schema, **newer}))
+    plan = plan_compaction(early)
+    assert plan.table.schema.names == ("part", "id", "value", "late")
+    assert dict(plan.table.options) == {"bucket": "2", "num-levels": "3"}
+    (task,) = plan.tasks
+    assert isinstance(task, MergeTask)
+    assert task.output_level == 2
+    assert plan_compaction(plan.table).table is plan.table
+
+
 def test_only_partitions_and_places_asked_for(tmp_path: Path) -> None:
     table = table_of(tmp_path)
     for part, bucket in ((X, 0), (X, 1), (Y, 0)):
@@ -102,7 +120,7 @@ def test_conditions_on_other_columns_are_refused(tmp_path: Path) -> None:
 
 
 def test_lookups_get_the_files_above_that_may_hold_their_keys(tmp_path: Path) -> None:
-    table = table_of(tmp_path, **{"changelog-producer": "lookup", "num-levels": "4"})
+    table = table_of(tmp_path, {"changelog-producer": "lookup", "num-levels": "4"})
     top = [sized(f"top{n}", 10**9, (100 * n, 100 * n + 99), level=3) for n in range(3)]
     append(table, *top, sized("mid", 10**8, (0, 299), level=2))
     append(table, sized("new", 10, (150, 180), min_sequence_number=99, max_sequence_number=99))
@@ -124,7 +142,7 @@ def test_plain_tables_look_nothing_up(tmp_path: Path) -> None:
 
 
 def test_vectors_travel_with_their_files(tmp_path: Path) -> None:
-    table = table_of(tmp_path, **{"deletion-vectors.enabled": "true"})
+    table = table_of(tmp_path, {"deletion-vectors.enabled": "true"})
     append(table, sized("top", 10**9, (0, 99), level=5), sized("far", 10**9, (200, 300), level=5))
     append(table, sized("low", 10, (1, 2)))
     deleted = {name: np.array([3], "<i8").tobytes() for name in ("top", "far")}
@@ -139,7 +157,7 @@ def test_vectors_travel_with_their_files(tmp_path: Path) -> None:
 
 
 def test_files_with_vectors_are_rewritten_by_a_full_compaction(tmp_path: Path) -> None:
-    table = table_of(tmp_path, **{"deletion-vectors.enabled": "true"})
+    table = table_of(tmp_path, {"deletion-vectors.enabled": "true"})
     append(table, sized("a", 10**9, (0, 9), level=5), sized("b", 10**9, (20, 30), level=5))
     assert plan_compaction(table).tasks == ()
     deleted = CompactResult(X, 0, 2, (), (), superseded={"a": np.array([0], "<i8").tobytes()})
@@ -203,7 +221,7 @@ def test_moves_alone_are_one_task() -> None:
 
 def test_keys_of_the_cut_are_those_of_the_table(tmp_path: Path) -> None:
     """Decoded, not compared as bytes: 256 comes after 1."""
-    table = table_of(tmp_path, **{"changelog-producer": "lookup", "num-levels": "3"})
+    table = table_of(tmp_path, {"changelog-producer": "lookup", "num-levels": "3"})
     append(table, sized("top", 10**9, (256, 300), level=2), sized("new", 10, (1, 255)))
     (task,) = plan_compaction(table, full=False).tasks
     assert isinstance(task, MergeTask)
