@@ -48,7 +48,7 @@ from paimon_spark.store.splits import DiffSplit, PostponeSplit, ReadUnit, Split
 BATCH_ROWS = 65536
 _SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
 _KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False))
-_SHARE_BYTES = 64 * MB  # of files of append tables that are compared at once
+_SHARE_BYTES = 32 * MB  # of files of append tables that are compared at once
 _KIND_TEXTS = pa.array(["+I", "-U", "+U", "-D"])
 
 

@@ -86,6 +86,7 @@ def rows(start: int, stop: int, value: str) -> Rows:
 
 
 KEYED = new_schema(COLUMNS, ("part", "id"), ("part",), {"bucket": "1"})
+NOTED = new_schema(COLUMNS, ("part", "id"), ("part",), {"bucket": "1", "changelog-producer": "input"})
 PLAIN = new_schema(COLUMNS, (), ("part",), {"manifest.merge-min-count": "2"})
 ONE_PART = frozenset(row for row in rows(0, 30, "new") if row[0] == "p1")
 
@@ -96,6 +97,11 @@ CASES: dict[str, tuple[Job | None, Job]] = {
     "create and write a keyed table": (None, Job(KEYED, rows(0, 20, "a"), "tested")),
     "upsert": (Job(KEYED, rows(0, 20, "a"), "first"), Job(KEYED, rows(10, 30, "b"), "tested")),
     "append with manifest merge": (Job(PLAIN, rows(0, 20, "a"), "first"), Job(PLAIN, rows(20, 40, "b"), "tested")),
+    "upsert with a changelog": (Job(NOTED, rows(0, 4, "a"), "first"), Job(NOTED, rows(2, 6, "b"), "tested")),
+    "overwrite with a changelog": (
+        Job(NOTED, rows(0, 4, "a"), "first"),
+        Job(NOTED, frozenset({("p1", 1, "new")}), "tested", dynamic=True),
+    ),
     "overwrite a partition": (Job(KEYED, rows(0, 20, "a"), "first"), Job(KEYED, ONE_PART, "tested", dynamic=True)),
 }
 
