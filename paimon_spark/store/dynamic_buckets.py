@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import Indices, group_rows
@@ -24,6 +25,7 @@ from paimon_spark.store.bucket_assigner import (
     Hashes,
     KnownHashes,
     bucket_rules,
+    distinct,
     hash_groups,
     open_buckets,
     spread,
@@ -41,6 +43,7 @@ from paimon_spark.store.partition_stats import same_partition
 from paimon_spark.store.table import Table
 
 Place: TypeAlias = tuple[bytes, int]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 GROUP_HASHES = 8_000_000  # known hashes read at once: 6 bytes each
 KEPT_HASHES = 32_000_000  # known hashes kept in memory between batches
@@ -85,13 +88,19 @@ class DynamicBuckets:
         """
         fields = self._table.schema.partition_fields
         hashes = hash_rows(rows, self._table.schema.key_fields)
-        buckets = self._spread(rows, hashes) if told is None else told
-        groups = group_rows(rows, fields, buckets)
+        known: Mask | None = None
+        if told is None:
+            told, known = self._spread(rows, hashes)
+        groups = group_rows(rows, fields, told)
         for partition, bucket, positions in groups:
-            if told is not None:
+            of_place = hashes[positions]
+            if known is not None:
+                of_place = of_place[~known[positions]]
+            else:
                 self._plan.check_indexed(self._table, partition)
                 self._told.add((partition, bucket))
-                self._note((partition, bucket), np.unique(hashes[positions]))
+            if len(of_place):
+                self._note((partition, bucket), of_place)
         return groups
 
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
@@ -102,31 +111,31 @@ class DynamicBuckets:
         """Deletes the index files of this task."""
         delete_hash_files(self._table, self._created)
 
-    def _spread(self, rows: pa.RecordBatch, hashes: Hashes) -> Buckets:
+    def _spread(self, rows: pa.RecordBatch, hashes: Hashes) -> tuple[Buckets, Mask]:
+        """The bucket of each row, and whether its hash was in the index."""
         buckets: Buckets = np.empty(rows.num_rows, np.int32)
+        known: Mask = np.ones(rows.num_rows, np.bool_)
         for partition, _, positions in group_rows(rows, self._table.schema.partition_fields, None):
-            distinct, inverse = np.unique(hashes[positions], return_inverse=True)
-            found = self._find(partition, distinct)
+            found = self._find(partition, hashes[positions])
             new = np.flatnonzero(found == UNKNOWN)
             if len(new):
                 counts = {bucket: entry.row_count for bucket, entry in self._entries(partition).items()}
-                found[new] = spread(distinct[new], open_buckets(counts, self._rules))
-                for bucket in np.unique(found[new]).tolist():
-                    self._note((partition, bucket), distinct[new[found[new] == bucket]])
-            buckets[positions] = found[inverse]
-        return buckets
+                found[new] = spread(hashes[positions[new]], open_buckets(counts, self._rules))
+                known[positions[new]] = False
+            buckets[positions] = found
+        return buckets, known
 
     def _entries(self, partition: bytes) -> dict[int, IndexManifestEntry]:
         return dict(self._files.get(self._canonical(partition), {}))
 
     def _find(self, partition: bytes, hashes: Hashes) -> Buckets:
-        """The bucket of each hash in the index, UNKNOWN for a new one; hashes are ascending, each once."""
+        """The bucket of each hash in the index, UNKNOWN for a new one."""
         self._plan.check_indexed(self._table, partition)
         entries = list(self._entries(partition).values())
         found: Buckets = np.full(len(hashes), UNKNOWN, np.int32)
         for group in hash_groups([entry.row_count for entry in entries], GROUP_HASHES):
             known = self._known(partition, [entries[i] for i in group], group.start)
-            found = np.maximum(found, known.find(hashes))
+            found = np.maximum(found, known.find_any(hashes))
         return found
 
     def _known(self, partition: bytes, entries: list[IndexManifestEntry], number: int) -> KnownHashes:
@@ -142,19 +151,20 @@ class DynamicBuckets:
     def _note(self, place: Place, hashes: Hashes) -> None:
         """Remembers hashes, of which some may be known."""
         parts = self._new.setdefault(place, [])
-        parts.append(hashes)
+        parts.append(distinct(hashes))
         if len(parts) > 16:
-            parts[:] = [np.unique(np.concatenate(parts))]
+            parts[:] = [distinct(*parts)]
 
     def _with_hashes(self, message: CommitMessage) -> CommitMessage:
         place = message.partition, message.bucket
-        new = np.unique(np.concatenate([np.empty(0, np.int32), *self._new.get(place, [])]))
+        parts = self._new.get(place, [])
+        new = parts[0] if len(parts) == 1 else distinct(*parts)
         planned = self._plan.index_manifest
         if place not in self._told:
             return replace(message, new_hashes=NewHashes(new.astype("<i4").tobytes(), planned))
         entry = self._entries(message.partition).get(message.bucket)
         old = np.empty(0, np.int32) if entry is None else read_hashes(self._table, entry)
-        united = np.union1d(old, new)
+        united = distinct(old, new)
         message = replace(message, new_hashes=NewHashes(b"", planned))
         if len(united) == len(old):
             return message

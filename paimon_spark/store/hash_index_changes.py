@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from paimon_spark.spec.manifest import IndexManifestEntry
+from paimon_spark.store.bucket_assigner import distinct
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit_attempt import TableState
 from paimon_spark.store.dynamic_conflicts import check_hash_index
@@ -83,13 +84,13 @@ class HashIndexUpdate:
     def _create(self, created: list[IndexManifestEntry]) -> None:
         known: dict[str | None, dict[tuple[bytes, int], IndexManifestEntry]] = {}
         for (partition, bucket), found in self._hashes.items():
-            new = np.unique(np.concatenate([np.frombuffer(h.hashes, "<i4") for h in found])).astype(np.int32)
-            if not len(new):
+            new = [np.frombuffer(h.hashes, "<i4").astype(np.int32) for h in found if h.hashes]
+            if not new:
                 continue
             planned = found[0].planned
             if planned not in known:
                 files = read_hash_files(self._table, planned)
                 known[planned] = {(p, b): entry for p, buckets in files.items() for b, entry in buckets.items()}
             entry = known[planned].get((partition, bucket))
-            old = np.empty(0, np.int32) if entry is None else read_hashes(self._table, entry)
-            created.append(create_hash_file(self._table, partition, bucket, np.union1d(old, new)))
+            old = [] if entry is None else [read_hashes(self._table, entry)]
+            created.append(create_hash_file(self._table, partition, bucket, distinct(*old, *new)))
