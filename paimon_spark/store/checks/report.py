@@ -34,8 +34,8 @@ class Rule(StrEnum):
     VECTORS: a deletion vector can be read, deletes rows that exist, as many as recorded, of a file that is live.
     ONE_ROW: where readers do not merge, a key has one row that no deletion vector deletes; where the key says nothing
     of the partition, it lives in one partition of the latest snapshot.
-    HASH_INDEX: the HASH index of a dynamic bucket knows the hash of every key of it, and no other bucket of the
-    partition knows it too.
+    HASH_INDEX: the HASH index of a dynamic bucket knows the hash of every key of it (and of keys that were deleted: it
+    only grows), and no other bucket of the partition knows it too.
     """
 
     SNAPSHOT = "snapshot"
