@@ -50,11 +50,11 @@ class PostponeCompaction:
     numbers: dict[bytes, int]
     files: dict[bytes, tuple[DataFileMeta, ...]]
 
-    def moves(self, parallelism: int) -> list[Move]:
-        """The work, big partitions first; parallelism as of plan_moves."""
+    def moves(self) -> list[Move]:
+        """The work, one move a partition, the largest first: reading Avro costs more than writing the buckets."""
         sizes = {row: sum(f.file_size for f in files) for row, files in self.files.items()}
         rows = sorted(sizes, key=lambda row: -sizes[row])
-        return [move for row in rows for move in plan_moves(row, self.files[row], self.numbers[row], parallelism)]
+        return [move for row in rows for move in plan_moves(row, self.files[row], self.numbers[row], parallelism=1)]
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def compact_postponed(
 
 def _run_here(table: Table, compaction: PostponeCompaction, user: str) -> list[CommitMessage]:
     workers = min(MOVE_THREADS, os.cpu_count() or 1)
-    return run_moves(table, compaction.moves(workers), user, compaction.plan, workers)
+    return run_moves(table, compaction.moves(), user, compaction.plan, workers)
 
 
 def _postponed(state: TableState, predicate: Predicate) -> dict[bytes, list[DataFileMeta]]:

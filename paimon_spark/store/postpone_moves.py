@@ -109,7 +109,7 @@ def postponed_rows(
 def plan_moves(partition: bytes, files: Sequence[DataFileMeta], total_buckets: int, parallelism: int) -> Iterator[Move]:
     """The moves of one partition's files, so many that as many workers have something to do.
 
-    Every move reads all the files, which costs less than one worker writing all the rows.
+    Every move reads all the files; of staged ones, which are columnar, that costs less than one worker writing all.
     """
     every = min(total_buckets, parallelism)
     for first in range(every):
