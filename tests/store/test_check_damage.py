@@ -208,14 +208,14 @@ def live_on_two_levels(table: Path) -> None:
 
 
 def two_sizes(table: Path) -> None:
-    """A file is deleted and comes again with other keys."""
+    """A file is deleted and comes again with another size."""
     last = _live(table)[-1]
 
     def changed(entry: ManifestEntry) -> list[ManifestEntry]:
         if entry != last:
             return [entry]
         gone = replace(entry, kind=FileKind.DELETE)
-        return [entry, gone, replace(entry, file=replace(entry.file, max_sequence_number=77))]
+        return [entry, gone, replace(entry, file=replace(entry.file, file_size=77))]
 
     change_entries(table, changed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from paimon_spark.errors import CorruptFile, PaimonError
@@ -118,16 +118,16 @@ class Collector:
         if _COMPACTED_CHANGELOG in meta.file_name:
             self.findings.note("changelog files that many buckets share (.cc-) are not looked at")
             return
+        for name in meta.extra_files:
+            self._check_stored(label, extra_file_path(directory, meta, name), None)
         known = self.files.get(path)
         if known is not None:
-            if replace(meta, level=known.level, extra_files=known.extra_files) != known:
+            if _content(meta) != _content(known):
                 found = "two manifests name it with different rows, keys or sizes"
                 self.findings.add(Rule.LIVE_FILES, label, path, found)
             return
         self.files[path] = meta
         is_there = self._check_stored(label, path, meta.file_size)
-        for name in meta.extra_files:
-            self._check_stored(label, extra_file_path(directory, meta, name), None)
         if not (is_there and self.reads_files):
             return
         if file_format_of(meta.file_name) not in DATA_FORMATS:
@@ -255,3 +255,8 @@ class Collector:
         task = OneRowTask(state.label, self._where(place), *place, above, deletions)
         weight = sum(file.file_size for file in above)
         self._add_job(weight, partial(check_one_row, self.table, task, self.findings))
+
+
+def _content(meta: DataFileMeta) -> tuple[object, ...]:
+    """What is said of a file and cannot change with its place in the tree, its sidecars or the ids of its rows."""
+    return meta.file_size, meta.row_count, meta.min_key, meta.max_key, meta.schema_id
