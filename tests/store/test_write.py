@@ -356,7 +356,11 @@ def test_fixed_buckets_of_an_append_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "what"), [({"bucket": "-1"}, "bucket"), ({"bucket": "1", "changelog__producer": "input"}, "changelog")]
+    ("options", "what"),
+    [
+        ({"bucket": "1", "metadata_iceberg_storage": "table-location"}, "Iceberg metadata"),
+        ({"bucket": "1", "write_sequence__number__init__mode": "snapshot"}, "sequence numbers kept in snapshots"),
+    ],
 )
 def test_tables_this_release_does_not_write(tmp_path: Path, options: Mapping[str, str], what: str) -> None:
     table = make(tmp_path, **options)
