@@ -20,11 +20,13 @@ from paimon_spark.merge.sort_merge import merge_runs
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import MB
+from paimon_spark.spec.schema import LEVEL
 from paimon_spark.spec.types import Root
 from paimon_spark.store.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress
 from paimon_spark.store.compact_output import CompactOutput
 from paimon_spark.store.compact_task import AppendTask, CompactResult, CompactTask, MergeTask
 from paimon_spark.store.file_rows import FileRequest
+from paimon_spark.store.many_runs import RunSpill, SizedRun
 from paimon_spark.store.table import Table
 from paimon_spark.store.upper_rows import UpperLevel, files_above
 
@@ -49,11 +51,11 @@ def run_task(table: Table, task: CompactTask, progress: Progress | None = None) 
         Whatever is raised: the files that the task made are deleted before.
     """
     check_writable(table.schema, table.options)
-    with CompactOutput(table, task) as output:
+    with CompactOutput(table, task) as output, RunSpill() as spill:
         rows = BucketRows(table, task, progress)
         if isinstance(task, AppendTask):
             return _append(table, task, rows, output)
-        return _MergeRun(table, task, rows, output).result()
+        return _MergeRun(table, task, rows, output, spill).result()
 
 
 def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOutput) -> CompactResult:
@@ -79,11 +81,12 @@ def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOut
 class _MergeRun:
     """One run of a MergeTask."""
 
-    def __init__(self, table: Table, task: MergeTask, rows: BucketRows, output: CompactOutput) -> None:
+    def __init__(self, table: Table, task: MergeTask, rows: BucketRows, output: CompactOutput, spill: RunSpill) -> None:
         self._schema = table.schema
         self._task = task
         self._rows = rows
         self._output = output
+        self._spill = spill
         # Full compactions only look at the highest level, and they write to it.
         self._rules = compact_rules(table.schema, table.options, task.output_level, task.drop_deletes)
         self._request = FileRequest(table.schema.fields, SYSTEM_FIELDS)
@@ -130,8 +133,7 @@ class _MergeRun:
         looks_up = rules.looks_up and rules.engine.name != "first-row"
         by_level = looks_up and counts_levels(section, spec, rules.engine.whole_rows)
         engine = rules.merge if by_level else rules.engine.merge
-        batch_rows = self._batch_rows(section)
-        runs = [self._run(run, batch_rows, by_level) for run in by_age or section]
+        runs = self._runs(by_age or section, by_level)
         return merge_runs(runs, spec, rules.output, BATCH_ROWS, ordered=True, engine=engine)
 
     def _merge_with_changelog(self, step: CompactStep) -> None:
@@ -141,7 +143,7 @@ class _MergeRun:
             above = self._above([file for run in section for file in run.files])
             if not writes and not above:
                 continue  # there is nothing whose place the rows could take
-            runs = [self._run(run, self._batch_rows(section), levels=True) for run in section]
+            runs = self._runs(section, levels=True)
             for batch in compact_merge(runs, above, self._rules, BATCH_ROWS):
                 if batch.rows is not None and step.rewrites:
                     self._output.write(batch.rows)
@@ -168,6 +170,13 @@ class _MergeRun:
         levels = files_above(self._task.above, inputs, keys)
         return [UpperLevel(self._rows, level, request, keys, BATCH_ROWS, expires) for level in levels]
 
+    def _runs(self, section: Section, levels: bool) -> list[Iterator[pa.RecordBatch]]:
+        """The rows of the runs, with their levels or without."""
+        batch_rows = self._batch_rows(section)
+        runs = [SizedRun(self._run(run, batch_rows, levels), sum(f.row_count for f in run.files)) for run in section]
+        columns = (*self._rules.output, LEVEL) if levels else self._rules.output
+        return self._spill.fewer(runs, self._schema.key_fields, columns, batch_rows)
+
     def _run(self, run: SortedRun, batch_rows: int, levels: bool) -> Iterator[pa.RecordBatch]:
         for file in run.files:
             for batch in self._rows.read(file, self._request, batch_rows):
@@ -175,10 +184,11 @@ class _MergeRun:
 
     def _batch_rows(self, section: Section) -> int:
         """How many rows of each run may be open at once: fewer where there are many runs, or rows are wide."""
+        open_runs = min(len(section), self._spill.most_runs)
         files = [file for run in section for file in run.files]
         rows = sum(file.row_count for file in files)
         width = max(_GROWTH * sum(file.file_size for file in files) // max(rows, 1), 8 * len(self._rules.output))
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
         if not self._rules.engine.whole_rows and any(field.type.root in nested for field in self._schema.fields):
             width *= 2  # merged rows may be longer than those in files: lists and maps gathered from all rows of a key
-        return min(BATCH_ROWS, max(_LEAST_BATCH_ROWS, _OPEN_BYTES // (width * len(section))))
+        return min(BATCH_ROWS, max(_LEAST_BATCH_ROWS, _OPEN_BYTES // (width * open_runs)))

@@ -48,7 +48,7 @@ def sorted_runs(
                 held += sum(part.nbytes for part in kept)
                 runs.append(iter(kept))
             else:
-                runs.append(_spilled(run, Path(folder, f"run-{len(runs)}")))
+                runs.append(spilled_run(run, Path(folder, f"run-{len(runs)}")))
         yield runs
 
 
@@ -68,7 +68,7 @@ def _chunks(rows: Iterator[tuple[pa.RecordBatch, Kinds]], run_bytes: int) -> Ite
         yield pa.concat_batches(batches), np.concatenate(kinds)
 
 
-def _spilled(run: Iterator[pa.RecordBatch], path: Path) -> Iterator[pa.RecordBatch]:
+def spilled_run(run: Iterator[pa.RecordBatch], path: Path) -> Iterator[pa.RecordBatch]:
     """Writes the run to a file and gives an iterator that reads it batch by batch."""
     writer: pa.ipc.RecordBatchStreamWriter | None = None
     with pa.OSFile(str(path), "wb") as sink:
