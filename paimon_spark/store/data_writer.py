@@ -22,6 +22,7 @@ from paimon_spark.store.row_rules import DELETE, UPDATE_BEFORE
 from paimon_spark.store.time_travel import local_wall_millis
 
 SLICE_ROWS = 1 << 16
+_LEAST_SLICE_ROWS = 1 << 10
 
 
 @dataclass
@@ -84,10 +85,10 @@ class BucketWriter:
         Args:
             batch: in the columns of ``layout.file_fields``; sorted by key if the layout has keys, also across calls.
         """
-        start = 0
+        start, at_once = 0, self._rows_at_once(batch)
         while start < batch.num_rows:
             file = self._file or self._open()
-            part = batch.slice(start, min(SLICE_ROWS, self._layout.target_rows - file.rows))
+            part = batch.slice(start, min(at_once, self._layout.target_rows - file.rows))
             file.writer.write(part)
             self._note(file, part)
             start += part.num_rows
@@ -113,6 +114,13 @@ class BucketWriter:
         writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)
         self._file = _OpenFile(name, stream, writer)
         return self._file
+
+    def _rows_at_once(self, batch: pa.RecordBatch) -> int:
+        """How many rows are written before the size of the file is looked at: of wide rows no more than fill one."""
+        if batch.num_rows <= _LEAST_SLICE_ROWS:
+            return SLICE_ROWS
+        fill = self._layout.target_bytes * batch.num_rows // max(batch.nbytes, 1)
+        return min(SLICE_ROWS, max(_LEAST_SLICE_ROWS, fill))
 
     def _note(self, file: _OpenFile, part: pa.RecordBatch) -> None:
         if self._layout.keys:

@@ -160,10 +160,11 @@ def test_new_files_end_at_the_target_size_not_at_a_number_of_rows(tmp_path: Path
     options = {"target-file-size": "1 mb", "target-file-row-num": "1000", "file.compression": "none"}
     table = make(tmp_path / "t", COLUMNS, ["k"], options)
     for turn in range(2):
-        write(table, [(k, k, f"text {k} of {turn}", None) for k in range(turn, 150_000, 2)])
+        write(table, [(k, k, f"{k} of {turn}" + "x" * 200, None) for k in range(turn, 20_000, 2)])
     before = rows_of(table)
     (result,) = compact(table)
     assert len(live_files(table)) == len(result.after) > 1
+    assert max(file.file_size for file in result.after) < 3 * 2**20
     assert max(file.row_count for file in result.after) > 1000
     assert rows_of(table) == before
     check_table(table.location)
