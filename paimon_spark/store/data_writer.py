@@ -119,8 +119,8 @@ class BucketWriter:
         """How many rows are written before the size of the file is looked at: of wide rows no more than fill one."""
         if batch.num_rows <= _LEAST_SLICE_ROWS:
             return SLICE_ROWS
-        fill = self._layout.target_bytes * batch.num_rows // max(batch.nbytes, 1)
-        return min(SLICE_ROWS, max(_LEAST_SLICE_ROWS, fill))
+        fill = self._layout.target_bytes * batch.num_rows // max(int(batch.nbytes), 1)
+        return min(SLICE_ROWS, max(_LEAST_SLICE_ROWS, int(fill)))
 
     def _note(self, file: _OpenFile, part: pa.RecordBatch) -> None:
         if self._layout.keys:
