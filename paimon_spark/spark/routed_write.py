@@ -146,15 +146,13 @@ def _block(owner: int, place: int, waiting: _Waiting) -> pa.RecordBatch:
 
 def write_blocks(rewrite: Rewrite, batches: Iterator[pa.RecordBatch]) -> list[CommitMessage]:
     """Writes blocks in the order they come, all those of a bucket; on any error what was written is deleted."""
-    write = rewrite.open_write()
-    try:
+    names = rewrite.table.schema.names
+
+    def rows() -> Iterator[tuple[pa.RecordBatch, Kinds]]:
         for batch in batches:
             for block in batch.column(BLOCK):
                 with pa.ipc.open_stream(block.as_buffer()) as stream:
-                    for rows in stream:
-                        kinds: Kinds = rows.column(VALUE_KIND).to_numpy()
-                        write.write(rows.select(rewrite.table.schema.names), kinds)
-        return write.finish()
-    except BaseException:
-        write.abort()
-        raise
+                    for part in stream:
+                        yield part.select(names), part.column(VALUE_KIND).to_numpy()
+
+    return rewrite.write(rows())

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicate import Predicate
-from paimon_spark.errors import CommitConflict, CorruptFile, OptionError, RetriesExhausted, UnsupportedFeature
+from paimon_spark.errors import CommitConflict, OptionError, RetriesExhausted, UnsupportedFeature
 from paimon_spark.merge.append_picks import in_written_order
-from paimon_spark.merge.compact_steps import CompactStep
 from paimon_spark.merge.compaction_rules import compaction_rules
 from paimon_spark.merge.sections import Section, partition_sections
 from paimon_spark.spec import options as o
@@ -26,8 +25,6 @@ from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, appended
 from paimon_spark.store.commit import CommitResult, commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words
-from paimon_spark.store.compact_bucket import run_task
-from paimon_spark.store.compact_task import MergeTask
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.create import publish_schema
 from paimon_spark.store.file_paths import bucket_directory
@@ -108,9 +105,8 @@ def rescale(
     if plan.files:
         messages = run(plan.rewrite)
         try:
-            messages = _visible(table, messages)
             result = commit_rescale(table, plan, messages)
-        except (CommitConflict, RetriesExhausted, CorruptFile):
+        except (CommitConflict, RetriesExhausted):
             delete_created(table, messages)
             raise
     if where is None and table.bucket_mode == BucketMode.HASH_FIXED:
@@ -144,7 +140,8 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     found = live_buckets(table, snapshot, predicate)
     chosen = [b for b in found if b.entries and b.entries[0].total_buckets != buckets]
     sources = [SplitSource(split) for bucket in chosen for split in _splits(table, bucket)]
-    rewrite = Rewrite(table, target, tuple(sources), {b.place[0]: buckets for b in chosen}, str(uuid.uuid4()), plan)
+    numbers = {b.place[0]: buckets for b in chosen}
+    rewrite = Rewrite(table, target, tuple(sources), numbers, str(uuid.uuid4()), plan, _level(table))
     files = frozenset((*b.place, file.file_name) for b in chosen for file in b.files)
     index = frozenset(e.file_name for e in _index_of(TableState(table, snapshot, (), ()), rewrite))
     previous = {partition_words(table, b.place[0]): b.entries[0].total_buckets for b in chosen}
@@ -224,35 +221,13 @@ def _splits(table: Table, bucket: LiveBucket) -> list[Split]:
     ]
 
 
-def _visible(table: Table, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
-    """The new files on the highest level, if they are one sorted run; where level 0 is not read they are made one."""
+def _level(table: Table) -> int | None:
+    """The level of the new files: the highest, for they are all there is of their bucket; None: 0."""
     if not table.schema.primary_keys:
-        return list(messages)
-    hidden = skips_level_zero(table.options)
-    if not hidden and not table.options.value(o.OVERWRITE_UPGRADE):
-        return list(messages)
-    max_level = compaction_rules(table.options).max_level
-    types = tuple(field.type for field in table.schema.key_fields)
-    result: list[CommitMessage] = []
-    for message in messages:
-        sections = partition_sections(message.new_files, types)
-        if all(len(section) == 1 for section in sections):
-            files = tuple(replace(f, level=max_level) for f in message.new_files)
-            result.append(replace(message, new_files=files))
-        elif hidden:
-            result.append(_sorted(table, message, max_level, tuple(sections)))
-        else:
-            result.append(message)
-    return result
-
-
-def _sorted(table: Table, message: CommitMessage, level: int, sections: tuple[Section, ...]) -> CommitMessage:
-    """The files of a message as one sorted run; the files it had are deleted."""
-    steps = (CompactStep(sections, rewrites=True, changelog=False),)
-    task = MergeTask(message.partition, message.bucket, message.total_buckets, level, True, steps)
-    result = run_task(as_stored(table), task)
-    delete_created(table, [message])
-    return replace(message, new_files=result.after)
+        return None
+    if not skips_level_zero(table.options) and not table.options.value(o.OVERWRITE_UPGRADE):
+        return None
+    return compaction_rules(table.options).max_level
 
 
 def _index_of(state: TableState, rewrite: Rewrite) -> list[IndexManifestEntry]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+import pyarrow as pa
+
+from paimon_spark.merge.compact_steps import CompactStep
+from paimon_spark.merge.sections import partition_sections
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.options import MB
+from paimon_spark.store.compact_bucket import run_task
+from paimon_spark.store.compact_task import MergeTask
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.postpone_moves import delete_created
 from paimon_spark.store.postpone_write import FixedBucketWrite
+from paimon_spark.store.row_rules import Kinds
 from paimon_spark.store.row_sources import PostponedSource, RowSource
 from paimon_spark.store.splits import pack_ordered
 from paimon_spark.store.table import Table
@@ -31,6 +39,7 @@ class Rewrite:
         numbers: canonical partition -> its number of buckets.
         commit_user: of the job.
         plan: made before the sources were chosen.
+        level: the new files of a bucket become one sorted run on this level; None: they stay as they are written, on 0.
     """
 
     table: Table
@@ -38,7 +47,8 @@ class Rewrite:
     sources: tuple[RowSource, ...]
     numbers: Mapping[bytes, int]
     commit_user: str
-    plan: WritePlan = field(default_factory=lambda: WritePlan(0, 0))
+    plan: WritePlan
+    level: int | None = None
 
     @cached_property
     def first_owners(self) -> dict[bytes, int]:
@@ -58,10 +68,25 @@ class Rewrite:
         """The canonical partition of a source."""
         return canonical_row(source.partition, [f.type for f in self.table.schema.partition_fields])
 
-    def open_write(self) -> FixedBucketWrite:
-        """The write of one task. Rows of one bucket must all come to one task."""
+    def write(self, batches: Iterable[tuple[pa.RecordBatch, Kinds | None]]) -> list[CommitMessage]:
+        """Writes rows; on any error what was written is deleted.
+
+        Args:
+            batches: all rows of some buckets, in their order.
+        """
         plan = replace(self.plan, buckets=self.numbers)
-        return FixedBucketWrite(self.target, self.commit_user, 0, plan, moves_rows=True)
+        write = FixedBucketWrite(self.target, self.commit_user, 0, plan, moves_rows=True)
+        done: list[CommitMessage] = []
+        try:
+            for batch, kinds in batches:
+                write.write(batch, kinds)
+            for message in write.finish():
+                done.append(message if self.level is None else _sorted(self.target, message, self.level))
+        except BaseException:
+            write.abort()
+            delete_created(self.target, done)
+            raise
+        return done
 
 
 def postponed_rewrite(
@@ -91,15 +116,19 @@ def rewrite_here(rewrite: Rewrite) -> list[CommitMessage]:
     Raises:
         CorruptFile: a file of a source is missing or damaged.
     """
-    write = rewrite.open_write()
-    try:
-        for source in rewrite.sources:
-            for batch, kinds in source.rows(rewrite.table):
-                write.write(batch, kinds)
-        return write.finish()
-    except BaseException:
-        write.abort()
-        raise
+    return rewrite.write(batch for source in rewrite.sources for batch in source.rows(rewrite.table))
+
+
+def _sorted(table: Table, message: CommitMessage, level: int) -> CommitMessage:
+    """The new files of a bucket as one sorted run. If they are none, which many rows make, they are merged into one."""
+    sections = partition_sections(message.new_files, [f.type for f in table.schema.key_fields])
+    if all(len(section) == 1 for section in sections):
+        return replace(message, new_files=tuple(replace(f, level=level) for f in message.new_files))
+    steps = (CompactStep(tuple(sections), rewrites=True, changelog=False),)
+    task = MergeTask(message.partition, message.bucket, message.total_buckets, level, drop_deletes=True, steps=steps)
+    result = run_task(table, task)
+    delete_created(table, [message])
+    return replace(message, new_files=result.after)
 
 
 def as_stored(table: Table) -> Table:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, OptionError, UnsupportedFeature
-from paimon_spark.spec.manifest import ManifestEntry
+from paimon_spark.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.spec.snapshot import CommitKind
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.commit_attempt import table_state
@@ -64,6 +64,11 @@ def numbers(table: Table) -> dict[str, set[int]]:
 def read(table: Table) -> list[Row]:
     found = open_table(table.location).scan().to_arrow().to_pylist()
     return [tuple(row.values()) for row in found]
+
+
+def _added(table: Table, snapshot: int) -> list[DataFileMeta]:
+    """The files that live in a snapshot."""
+    return [e.file for e in table_state(table, table.snapshots.load(snapshot)).live_entries(None)]
 
 
 def rows(part: str, *keys: int, add: int = 0) -> list[Row]:
@@ -201,6 +206,25 @@ def test_rows_of_level_zero_that_readers_do_not_see_yet_are_not_lost(tmp_path: P
     rescale(table, 3)
     assert sorted(read(table)) == sorted([*rows("p", *range(20)), *rows("p", *range(20, 30), add=100)])
     assert {e.file.level for e in entries(table)} == {5}
+
+
+def test_a_bucket_of_more_rows_than_the_write_buffer_becomes_one_sorted_run_too(tmp_path: Path) -> None:
+    """What is written in several sorted runs is merged before it is committed; all else is gone then."""
+    table = make(tmp_path / "t", parts=(), keys=("id",), write__buffer__size="1 mb", target__file__size="300 kb")
+    values = np.random.default_rng(7).permutation(200_000)
+    for start in range(0, 200_000, 50_000):
+        put(table, [("p" * 20, int(k), int(k)) for k in values[start : start + 50_000]])
+    rescale(table, 3)
+    live = entries(table)
+    assert {e.file.level for e in live} == {5}
+    assert len(live) > 3
+    assert sum(e.file.row_count for e in live) == 200_000
+    found = open_table(table.location).scan(["id"]).to_arrow()["id"].to_numpy()
+    assert np.array_equal(np.sort(found), np.arange(200_000))
+    on_disk = {p.name for p in Path(table.location).rglob("data-*")}
+    named = {f.file_name for i in (1, 2, 3, 4) for f in _added(table, i)}
+    assert on_disk == named | {e.file.file_name for e in live}
+    check_table(table.location)
 
 
 def test_postponed_tables_keep_their_option_and_what_waits(tmp_path: Path) -> None:
