@@ -76,6 +76,19 @@ def test_rows_wait_and_move_when_the_table_is_compacted(spark: SparkSession, tmp
     check_table(str(path))
 
 
+def test_a_merged_read_shows_what_waits(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table = made(spark, path, primary_key="id", bucket="-2", postpone__default_bucket_num="3")
+    table.append(spark.range(100).selectExpr("id", "'d' dt", "id v"))
+    table.append(spark.range(50, 150).selectExpr("id", "'d' dt", "-id v"), WAITING)
+    options = {"postpone.merge-on-read": "true", "source.split.target-size": "1 b"}
+    found = table.toDF(options=options)
+    assert found.count() == 150
+    assert found.where("v < 0").count() == 100
+    assert table.toDF(["v"], "id = 60", options).collect() == [Row(-60)]
+    assert table.toDF().count() == 100
+
+
 def test_an_overwrite_chooses_the_number_anew_and_drops_what_waits(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t"
     number = "postpone.target-row-num-per-bucket"
