@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,10 @@ from readers import assert_same
 
 from paimon_spark import open_table
 from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.compact_task import CompactTask
+from paimon_spark.store.compaction import Outcome, compact_table, run_here
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.table import Table
 from paimon_spark.store.vector_files import find_vector_files, vector_changes
 
 pytestmark = pytest.mark.interop
@@ -101,4 +105,57 @@ def test_java_and_we_delete_rows_in_turn(
     check_table(path)
     java.compact(path)
     assert assert_same(path, [java, older_java]).total() == written - len(deleted)
+    check_table(path)
+
+
+class Meanwhile:
+    """Runs tasks here, and something else when the first are done and not committed."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act: Callable[[], object] | None = act
+
+    def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+        outcomes = [run_here(table, task) for task in tasks]
+        act, self._act = self._act, None
+        if act is not None:
+            act()
+        return outcomes
+
+    def stop(self) -> None:
+        """Nothing runs beside the caller."""
+
+
+@pytest.mark.parametrize("buckets", ["-1", "2"])
+def test_java_deletes_rows_of_files_that_we_compact(buckets: str, java: Genuine, tmp_path: Path) -> None:
+    path, random_ = table_path(tmp_path), random.Random(2)
+    options = {**VECTORS, "bucket": buckets, "compaction.min.file-num": "2"}
+    if buckets != "-1":
+        options["bucket-key"] = "k"
+    our_engine.create(path, COLUMNS, [], [], options)
+    for _ in range(3):
+        our_engine.write(path, [(rows_of(random_)[0], None)])
+    java.delete_positions(path, {java.files(path)[0][0]: [0, 2]})
+    first = {name: [1] for name, _, _ in java.files(path)}
+    compact_table(open_table(path), Meanwhile(lambda: java.delete_positions(path, first)), full=True)
+    assert assert_same(path, [java]).total() == 118 - len(first)
+    check_table(path)
+
+
+@pytest.mark.parametrize("producer", ["none", "lookup"])
+def test_java_writes_and_compacts_while_we_compact(producer: str, java: Genuine, tmp_path: Path) -> None:
+    """Java makes other vectors of the very files of which our compaction has made some."""
+    path = table_path(tmp_path)
+    java.create(path, COLUMNS, ["p", "k"], ["p"], {"bucket": "1", **VECTORS, "changelog-producer": producer})
+    java.write(path, [(k, "old", "a") for k in range(50)])
+    java.write(path, [(k, "new", "a") for k in range(0, 20)], options={"write-only": "true"})
+
+    def java_is_faster() -> None:
+        java.write(path, [(k, "newer", "a") for k in range(10, 30)])
+
+    compact_table(open_table(path), Meanwhile(java_is_faster), full=False)
+    java.write(path, [(40, "last", "a")], options={"write-only": "true"})
+    our_engine.compact(path, False)
+    expected = {**dict.fromkeys(range(50), "old"), **dict.fromkeys(range(20), "new")}
+    expected |= {**dict.fromkeys(range(10, 30), "newer"), 40: "last"}
+    assert assert_same(path, [java]) == Counter((k, v, "a") for k, v in expected.items())
     check_table(path)
