@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from checker import check_table
-from compacting import KINDS, Row, compact, file_rows, make, rows_of, write
+from compacting import KINDS, Row, compact, file_rows, make, rows_of, tasks_of, write
+from faulty_store import FaultyFileIO, InjectedFault, When
 
+from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.paths import data_file_path
 from paimon_spark.store.bucket_rows import SYSTEM_FIELDS
+from paimon_spark.store.compact_bucket import run_task
 from paimon_spark.store.compact_task import CompactResult
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.table import Table
@@ -127,3 +132,22 @@ def test_first_row_keeps_the_first_and_tells_of_new_keys(tmp_path: Path) -> None
         assert state == model
         assert rows_of(table) == sorted(model.values(), key=repr)
     check_table(table.location)
+
+
+def test_whatever_fails_no_data_or_changelog_file_is_left_behind(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", COLUMNS, ["k"], {**LOOKUP, **VECTORS, "sequence.field": "g"})
+    write(table, [(k, 1, "a", 1) for k in range(9)])
+    compact(table, full=False)
+    write(table, [(k, 2, "b", 2) for k in range(3)])
+    (task,) = tasks_of(table, full=False)
+    before = sorted(tmp_path.rglob("*"))
+    store = FaultyFileIO(table.file_io)
+    result = run_task(replace(table, file_io=store), task)
+    assert (len(result.after), len(result.changelog), len(result.superseded)) == (1, 1, 1)
+    for path in result.created:
+        os.remove(path)
+    for at in range(len(store.log)):
+        faulty = FaultyFileIO(table.file_io, at=at, when=When.HALF)
+        with pytest.raises((InjectedFault, CorruptFile)):
+            run_task(replace(table, file_io=faulty), task)
+        assert sorted(tmp_path.rglob("*")) == before
