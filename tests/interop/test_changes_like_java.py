@@ -48,8 +48,7 @@ class ChangeHistory:
         options = {**table.options, "changelog-producer": self.producer}
         self.log.append(f"create {table.columns} keys {table.keys} {options}")
         self.java.create(self.path, table.columns, table.keys, [], options)
-        ours = self._we_write if self.producer in ("none", "input") else self._java_writes
-        steps = [ours, self._java_writes, self._java_writes, self._java_compacts, self._overwrite]
+        steps = [self._we_write, self._java_writes, self._java_writes, self._java_compacts, self._overwrite]
         self._java_writes()
         for _ in range(self.random.randint(4, 8)):
             self.random.choices(steps, [4, 3, 2, 2, 1])[0]()
@@ -78,7 +77,7 @@ class ChangeHistory:
 
     def _overwrite(self) -> None:
         rows = self.table.rows(self.random, 3)
-        if self.random.random() < 0.5 and self.producer in ("none", "input"):
+        if self.random.random() < 0.5:
             self.log.append(f"we overwrite with {rows}")
             our_engine.overwrite(self.path, rows, None)
         else:

@@ -282,6 +282,18 @@ def test_buckets_of_another_number(tmp_path: Path) -> None:
     assert (len(split.before), len(split.after)) == (2, 5)
 
 
+def test_keys_that_an_overwrite_puts_into_other_dynamic_buckets(tmp_path: Path) -> None:
+    path = make(tmp_path / "t", bucket="-1")
+    rows = [("x", k, k, "a") for k in range(12)]
+    for user, part in (("first", rows), ("second", [*rows[1:], ("x", 99, 9, "new")])):
+        table = open_table(path, {"write-only": "true"})
+        writer = TableWrite(table, user, 0, plan_write(table, overwrites=True))
+        homes = np.array([(row[1] + len(user)) % 3 for row in part], np.int32)  # another one for most keys
+        writer.write(arrow_batch(part, FIELDS), buckets=homes)
+        TableCommit(table, user).overwrite(writer.finish(), None)
+    assert change(path, 1, 2, DIFF) == Counter({("x", 0, 0, "a", "-D"): 1, ("x", 99, 9, "new", "+I"): 1})
+
+
 def test_what_is_the_same_in_both_states_is_not_read(tmp_path: Path) -> None:
     path = make(tmp_path / "t", bucket="1")
     for low in (0, 100, 200):
