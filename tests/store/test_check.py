@@ -113,6 +113,23 @@ def test_a_snapshot_that_expires_meanwhile_is_no_problem(tmp_path: Path) -> None
     assert check(str(table), progress=expire).is_good
 
 
+def test_a_table_that_is_written_to_meanwhile(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path / "t", write_only="true")
+
+    def write() -> None:
+        batch = pa.record_batch({"part": ["x"] * 4, "id": range(4), "value": ["v"] * 4}, schema=COLUMNS)
+        task = TableWrite(table, "u")
+        task.write(batch)
+        TableCommit(table, f"u{table.snapshots.latest_id()}").append(task.finish())
+
+    for _ in range(3):
+        write()
+    report = check(table, progress=lambda what, done, total: write())
+    assert report.is_good, str(report)
+    assert report.snapshots == (1, 2, 3)
+    assert check(table).snapshots == tuple(range(1, 3 + 3 + report.files + 1))
+
+
 def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
     table = golden("cl_lookup", tmp_path)
     told: dict[str, list[tuple[int, int]]] = {}
