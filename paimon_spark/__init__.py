@@ -11,6 +11,17 @@ from paimon_spark.spark.table_api import PaimonTable
 from paimon_spark.spark.write_job import WriteMetrics
 from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
+from paimon_spark.store.compaction import CompactionMetrics
 from paimon_spark.store.table import open_table
 
-__all__ = ["PaimonTable", "Report", "WriteMetrics", "check", "col", "errors", "open_table", "register"]
+__all__ = [
+    "CompactionMetrics",
+    "PaimonTable",
+    "Report",
+    "WriteMetrics",
+    "check",
+    "col",
+    "errors",
+    "open_table",
+    "register",
+]

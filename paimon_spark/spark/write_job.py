@@ -5,7 +5,6 @@ A job is frozen and picklable; its commit user is drawn when it is opened, so th
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +23,7 @@ from paimon_spark.spark.replaced import replaced_partitions
 from paimon_spark.spark.table_creation import create_for_rows
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.commit import CommitResult, Replaced, TableCommit
+from paimon_spark.store.commit import CommitResult, Replaced, TableCommit, new_user
 from paimon_spark.store.compaction import CompactionMetrics
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_moves import place_staged
@@ -106,7 +105,7 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
     replaced: Replaced = "dynamic" if options.overwrite_dynamic else None
     if options.overwrite_where is not None:
         replaced = replaced_partitions(table.schema, options.overwrite_where)
-    return WriteJob(table, str(uuid.uuid4()), plan_write(table, overwrite), overwrite, replaced, kind_column)
+    return WriteJob(table, new_user(table), plan_write(table, overwrite), overwrite, replaced, kind_column)
 
 
 def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:

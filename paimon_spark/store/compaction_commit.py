@@ -7,7 +7,6 @@ out of the commit and named; the rest is committed. So a compaction never makes 
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +19,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import FileKind, ManifestEntry
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, compacted
-from paimon_spark.store.commit import commit_request
+from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, conflict_rules
 from paimon_spark.store.commit_history import recent_snapshots
 from paimon_spark.store.compact_task import CompactResult
@@ -118,12 +117,6 @@ def commit_compaction(
     delete_files(table, work.created(left_out))
     messages = tuple(work.message(bucket) for bucket in work.chosen) if snapshot is not None else ()
     return CompactedBuckets(None if snapshot is None else snapshot.id, messages, dict(work.dropped))
-
-
-def new_user(table: Table) -> str:
-    """A commit user nobody had before, with the prefix of the table's options."""
-    prefix = table.options.value(o.COMMIT_USER_PREFIX)
-    return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())
 
 
 def delete_files(table: Table, paths: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from paimon_spark.errors import CommitStateUnknown, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.commit import TableCommit, new_user
 from paimon_spark.store.compact_task import CompactResult
 from paimon_spark.store.compaction_commit import CompactedBuckets, commit_compaction, place_of
 from paimon_spark.store.file_paths import bucket_directory
@@ -274,3 +274,11 @@ def test_vectors_that_changed_meanwhile(tmp_path: Path) -> None:
     assert data_files(table) == set()
     index = {path.name for path in (tmp_path / "index").glob("*")}
     assert len(index) == 1, "no index file is left behind"
+
+
+def test_users_get_the_prefix_of_the_table(tmp_path: Path) -> None:
+    table = make(tmp_path, ("part", "id"), ("part",), {"bucket": "2", "commit.user-prefix": "nightly"})
+    append(table, A)
+    commit(table, 1, result(table, [A], [replace(A, level=5)]))
+    assert latest(table).commit_user.startswith("nightly_")
+    assert new_user(keyed_table(tmp_path / "other")).count("_") == 0
