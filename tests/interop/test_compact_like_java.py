@@ -74,7 +74,7 @@ def random_options(r: random.Random, seed: int) -> tuple[dict[str, str], list[st
         options["data-file.thin-mode"] = "true"
     if r.random() < 0.3:
         options |= {"changelog-file.format": "orc", "changelog-file.prefix": "cl-", "changelog-file.stats-mode": "full"}
-    if r.random() < 0.2:
+    if r.random() < 0.2 and "avro" not in str(options):  # of avro files Java keeps no more of keys than of values
         options |= {"metadata.stats-mode.per.level": "0:none,2:counts", "metadata.stats-dense-store": "false"}
     if not first_row and "sequence.field" not in options and r.random() < 0.25:
         options |= {"sequence.snapshot-ordering": "true", "write-only": "true"}
