@@ -158,10 +158,10 @@ def write_often(location: str, writer: int) -> None:
         append(table, [(k, number, f"writer {writer}") for k in range(writer, 60, 2)])
 
 
-def compact_often(location: str, full: bool) -> tuple[int, int]:
-    """(snapshots made, buckets dropped) while others write."""
+def compact_often(location: str, full: bool, end: str) -> tuple[int, int]:
+    """Compacts until the writers are done; (snapshots made, buckets dropped)."""
     made = dropped = 0
-    for _ in range(COMMITS):
+    while not os.path.exists(end):
         metrics = compact_table(open_table(location), LocalRunner(max_processes=1), full=full)
         made, dropped = made + len(metrics.snapshot_ids), dropped + len(metrics.dropped)
     return made, dropped
@@ -180,9 +180,13 @@ def test_writers_and_compactors_race(name: str, tmp_path: Path, capsys: pytest.C
     append(table, [(k, -1, "start") for k in range(60)])
     with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
         writers = [pool.submit(write_often, table.location, writer) for writer in (0, 1)]
-        compactors = [pool.submit(compact_often, table.location, full) for full in (False, True)]
-        for future in writers:
-            future.result(timeout=3600)
+        end = tmp_path / "end"
+        compactors = [pool.submit(compact_often, table.location, full, str(end)) for full in (False, True)]
+        try:
+            for future in writers:
+                future.result(timeout=3600)
+        finally:
+            end.touch()
         results = [future.result(timeout=3600) for future in compactors]
     compact_table(open_table(table.location), LocalRunner())
     first = options.get("merge-engine") == "first-row"
