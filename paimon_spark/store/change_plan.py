@@ -21,7 +21,7 @@ from paimon_spark.store.deletion_files import DeletionFiles, find_deletion_files
 from paimon_spark.store.file_filter import FileFilter
 from paimon_spark.store.increments import Difference, Increment
 from paimon_spark.store.live_files import Indices, canonical_row, fold, group_by_bucket
-from paimon_spark.store.plan import ScanRequest, data_lists, read_entries
+from paimon_spark.store.plan import ScanRequest, data_lists, merges_postponed, read_entries
 from paimon_spark.store.splits import DeletionFile, DiffSplit, ReadUnit, Split, pack_ordered, pack_parts
 
 _JOINED = ".cc-"
@@ -52,9 +52,15 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
 
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
-        UnsupportedFeature: a commit took files away without being an overwrite or a compaction.
+        UnsupportedFeature: a commit took files away without being an overwrite or a compaction; or
+            `postpone.merge-on-read`, which tells no changes.
         OptionError: as plan_splits.
     """
+    if merges_postponed(request.options):
+        raise UnsupportedFeature(
+            f"reading the changes of the table at {request.location}: 'postpone.merge-on-read' merges whole snapshots; "
+            "read with it set to 'false', which shows what has come into buckets"
+        )
     if isinstance(change, Increment):
         return tuple(_plan_increment(request, change))
     return tuple(_plan_difference(request, change))

@@ -77,7 +77,12 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
         UnsupportedFeature: `postpone.merge-on-read` of files by their creation time.
     """
     skips = bool(request.schema.primary_keys) and skips_level_zero(request.options)
-    waits = _merges_postponed(request)
+    waits = merges_postponed(request.options)
+    if waits and request.created_since is not None:
+        raise UnsupportedFeature(
+            f"reading {request.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
+            "files by their creation time; leave out one of the two"
+        )
     entries = read_entries(request, data_lists(snapshot), skips, waits)
     columns, partition_codes = entries.columns, entries.partition_codes
     live = fold(columns, partition_codes, entries.chosen)
@@ -97,16 +102,9 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
     return (*_splits(request, columns, plain, deletions), *waiting)
 
 
-def _merges_postponed(request: ScanRequest) -> bool:
-    options = request.options
-    if options.value(o.BUCKET) != POSTPONE_BUCKET or not options.value(o.POSTPONE_MERGE_ON_READ):
-        return False
-    if request.created_since is not None:
-        raise UnsupportedFeature(
-            f"reading {request.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
-            "files by their creation time; leave out one of the two"
-        )
-    return True
+def merges_postponed(options: Options) -> bool:
+    """Whether a read merges the rows that wait with those in buckets."""
+    return options.value(o.BUCKET) == POSTPONE_BUCKET and options.value(o.POSTPONE_MERGE_ON_READ)
 
 
 @dataclass(frozen=True)

@@ -138,6 +138,13 @@ def test_files_by_creation_time_are_refused(tmp_path: Path) -> None:
         merged(table, scan_file__creation__time__millis="0")
 
 
+def test_changes_are_refused(tmp_path: Path) -> None:
+    table = make(tmp_path / "t")
+    wait(table, [("x", 1, 1, "a")])
+    with pytest.raises(UnsupportedFeature, match=r"postpone\.merge-on-read"):
+        merged(table, incremental__between="0,1")
+
+
 # --------------------------------------------------------------------------------------------------------- sorted runs
 
 KEY = DataField(0, "id", DataType(Root.BIGINT, False))
