@@ -135,7 +135,7 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     predicate = partition_condition(table, where)
     target = as_stored(table)
     check_writable(target.schema, replace(target, options=target.options.merged({o.BUCKET.key: "1"})).options)
-    plan = plan_write(table)
+    plan = replace(plan_write(table), overwrites=True)  # rows that move are no input
     snapshot = table.snapshots.load(plan.since) if plan.since else None
     found = live_buckets(table, snapshot, predicate)
     chosen = [b for b in found if b.entries and b.entries[0].total_buckets != buckets]

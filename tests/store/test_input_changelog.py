@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checker import check_table
-from compacting import file_rows
+from compacting import compact, file_rows
 from comparing import Row, arrow_batch, comparable
 
 from paimon_spark import open_table
@@ -24,6 +24,7 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.rescale import rescale
 from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import plan_write
@@ -111,7 +112,7 @@ def test_each_buffer_has_files_of_its_own_and_each_bucket_a_message(tmp_path: Pa
     )
     found = open_table(str(tmp_path), {"incremental-between": "0,1"}).scan().to_arrow()
     assert comparable(found) == Counter(rows)
-    check_table(table)
+    check_table(table.location)
 
 
 def test_files_follow_the_changelog_options(tmp_path: Path) -> None:
@@ -172,7 +173,27 @@ def test_an_overwrite_deletes_a_changelog_that_was_written_all_the_same(tmp_path
     assert list(tmp_path.glob("p=*/bucket-0/changelog-*")) == []
     options = {"incremental-between": "0,2", "incremental-between-scan-mode": "changelog"}
     assert open_table(str(tmp_path), options).scan().to_arrow().num_rows == 0
-    check_table(table)
+    check_table(table.location)
+
+
+def test_a_rescale_is_no_input(tmp_path: Path) -> None:
+    table = make(tmp_path)
+    TableCommit(table, "u").append(write(table, [(0, k, 7) for k in range(9)]))
+    rescale(table, 3)
+    assert len(list(tmp_path.glob("p=0/bucket-*/changelog-*"))) == 1
+    options = {"incremental-between": "1,2", "incremental-between-scan-mode": "changelog"}
+    assert open_table(str(tmp_path), options).scan().to_arrow().num_rows == 0
+    check_table(table.location)
+
+
+def test_a_compaction_is_no_input(tmp_path: Path) -> None:
+    table = make(tmp_path)
+    for value in (7, 8):
+        TableCommit(table, f"u{value}").append(write(table, [(0, 1, value), (0, value, 0)]))
+    assert [result.changelog for result in compact(table)] == [()]
+    assert [table.snapshots.load(i).changelog_record_count for i in (1, 2, 3)] == [2, 2, None]
+    found = open_table(str(tmp_path), {"incremental-between": "0,3"}).scan(["v"]).to_arrow()
+    assert comparable(found) == Counter({(7,): 1, (8,): 1, (0,): 2})
 
 
 def test_an_abort_of_the_job_deletes_changelogs(tmp_path: Path) -> None:
