@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
@@ -105,6 +105,13 @@ class FaultyFileIO:
 
     def delete(self, path: str) -> None:
         self.run("!delete", lambda: None, lambda: self.inner.delete(path))
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.delete(path)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        return self.run("!remove directory", lambda: None, lambda: self.inner.remove_empty_directory(path))
 
     def _half_written(self, path: str, data: bytes) -> Callable[[], None]:
         """What is left of an atomic write that breaks off: a dot file of half the bytes."""

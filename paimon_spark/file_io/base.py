@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Protocol, Self
@@ -108,4 +109,16 @@ class FileIO(Protocol):
 
     def delete(self, path: str) -> None:
         """Removes a file; fine when it is not there."""
+        ...
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Removes files in their order, or with bulk requests where the store has them; absent ones are fine.
+
+        Raises:
+            OSError: one could not be removed; what became of those after it is open.
+        """
+        ...
+
+    def remove_empty_directory(self, path: str) -> bool:
+        """Removes a directory that holds nothing. False: it is still there. A store without directories has none."""
         ...

@@ -6,7 +6,7 @@ import ctypes
 import os
 import posixpath
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -182,6 +182,14 @@ class HadoopFileIO:
         except OSError:
             if self.exists(path):
                 raise
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.delete(path)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        """Leaves it: PyArrow deletes directories of HDFS with all that comes into them meanwhile."""
+        return not self.exists(path)
 
     def _locate(self, path: str) -> tuple[HadoopClient, str]:
         root, plain = split_hadoop(path)

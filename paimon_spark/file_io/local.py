@@ -7,7 +7,7 @@ import io
 import os
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +133,21 @@ class LocalFileIO:
 
     def delete(self, path: str) -> None:
         _unlink(local_path(path))
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            _unlink(local_path(path))
+
+    def remove_empty_directory(self, path: str) -> bool:
+        try:
+            os.rmdir(local_path(path))
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                return False
+            raise
+        return True
 
     @contextmanager
     def _temporary(self, plain: str, data: bytes) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -195,6 +195,22 @@ class ObstoreFileIO:
                 obstore.delete(store, key)
         except FileNotFoundError:
             return
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        groups: dict[int, tuple[Any, list[tuple[str, str]]]] = {}
+        for path in paths:  # files of other buckets are in other stores
+            store, key = self._locate(path)
+            groups.setdefault(id(store), (store, []))[1].append((path, key))
+        for store, files in groups.values():
+            try:
+                with _named_errors(files[0][0]):
+                    obstore.delete(store, [key for _, key in files])
+            except FileNotFoundError:  # some stores say so, and stop there
+                for path, _ in files:
+                    self.delete(path)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        return True
 
     def _locate(self, path: str) -> tuple[Any, str]:
         root, key = split_root(path)

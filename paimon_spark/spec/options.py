@@ -291,6 +291,19 @@ POSTPONE_DEFAULT_BUCKET_NUM = _opt_int("postpone.default-bucket-num")
 POSTPONE_TARGET_ROW_NUM = _opt_int("postpone.target-row-num-per-bucket")
 POSTPONE_TARGET_SIZE = _memory("postpone.target-size-per-bucket", 1024 * MB)
 POSTPONE_MERGE_ON_READ = _bool("postpone.merge-on-read", False)
+SNAPSHOT_NUM_RETAINED_MIN = _int("snapshot.num-retained.min", 10)
+SNAPSHOT_NUM_RETAINED_MAX = _int("snapshot.num-retained.max", 2**31 - 1)
+SNAPSHOT_TIME_RETAINED = _duration("snapshot.time-retained", 3_600_000)
+SNAPSHOT_EXPIRE_LIMIT = _int("snapshot.expire.limit", 50)
+SNAPSHOT_EXPIRE_EXECUTION_MODE = Option("snapshot.expire.execution-mode", "sync", parse_choice("sync", "async"))
+SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = _bool(
+    "snapshot.clean-empty-directories", False, "snapshot.expire.clean-empty-directories"
+)
+CHANGELOG_NUM_RETAINED_MIN = _opt_int("changelog.num-retained.min")
+CHANGELOG_NUM_RETAINED_MAX = _opt_int("changelog.num-retained.max")
+CHANGELOG_TIME_RETAINED = _opt_duration("changelog.time-retained")
+CONSUMER_CHANGELOG_ONLY = _bool("consumer.changelog-only", False)
+FILE_OPERATION_THREAD_NUM = _opt_int("file-operation.thread-num", "delete-file.thread-num")
 WRITE_ONLY = _bool("write-only", False, "write.compaction-skip")
 SCAN_MODE = Option(
     "scan.mode",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.spec.paths import (
@@ -132,7 +133,7 @@ def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[
             findings.add(Rule.SNAPSHOT, f"tag {name}", f"tag {name}", str(error))
             continue
         if tag is not None and tag.snapshot.id not in ids:
-            found[name] = tag.snapshot
+            found[name] = replace(tag.snapshot, changelog_manifest_list=None)  # which expires with the snapshot
     return dict(sorted(found.items(), key=lambda item: item[1].id))
 
 

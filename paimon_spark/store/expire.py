@@ -1,0 +1,267 @@
+"""Snapshots that expire, with the files only they need (features 7.1; Java: ExpireSnapshotsImpl, SnapshotDeletion).
+
+All that will be deleted is known before the first file goes; what cannot be read stops everything. Then data files go,
+index files and statistics, manifests, lists, at last the snapshots, oldest first: after a crash at any point the
+snapshots that stay are whole, and the next expiry finds the same files again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_spark.spec import options as o
+from paimon_spark.spec.paths import changelog_directory, changelog_path, earliest_hint_path, snapshot_path
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.snapshot_json import encode_snapshot
+from paimon_spark.store.consumer_files import consumer_positions
+from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
+from paimon_spark.store.expire_files import DoomedFiles, FileFinder
+from paimon_spark.store.expire_marks import delete_marks, expiring_until, write_mark
+from paimon_spark.store.expire_reading import find_snapshots, in_threads
+from paimon_spark.store.expire_used import (
+    UsedFiles,
+    add_live,
+    add_metadata,
+    add_other_root,
+    add_reviving,
+    other_roots,
+    overlapping_tags,
+    reviving_snapshots,
+    tagged_snapshots,
+    tags_before,
+)
+from paimon_spark.store.retention import Moment, Retention, RetentionRules, retention, retention_rules
+from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.table import Table
+from paimon_spark.store.versioned import read_hint
+
+_log = logging.getLogger(__name__)
+
+_LOOKAHEAD = 32
+
+
+@dataclass(frozen=True)
+class ExpiryResult:
+    """What went, or would go if it was a dry run.
+
+    Attributes:
+        ids: of the snapshots, or long-lived changelogs, that expired.
+        data_files, changelog_files, index_files, statistics_files, manifest_files: how many; manifest lists and index
+            manifests are manifest files too.
+        bytes: of the data and changelog files.
+        paths: of all files, in the order they went, the snapshots last. Some may have been gone already.
+        moved_changelogs: how many snapshots live on as changelogs.
+        dry_run: whether nothing was deleted.
+        millis: wall time.
+    """
+
+    ids: tuple[int, ...] = ()
+    data_files: int = 0
+    changelog_files: int = 0
+    index_files: int = 0
+    statistics_files: int = 0
+    manifest_files: int = 0
+    bytes: int = 0
+    paths: tuple[str, ...] = ()
+    moved_changelogs: int = 0
+    dry_run: bool = False
+    millis: int = 0
+
+
+def expire_snapshots(
+    table: Table,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: Moment | None = None,
+    max_deletes: int | None = None,
+    dry_run: bool = False,
+) -> ExpiryResult:
+    """Expires old snapshots and deletes the files that only they need.
+
+    Tags keep the files of their snapshots, other branches theirs; consumers keep the snapshots they have not read.
+    Changelogs that the options `changelog.*` keep for longer are moved to ``changelog/``.
+
+    Args:
+        table: with the options of the call.
+        retain_max: at most so many snapshots stay; None: `snapshot.num-retained.max`.
+        retain_min: at least so many stay; None: `snapshot.num-retained.min`.
+        older_than: only snapshots whose next one is older than this expire (but for retain_max); a datetime, text such
+            as "2026-11-01 12:30:00" in the local zone, or epoch millis. None: `snapshot.time-retained` before now.
+        max_deletes: at most so many expire; None: `snapshot.expire.limit`.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        OptionError: the arguments contradict each other or the options.
+        CorruptFile: metadata of the table are damaged; nothing was deleted.
+        OSError: the storage failed; the next expiry goes on where this one stopped.
+    """
+    chosen = retention(table.options, retain_max, retain_min, older_than, max_deletes)
+    return expire_snapshots_by(table, retention_rules(table.options, chosen), dry_run)
+
+
+def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = False) -> ExpiryResult:
+    """The same by given rules. Errors as in expire_snapshots."""
+    began = time.monotonic()
+    store = table.snapshots
+    earliest, latest = store.earliest_id(), store.latest_id()
+    if earliest is None or latest is None:
+        return ExpiryResult(dry_run=dry_run)
+    end = _end(table, rules, earliest, latest)
+    if end <= earliest:
+        if not dry_run and read_hint(table.file_io, earliest_hint_path(table.location, table.branch)) is None:
+            store.write_earliest_hint(earliest)
+        return ExpiryResult(dry_run=dry_run)
+    end = max(end, min(expiring_until(store) or 0, latest))  # below a mark that a crash left, files may be gone
+    if dry_run:
+        plan = _plan(table, rules, earliest, end)
+        return ExpiryResult(dry_run=True) if plan is None else plan.result(began, plan.all_paths(), dry_run=True)
+    mark = write_mark(store, end)
+    try:
+        plan = _plan(table, rules, earliest, end)
+    except BaseException:
+        table.file_io.delete(mark)
+        raise
+    if plan is None:  # another expiry was faster
+        table.file_io.delete(mark)
+        return ExpiryResult()
+    result = plan.result(began, plan.execute(), dry_run=False)
+    _log.info("expired the snapshots %d to %d of %s: %d files", *_ends(plan.ids), table.location, len(result.paths))
+    return result
+
+
+def _ends(ids: Sequence[int]) -> tuple[int, int]:
+    return ids[0], ids[-1]
+
+
+def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int:
+    """The first snapshot that stays (Java: ExpireSnapshotsImpl.expire)."""
+    kept = rules.snapshots
+    end = latest - kept.retain_min + 1
+    if rules.consumers_hold_snapshots:
+        positions = consumer_positions(table.file_io, table.location, table.branch)
+        end = min([end, *positions.values()])
+    end = min(end, earliest + kept.max_deletes)
+    return _end_by_time(table.snapshots, kept, max(latest - kept.retain_max + 1, earliest), end)
+
+
+def _end_by_time(store: SnapshotStore, kept: Retention, begin: int, end: int) -> int:
+    """A snapshot expires when the next one is old enough: until then it was the state of the table."""
+    for start in range(begin, end, _LOOKAHEAD):
+        for following in find_snapshots(store, range(start + 1, min(start + _LOOKAHEAD, end) + 1)):
+            if following.time_millis >= kept.keep_since:
+                return following.id - 1
+    return end
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What one expiry does.
+
+    Attributes:
+        snapshots: that expire, oldest first.
+        end: the first id that stays.
+        moves: whether they live on as changelogs.
+    """
+
+    table: Table
+    snapshots: tuple[Snapshot, ...]
+    end: int
+    doomed: DoomedFiles
+    moves: bool
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(snapshot.id for snapshot in self.snapshots)
+
+    def snapshot_paths(self) -> tuple[str, ...]:
+        return tuple(snapshot_path(self.table.location, number, self.table.branch) for number in self.ids)
+
+    def all_paths(self) -> list[str]:
+        return [path for stage in (*self.doomed.stages(), self.snapshot_paths()) for path in stage]
+
+    def execute(self) -> list[str]:
+        """Deletes; returns the paths in order."""
+        table, store = self.table, self.table.snapshots
+        deleted = delete_stages(table, self.doomed.stages())
+        if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
+            delete_empty_directories(table, self.doomed.places())
+        if self.moves:
+            self._move_changelogs()
+        paths = self.snapshot_paths()
+        table.file_io.delete_many(paths)
+        store.write_earliest_hint(self.end)
+        delete_marks(store, self.end)
+        return [*deleted, *paths]
+
+    def _move_changelogs(self) -> None:
+        table = self.table
+
+        def move(snapshot: Snapshot) -> None:
+            path = changelog_path(table.location, snapshot.id, table.branch)
+            table.file_io.overwrite(path, encode_snapshot(snapshot))
+
+        in_threads(move, self.snapshots)
+        hint = f"{changelog_directory(table.location, table.branch)}/LATEST"
+        table.file_io.overwrite(hint, str(self.ids[-1]).encode())
+
+    def result(self, began: float, paths: Sequence[str], dry_run: bool) -> ExpiryResult:
+        moved = len(self.snapshots) if self.moves else 0
+        return result_of(self.doomed, self.ids, paths, moved, dry_run, began)
+
+
+def result_of(
+    doomed: DoomedFiles, ids: Sequence[int], paths: Sequence[str], moved: int, dry_run: bool, began: float
+) -> ExpiryResult:
+    """What is told of an expiry; began: by time.monotonic."""
+    return ExpiryResult(
+        ids=tuple(ids),
+        data_files=len(doomed.data),
+        changelog_files=len(doomed.changelog),
+        index_files=len(doomed.indexes),
+        statistics_files=len(doomed.statistics),
+        manifest_files=len(doomed.manifests) + len(doomed.lists),
+        bytes=sum(file.size for files in (doomed.data, doomed.changelog) for file in files.values()),
+        paths=tuple(paths),
+        moved_changelogs=moved,
+        dry_run=dry_run,
+        millis=round((time.monotonic() - began) * 1000),
+    )
+
+
+def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan | None:
+    """All that goes; None when the first snapshot to stay is gone, because others expire too."""
+    found = find_snapshots(table.snapshots, range(earliest, end + 1))
+    if len(found) < 2 or found[-1].id != end:
+        return None
+    *expired, kept = found
+    produces = table.options.value(o.CHANGELOG_PRODUCER) != "none"
+    decoupled = rules.is_decoupled
+    finder, doomed = FileFinder(table), DoomedFiles()
+    doomed.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)
+    if not decoupled:
+        doomed.changelog = finder.changelog(expired)
+    if produces or not decoupled:  # else the data files of changelogs are named in these
+        finder.add_lists((name for s in expired for name in (s.base_manifest_list, s.delta_manifest_list)), doomed)
+    if not decoupled:
+        finder.add_lists((snapshot.changelog_manifest_list for snapshot in expired), doomed)
+    finder.add_indexes(expired, doomed)
+    doomed.keep(_used(table, found, doomed))
+    return _Plan(table, tuple(expired), kept.id, doomed, decoupled)
+
+
+def _used(table: Table, found: Sequence[Snapshot], doomed: DoomedFiles) -> UsedFiles:
+    """What stays of the doomed files: in the snapshot after them, in tags, in other branches."""
+    used, begin, end = UsedFiles(), found[0].id, found[-1].id
+    tags = tagged_snapshots(table.snapshots)
+    for tag in tags_before(tags, (snapshot.id for snapshot in found[1:])) if doomed.data else ():
+        add_live(table, tag, used)
+    for snapshot in (*overlapping_tags(tags, begin, end), found[-1]):
+        add_metadata(table, snapshot, used)
+    for snapshot in reviving_snapshots(table.snapshots, end):
+        add_reviving(table, snapshot, used)
+    for root in other_roots(table):
+        add_other_root(table, root, used)
+    return used

@@ -1,0 +1,184 @@
+"""Long-lived changelogs that expire (features 7.1; Java: ExpireChangelogImpl, ChangelogDeletion)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.spec import options as o
+from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, changelog_path
+from paimon_spark.spec.snapshot import CommitKind, Snapshot
+from paimon_spark.spec.snapshot_json import decode_snapshot
+from paimon_spark.store.consumer_files import consumer_positions
+from paimon_spark.store.expire import ExpiryResult, result_of
+from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
+from paimon_spark.store.expire_files import DoomedFiles, FileFinder
+from paimon_spark.store.expire_reading import find_bytes, in_threads
+from paimon_spark.store.expire_used import (
+    UsedFiles,
+    add_added,
+    add_found_metadata,
+    add_live,
+    add_other_root,
+    other_roots,
+    overlapping_tags,
+    tagged_snapshots,
+    tags_before,
+)
+from paimon_spark.store.retention import Moment, Retention, changelog_retention, retention
+from paimon_spark.store.table import Table
+from paimon_spark.store.versioned import list_ids, read_hint
+
+
+def expire_changelogs(
+    table: Table,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: Moment | None = None,
+    max_deletes: int | None = None,
+    dry_run: bool = False,
+) -> ExpiryResult:
+    """Expires old changelogs of ``changelog/`` with their files. The newest of them always stays.
+
+    Arguments and errors are those of expire_snapshots; what is not given is said by the options `changelog.*`, and
+    where these are not set, by `snapshot.*`. Snapshots count: a changelog is one of the newest N when its id is.
+    """
+    options = table.options
+    kept = changelog_retention(options, retention(options), retain_max, retain_min, older_than, max_deletes)
+    return expire_changelogs_by(table, kept, dry_run)
+
+
+def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -> ExpiryResult:
+    """The same by given rules. Errors as in expire_snapshots."""
+    began = time.monotonic()
+    earliest, end = _range(table, kept)
+    if end <= earliest:
+        return ExpiryResult(dry_run=dry_run)
+    found = [changelog for changelog in _find_all(table, range(earliest, end + 1)) if changelog is not None]
+    if not found or found[-1].id != end:  # another expiry was faster
+        return ExpiryResult(dry_run=dry_run)
+    return _expire(table, found[:-1], found[-1], end, dry_run, began)
+
+
+def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpiryResult:
+    """Expires every long-lived changelog, whatever their age, and takes the hints away (Java: expireAll).
+
+    Raises:
+        CorruptFile: metadata are damaged, or a changelog is not older than the snapshots; nothing was deleted.
+        OSError: the storage failed; the next expiry goes on where this one stopped.
+    """
+    began = time.monotonic()
+    directory = changelog_directory(table.location, table.branch)
+    ids, earliest = list_ids(table.file_io, directory, CHANGELOG_PREFIX), table.snapshots.earliest_id()
+    if not ids or earliest is None:
+        return ExpiryResult(dry_run=dry_run)
+    if ids[-1] >= earliest:
+        raise CorruptFile(
+            f"the changelog {ids[-1]} in {directory} is not older than snapshot {earliest}; expire the snapshots first"
+        )
+    found = [changelog for changelog in _find_all(table, ids) if changelog is not None]
+    return _expire(table, found, None, earliest, dry_run, began)
+
+
+def _expire(
+    table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, dry_run: bool, began: float
+) -> ExpiryResult:
+    """kept: the first changelog that stays; None: none does."""
+    doomed = _doomed(table, changelogs)
+    doomed.keep(_used(table, changelogs, kept, end, bool(doomed.data)))
+    ids = [changelog.id for changelog in changelogs]
+    paths = [changelog_path(table.location, number, table.branch) for number in ids]
+    if dry_run:
+        told = [path for stage in (*doomed.stages(), paths) for path in stage]
+        return result_of(doomed, ids, told, 0, dry_run, began)
+    deleted = delete_stages(table, doomed.stages())
+    if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
+        delete_empty_directories(table, doomed.places())
+    table.file_io.delete_many(paths)
+    directory = changelog_directory(table.location, table.branch)
+    if kept is None:
+        table.file_io.delete_many([f"{directory}/EARLIEST", f"{directory}/LATEST"])
+    else:
+        table.file_io.overwrite(f"{directory}/EARLIEST", str(end).encode())
+    return result_of(doomed, ids, [*deleted, *paths], 0, dry_run, began)
+
+
+def _range(table: Table, kept: Retention) -> tuple[int, int]:
+    """The first changelog, and the first that stays (Java: ExpireChangelogImpl.expire)."""
+    latest_snapshot = table.snapshots.latest_id()
+    earliest, latest = _earliest_id(table), _latest_id(table)
+    if latest_snapshot is None or earliest is None or latest is None:
+        return 0, 0
+    positions = consumer_positions(table.file_io, table.location, table.branch)
+    end = min([latest_snapshot - kept.retain_min + 1, earliest + kept.max_deletes, latest, *positions.values()])
+    begin = max(latest_snapshot - kept.retain_max + 1, earliest)
+    if end <= earliest:
+        return earliest, earliest
+    for number in range(begin, end + 1):
+        changelog = _find(table, number)
+        if changelog is not None and changelog.time_millis >= kept.keep_since:
+            return earliest, number
+    return earliest, end
+
+
+def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DoomedFiles:
+    """Where there is no changelog list, the changelog is the data files that a change added, and some later change
+    deleted: they go with that one."""
+    finder, doomed = FileFinder(table), DoomedFiles()
+    plain = [changelog for changelog in changelogs if changelog.changelog_manifest_list is None]
+    doomed.data = finder.deleted(plain, keeps_appended=False)
+    doomed.changelog = finder.changelog(changelogs)
+    finder.add_lists((name for c in plain for name in (c.delta_manifest_list, c.base_manifest_list)), doomed)
+    finder.add_lists((changelog.changelog_manifest_list for changelog in changelogs), doomed)
+    return doomed
+
+
+def _used(table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, needs_data: bool) -> UsedFiles:
+    used, store = UsedFiles(), table.snapshots
+    tags, earliest = tagged_snapshots(store), store.earliest_id()
+    first = None if earliest is None else store.find(earliest)
+    for tag in tags_before(tags, (changelog.id for changelog in changelogs)) if needs_data else ():
+        add_live(table, tag, used)
+    overlapping = overlapping_tags(tags, changelogs[0].id, end) if changelogs else []
+    for snapshot in (*overlapping, *(s for s in (kept, first) if s is not None)):
+        add_found_metadata(table, snapshot, used)
+    for change in _later_overwrites(table, end) if needs_data else ():
+        add_found_metadata(table, change, used)
+        add_added(table, change, used)
+    for root in other_roots(table):
+        add_other_root(table, root, used)
+    return used
+
+
+def _later_overwrites(table: Table, end: int) -> list[Snapshot]:
+    """Changes after the expired ones that may have taken up files again, as a rollback does."""
+    latest = table.snapshots.latest_id()
+    found = in_threads(table.snapshots.find_change, range(end, (latest or end) + 1))
+    return [change for change in found if change is not None and change.commit_kind == CommitKind.OVERWRITE]
+
+
+def _find(table: Table, number: int) -> Snapshot | None:
+    path = changelog_path(table.location, number, table.branch)
+    data = find_bytes(table.file_io, path)
+    return None if data is None else decode_snapshot(data, path)
+
+
+def _find_all(table: Table, ids: Iterable[int]) -> list[Snapshot | None]:
+    return in_threads(lambda number: _find(table, number), ids)
+
+
+def _earliest_id(table: Table) -> int | None:
+    directory = changelog_directory(table.location, table.branch)
+    hint = read_hint(table.file_io, f"{directory}/EARLIEST")
+    if hint is not None and _find(table, hint) is not None:
+        return hint
+    return min(list_ids(table.file_io, directory, CHANGELOG_PREFIX), default=None)
+
+
+def _latest_id(table: Table) -> int | None:
+    directory = changelog_directory(table.location, table.branch)
+    hint = read_hint(table.file_io, f"{directory}/LATEST")
+    if hint is not None and _find(table, hint) is not None and _find(table, hint + 1) is None:
+        return hint
+    return max(list_ids(table.file_io, directory, CHANGELOG_PREFIX), default=None)

@@ -1,0 +1,172 @@
+"""Which files go with snapshots or changelogs (Java: FileDeletionBase, the planning half)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from paimon_spark.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestFileMeta
+from paimon_spark.spec.manifest_columns import decode_manifests
+from paimon_spark.spec.paths import (
+    data_file_path,
+    extra_file_path,
+    index_file_path,
+    manifest_path,
+    statistics_path,
+)
+from paimon_spark.spec.snapshot import CommitKind, Snapshot
+from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, find_manifests, in_threads
+from paimon_spark.store.expire_used import UsedFiles
+from paimon_spark.store.file_paths import bucket_directory
+from paimon_spark.store.table import Table
+
+_CHUNK = 64  # changes decoded at a time
+
+Place = tuple[bytes, int]
+
+
+@dataclass(frozen=True)
+class DoomedFile:
+    """A data or changelog file that nothing needs. paths: its own, then those of its sidecars."""
+
+    name: str
+    place: Place
+    size: int
+    paths: tuple[str, ...]
+
+
+@dataclass
+class DoomedFiles:
+    """All that goes, by the order in which it has to go; mappings from file names to paths, or to the file."""
+
+    data: dict[str, DoomedFile] = field(default_factory=dict)
+    changelog: dict[str, DoomedFile] = field(default_factory=dict)
+    indexes: dict[str, str] = field(default_factory=dict)
+    statistics: dict[str, str] = field(default_factory=dict)
+    manifests: dict[str, str] = field(default_factory=dict)
+    lists: dict[str, str] = field(default_factory=dict)
+
+    def stages(self) -> Iterator[tuple[str, ...]]:
+        """The paths of each kind; one stage must be done before the next one begins."""
+        yield tuple(path for doomed in (self.data, self.changelog) for file in doomed.values() for path in file.paths)
+        yield (*self.indexes.values(), *self.statistics.values())
+        yield tuple(self.manifests.values())
+        yield tuple(self.lists.values())
+
+    def places(self) -> set[Place]:
+        """Partitions and buckets that lose files."""
+        return {file.place for doomed in (self.data, self.changelog) for file in doomed.values()}
+
+    def keep(self, used: UsedFiles) -> None:
+        """Takes out what is used."""
+        for doomed in (self.data, self.changelog):
+            for name in used.data & doomed.keys():
+                del doomed[name]
+        for paths in (self.indexes, self.statistics, self.manifests, self.lists):
+            for name in used.metadata & paths.keys():
+                del paths[name]
+
+
+class FileFinder:
+    """Finds the files of one table that go with its snapshots."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._directories: dict[Place, str] = {}
+
+    def deleted(self, snapshots: Sequence[Snapshot], keeps_appended: bool) -> dict[str, DoomedFile]:
+        """The data files that the changes of snapshots delete and none of them adds again.
+
+        A change of which a manifest is gone counts for nothing: an earlier expiry was through with it, and half of a
+        change could miss that a file only moved to another level.
+
+        Args:
+            snapshots: in the order of their ids.
+            keeps_appended: whether files of writers stay, because they are the changelog too.
+
+        Raises:
+            CorruptFile: a manifest is damaged; nothing may be deleted then.
+        """
+        doomed: dict[str, DoomedFile] = {}
+        lists = in_threads(lambda snapshot: find_manifest_list(self._table, snapshot.delta_manifest_list), snapshots)
+        wanted = [
+            metas
+            for snapshot, metas in zip(snapshots, lists, strict=True)
+            if metas and (any(m.num_deleted_files for m in metas) or snapshot.commit_kind == CommitKind.OVERWRITE)
+        ]
+        for start in range(0, len(wanted), _CHUNK):
+            self._apply_changes(wanted[start : start + _CHUNK], keeps_appended, doomed)
+        return doomed
+
+    def _apply_changes(
+        self, changes: Sequence[list[ManifestFileMeta]], keeps_appended: bool, doomed: dict[str, DoomedFile]
+    ) -> None:
+        found = in_threads(lambda metas: find_manifests(self._table, metas), changes)
+        columns = decode_manifests([manifest for manifests in found if manifests for manifest in manifests])
+        gone: dict[str, int] = {}
+        for number, (kind, name) in enumerate(zip(columns.kind.tolist(), columns.file_names, strict=True)):
+            if kind == FileKind.DELETE:
+                gone[name] = number
+            else:
+                gone.pop(name, None)
+                doomed.pop(name, None)
+        numbers = list(gone.values())
+        places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
+        for file, (code, bucket) in zip(columns.data_files(numbers, False, False), places, strict=True):
+            if not (keeps_appended and file.file_source in (None, FileSource.APPEND)):
+                doomed[file.file_name] = self._doomed(file, (columns.partitions[code], bucket))
+
+    def changelog(self, snapshots: Iterable[Snapshot]) -> dict[str, DoomedFile]:
+        """The changelog files of snapshots; what of their manifests is gone is passed over. Errors as in deleted."""
+        names = [s.changelog_manifest_list for s in snapshots if s.changelog_manifest_list is not None]
+        lists = in_threads(lambda name: find_manifest_list(self._table, name), names)
+        metas = [meta for found in lists for meta in found or ()]
+        doomed: dict[str, DoomedFile] = {}
+        for start in range(0, len(metas), _CHUNK):
+            found = in_threads(lambda meta: find_manifests(self._table, [meta]), metas[start : start + _CHUNK])
+            columns = decode_manifests([manifest for manifests in found if manifests for manifest in manifests])
+            numbers = [number for number, kind in enumerate(columns.kind.tolist()) if kind == FileKind.ADD]
+            places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
+            for file, (code, bucket) in zip(columns.data_files(numbers, False, False), places, strict=True):
+                doomed[file.file_name] = self._doomed(file, (columns.partitions[code], bucket))
+        return doomed
+
+    def add_lists(self, names: Iterable[str | None], doomed: DoomedFiles) -> None:
+        """Adds manifest lists and the manifests they name; lists that are gone are passed over."""
+        distinct = list(dict.fromkeys(name for name in names if name is not None))
+        lists = in_threads(lambda name: find_manifest_list(self._table, name), distinct)
+        for name, metas in zip(distinct, lists, strict=True):
+            if metas is None:
+                continue
+            doomed.lists[name] = self._metadata_path(name)
+            for meta in metas:
+                doomed.manifests[meta.file_name] = self._metadata_path(meta.file_name)
+
+    def add_indexes(self, snapshots: Sequence[Snapshot], doomed: DoomedFiles) -> None:
+        """Adds index manifests, the index files they name, and statistics."""
+        distinct = list(dict.fromkeys(s.index_manifest for s in snapshots if s.index_manifest is not None))
+        manifests = in_threads(lambda name: find_index_manifest(self._table, name), distinct)
+        for name, entries in zip(distinct, manifests, strict=True):
+            if entries is None:
+                continue
+            doomed.manifests[name] = self._metadata_path(name)
+            for entry in entries:
+                directory = self._directory((entry.partition, entry.bucket))
+                path = index_file_path(self._table.location, directory, entry, self._table.options)
+                doomed.indexes[entry.file_name] = path
+        for snapshot in snapshots:
+            if snapshot.statistics is not None:
+                doomed.statistics[snapshot.statistics] = statistics_path(self._table.location, snapshot.statistics)
+
+    def _doomed(self, file: DataFileMeta, place: Place) -> DoomedFile:
+        directory = self._directory(place)
+        paths = (data_file_path(directory, file), *(extra_file_path(directory, file, n) for n in file.extra_files))
+        return DoomedFile(file.file_name, place, file.file_size, paths)
+
+    def _directory(self, place: Place) -> str:
+        if place not in self._directories:
+            self._directories[place] = bucket_directory(self._table, *place)
+        return self._directories[place]
+
+    def _metadata_path(self, name: str) -> str:
+        return manifest_path(self._table.location, name)

@@ -1,0 +1,42 @@
+"""Marks of expiries under way: ``snapshot/.expiring-<end>-<uuid>``, a name that no other reader of tables looks at.
+
+A mark is written before anything is looked at and goes when the snapshots below its end are gone. Who wants to keep one
+of them (a tag, a rollback) writes his file first and looks for marks then: either the expiry has seen his file, or he
+sees the mark. A mark that a crash left behind tells that the snapshots below it may be broken, and where to go on.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+from paimon_spark.store.snapshots import SnapshotStore
+
+_MARK = re.compile(r"\.expiring-(\d+)-[0-9a-f-]{36}", re.ASCII)
+
+
+def expiring_until(store: SnapshotStore) -> int | None:
+    """The id below which snapshots are being expired, or were when a crash came; None when none are.
+
+    A new tag of a lower snapshot is to be taken back at once: its files may be gone already.
+    """
+    return max((end for end, _ in _marks(store)), default=None)
+
+
+def write_mark(store: SnapshotStore, end: int) -> str:
+    """Marks that snapshots below end go; returns the path."""
+    path = f"{store.directory}/.expiring-{end}-{uuid.uuid4()}"
+    store.file_io.write_bytes(path, b"")
+    return path
+
+
+def delete_marks(store: SnapshotStore, end: int) -> None:
+    """Takes away the marks of expiries that end has caught up with: no snapshot below is there any more."""
+    for mark_end, path in _marks(store):
+        if mark_end <= end:
+            store.file_io.delete(path)
+
+
+def _marks(store: SnapshotStore) -> list[tuple[int, str]]:
+    found = [(_MARK.fullmatch(status.name), status.path) for status in store.file_io.list(store.directory)]
+    return [(int(match[1]), path) for match, path in found if match is not None]

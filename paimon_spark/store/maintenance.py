@@ -1,0 +1,78 @@
+"""What a commit is followed by, so that a table stays small (Java: TableCommitImpl.maintain).
+
+The order is that of Java 2.0.0: tags are made before the snapshots they keep could go, consumers leave before the
+snapshots they hold, and snapshots, which take longest, come last.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+
+from paimon_spark.errors import PaimonError
+from paimon_spark.spec import options as o
+from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.expire_changelogs import expire_changelogs_by
+from paimon_spark.store.retention import retention_rules
+from paimon_spark.store.table import Table
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do. what: in words, for the log; run: looks into the options of the table whether it is due."""
+
+    what: str
+    run: Callable[[Table], object]
+
+
+def expire_by_options(table: Table) -> None:
+    """Expires snapshots, and changelogs that outlive them, as the options say. Errors as in expire_snapshots."""
+    rules = retention_rules(table.options)
+    expire_snapshots_by(table, rules)
+    if rules.is_decoupled:
+        expire_changelogs_by(table, rules.changelogs)
+
+
+STEPS = (Step("expiring snapshots", expire_by_options),)
+"""In order: creating tags, expiring tags, expiring partitions, expiring consumers, expiring snapshots."""
+
+
+def maintain(table: Table, dedicated: bool = False) -> None:
+    """Does what is due after a commit; with `snapshot.expire.execution-mode` async, in a thread of this process.
+
+    The commit is made whatever happens here: what fails is logged, and tried again after the next commit.
+
+    Args:
+        table: with the options of the write.
+        dedicated: whether the job is there to keep the table in order, as a compaction: then `write-only` is nothing.
+    """
+    if table.options.value(o.WRITE_ONLY) and not dedicated:
+        return
+    if table.options.value(o.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
+        _worker().submit(_run_steps, table)
+    else:
+        _run_steps(table)
+
+
+def finish_maintenance() -> None:
+    """Waits for what runs in the thread; a Python that ends by itself does so without this call."""
+    _worker().submit(int).result()  # the thread takes one after the other
+
+
+@cache
+def _worker() -> ThreadPoolExecutor:
+    """One thread a process, which the end of the interpreter waits for."""
+    return ThreadPoolExecutor(1, "paimon-maintenance")
+
+
+def _run_steps(table: Table) -> None:
+    for step in STEPS:
+        try:
+            step.run(table)
+        except (PaimonError, OSError) as error:
+            _log.warning("%s of %s failed, and is tried again after the next commit: %s", step.what, table.location, error)

@@ -1,0 +1,138 @@
+"""How long snapshots and changelogs are kept (features 3.13; Java: ExpireConfig, CoreOptions.expireConfig)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spec import options as o
+from paimon_spark.spec.options import Options
+from paimon_spark.store.time_travel import parse_local_timestamp
+
+Moment: TypeAlias = dt.datetime | str | int
+"""A time: with a zone or local, as text such as "2026-11-01 12:30:00" in the local zone, or as epoch millis."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """What stays of the snapshots, or of the long-lived changelogs.
+
+    Attributes:
+        retain_max: at most so many of the newest stay, however young.
+        retain_min: at least so many of the newest stay, however old.
+        millis_retained: what is younger stays.
+        keep_since: the same as a time, epoch millis.
+        max_deletes: at most so many go at a time.
+    """
+
+    retain_max: int
+    retain_min: int
+    millis_retained: int
+    keep_since: int
+    max_deletes: int
+
+
+@dataclass(frozen=True)
+class RetentionRules:
+    """Attributes:
+    snapshots, changelogs: what stays of each.
+    consumers_hold_snapshots: whether a consumer keeps the snapshots it has not read, not only their changelogs.
+    """
+
+    snapshots: Retention
+    changelogs: Retention
+    consumers_hold_snapshots: bool
+
+    @property
+    def is_decoupled(self) -> bool:
+        """Whether changelogs outlive their snapshots."""
+        snapshots, changelogs = self.snapshots, self.changelogs
+        return (
+            changelogs.retain_max > snapshots.retain_max
+            or changelogs.retain_min > snapshots.retain_min
+            or changelogs.millis_retained > snapshots.millis_retained
+        )
+
+
+def retention(
+    values: Options,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: Moment | None = None,
+    max_deletes: int | None = None,
+) -> Retention:
+    """What stays of the snapshots by the options `snapshot.*`, where the call does not say otherwise.
+
+    Raises:
+        OptionError: the numbers contradict each other, or the time is none.
+    """
+    chosen = (
+        _chosen(retain_max, values.value(o.SNAPSHOT_NUM_RETAINED_MAX)),
+        _chosen(retain_min, values.value(o.SNAPSHOT_NUM_RETAINED_MIN)),
+        values.value(o.SNAPSHOT_TIME_RETAINED),
+    )
+    return _retention(*chosen, older_than, _chosen(max_deletes, values.value(o.SNAPSHOT_EXPIRE_LIMIT)))
+
+
+def changelog_retention(
+    values: Options,
+    snapshots: Retention,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: Moment | None = None,
+    max_deletes: int | None = None,
+) -> Retention:
+    """What stays of the changelogs by the options `changelog.*`, else as of the snapshots. Errors the same."""
+    millis = values.value(o.CHANGELOG_TIME_RETAINED)
+    return _retention(
+        _chosen(retain_max, values.value(o.CHANGELOG_NUM_RETAINED_MAX), snapshots.retain_max),
+        _chosen(retain_min, values.value(o.CHANGELOG_NUM_RETAINED_MIN), snapshots.retain_min),
+        _chosen(millis, snapshots.millis_retained),
+        older_than,
+        _chosen(max_deletes, snapshots.max_deletes),
+    )
+
+
+def retention_rules(values: Options, snapshots: Retention | None = None) -> RetentionRules:
+    """The rules of a table; snapshots: other ones than the options say. Errors as in retention."""
+    snapshots = snapshots or retention(values)
+    rules = RetentionRules(snapshots, changelog_retention(values, snapshots), consumers_hold_snapshots=True)
+    only_changelogs = values.value(o.CONSUMER_CHANGELOG_ONLY) and rules.is_decoupled
+    return RetentionRules(rules.snapshots, rules.changelogs, consumers_hold_snapshots=not only_changelogs)
+
+
+def epoch_millis(moment: Moment, key: str) -> int:
+    """A time as epoch millis; key names it in errors.
+
+    Raises:
+        OptionError: it is no time.
+    """
+    if isinstance(moment, str):
+        return parse_local_timestamp(moment, key)
+    return int(moment.timestamp() * 1000) if isinstance(moment, dt.datetime) else moment
+
+
+def _retention(
+    retain_max: int, retain_min: int, millis_retained: int, older_than: Moment | None, max_deletes: int
+) -> Retention:
+    if retain_min < 1:
+        raise OptionError(f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more")
+    if retain_max < retain_min:
+        raise OptionError(
+            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): give both, or change "
+            f"{o.SNAPSHOT_NUM_RETAINED_MIN.key} of the table"
+        )
+    if max_deletes < 0:
+        raise OptionError(f"max_deletes is {max_deletes}: give 0 or more")
+    now = time.time_ns() // 1_000_000
+    if older_than is not None:
+        millis_retained = now - epoch_millis(older_than, "older_than")
+    return Retention(retain_max, retain_min, millis_retained, now - millis_retained, max_deletes)
+
+
+def _chosen(*values: int | None) -> int:
+    """The first that is given; the last one always is."""
+    return next(value for value in values if value is not None)
