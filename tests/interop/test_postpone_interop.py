@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import our_engine
@@ -12,6 +13,7 @@ import pytest
 from checker import check_table
 from comparing import Row, arrow_batch
 from genuine import KINDS, Genuine, table_path
+from random_tables import AVRO_HAS_NOT, NESTED, VALUES
 from readers import assert_same
 
 from paimon_spark import open_table
@@ -80,6 +82,26 @@ def test_we_move_what_java_postponed(partitions: list[str], java: Genuine, tmp_p
     java.compact(path, options={"bucket": "2"})
     assert assert_same(path, [java]) == our_engine.read(mirror)
     check_table(path)
+
+
+@pytest.mark.parametrize("writer", ["us", "Java"])
+def test_values_of_every_type_wait_and_move(writer: str, java: Genuine, tmp_path: Path) -> None:
+    """Postponed files are Avro whatever the table's format is; the values come through it and into parquet."""
+    shapes = [(t, values) for t, values in VALUES.items() if t not in AVRO_HAS_NOT] + NESTED
+    columns = {"k": "INT NOT NULL"} | {f"c{i}": t for i, (t, _) in enumerate(shapes)}
+    random = Random(5)
+    rows = [(k, *(random.choice([None, *values]) for _, values in shapes)) for k in range(60)]
+    path, mirror = table_path(tmp_path), table_path(tmp_path, "mirror")
+    java.create(path, columns, ["k"], [], {"bucket": "-2", **TWO})
+    java.create(mirror, columns, ["k"], [], {"bucket": "2"})
+    java.write(mirror, rows)
+    if writer == "Java":
+        java.write(path, rows)
+        compact_postponed(open_table(path))
+    else:
+        _ours(path, rows)
+        java.compact_postponed(path, 2)
+    assert assert_same(path, [java]) == our_engine.read(mirror)
 
 
 def test_both_postpone_and_move_in_turns(java: Genuine, tmp_path: Path) -> None:
