@@ -1,6 +1,7 @@
 """Apache Paimon tables on PySpark, in Python alone.
 
 ``open_table`` needs no Spark: schema, snapshots, and Arrow batches of any table. ``PaimonTable`` is the same for Spark.
+``expire_snapshots`` and ``expire_changelogs`` need no Spark either.
 ``check`` verifies a table, as ``python -m paimon_spark check PATH`` does.
 """
 
@@ -12,16 +13,21 @@ from paimon_spark.spark.write_job import WriteMetrics
 from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.compaction import CompactionMetrics
+from paimon_spark.store.expire import ExpiryResult, expire_snapshots
+from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.table import open_table
 
 __all__ = [
     "CompactionMetrics",
+    "ExpiryResult",
     "PaimonTable",
     "Report",
     "WriteMetrics",
     "check",
     "col",
     "errors",
+    "expire_changelogs",
+    "expire_snapshots",
     "open_table",
     "register",
 ]

@@ -18,6 +18,7 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import Options
 from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table, run_here
+from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
 
@@ -110,9 +111,11 @@ def compact_with_spark(
         compact_postponed_with_spark(spark, table, where)
     runner = SparkRunner(spark)
     try:
-        return compact_table(table, runner, where, full)
+        metrics = compact_table(table, runner, where, full)
     finally:
         runner.stop()
+    maintain(table, dedicated=True)
+    return metrics
 
 
 def _task(

@@ -32,9 +32,14 @@ from paimon_spark.spec.options import BRANCH
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
+from paimon_spark.store.expire import ExpiryResult, expire_snapshots
+from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.inline_compaction import compact_after_write
+from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.rescale import RescaleMetrics, rescale
+from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table, find_table, open_table
+from paimon_spark.store.visibility import wait_until_visible
 
 _NO_OPTIONS: Mapping[str, str] = {}
 _DETAIL = (
@@ -156,7 +161,10 @@ class PaimonTable:
             CommitConflict: another job has changed a partition meanwhile; nothing was replaced.
             PaimonError: the table has no number of buckets to change, the condition does not fit, or the commit failed.
         """
-        return rescale(self._open(), buckets, where, partial(rewrite_with_spark, self._spark))
+        table = self._open()
+        metrics = rescale(table, buckets, where, partial(rewrite_with_spark, self._spark))
+        maintain(table)
+        return metrics
 
     def check(self, read_files: bool = True, latest_only: bool = False) -> Report:
         """Verifies that everything the metadata of the table say is true, in this process; see paimon_spark.check.
@@ -202,6 +210,36 @@ class PaimonTable:
         rows = [_history_row(snapshot) for snapshot in found if snapshot is not None]  # None: expired meanwhile
         return self._spark.createDataFrame(rows, _HISTORY)
 
+    def expire_snapshots(
+        self,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: Moment | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+    ) -> ExpiryResult:
+        """Expires old snapshots now, by other rules than the options `snapshot.*` say where given.
+
+        Args:
+            retain_max, retain_min: at most, at least so many snapshots stay.
+            older_than: a datetime, or text such as "2026-11-01 12:30:00" in the local zone: what was the state of the
+                table at that time or later stays, but for retain_max.
+            max_deletes: at most so many expire.
+            dry_run: whether only to tell what would go.
+        """
+        return expire_snapshots(self._open(), retain_max, retain_min, older_than, max_deletes, dry_run)
+
+    def expire_changelogs(
+        self,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: Moment | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+    ) -> ExpiryResult:
+        """Expires old changelogs that have outlived their snapshots; arguments as for ``expire_snapshots``."""
+        return expire_changelogs(self._open(), retain_max, retain_min, older_than, max_deletes, dry_run)
+
     def _open(self) -> Table:
         return open_table(self._path, self._options)
 
@@ -213,6 +251,8 @@ class PaimonTable:
         if result is None:
             return WriteMetrics(0, 0, 0, round((time.monotonic() - began) * 1000), None)
         compaction = compact_after_write(job.table, messages, SparkRunner(self._spark))
+        wait_until_visible(job.table, messages)
+        maintain(job.table)
         millis = round((time.monotonic() - began) * 1000)
         return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
 

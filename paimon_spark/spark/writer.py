@@ -14,8 +14,10 @@ from paimon_spark.spark.write_job import WriteJob, abort_job, commit_job, curren
 from paimon_spark.store.dynamic_buckets import cross_partition_refusal
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.maintenance import finish_maintenance, maintain
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.table import BucketMode
+from paimon_spark.store.visibility import wait_until_visible
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ class PaimonWriter(DataSourceArrowWriter):
         files = place_job(self._job, _files(messages))
         if commit_job(self._job, files) is not None:
             compact_after_write(self._job.table, files, LocalRunner())  # this process has no Spark session
+            wait_until_visible(self._job.table, files)
+            maintain(self._job.table)
+            finish_maintenance()  # Spark ends this process without waiting for its threads
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Removes the files of finished tasks if the job failed before its commit.

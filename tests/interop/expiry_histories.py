@@ -190,12 +190,11 @@ class ExpiryHistory:
         if draw.random() < 0.5:
             return settings
         more = Settings(most, least, millis, settings.max_deletes, max(most, least + 3), least + 3, millis + 3 * MINUTE)
-        return draw.choice([more, Settings(most, least, millis, settings.max_deletes, changelog_min=least + 1)])
+        bounded = None if most == 2**31 - 1 else most + 1
+        return draw.choice([more, Settings(most, least, millis, settings.max_deletes, bounded, least + 1)])
 
     def _expire(self, branch: str) -> None:
         settings = self._draw_settings()
-        if settings.changelog_min is not None and settings.changelog_max is None and settings.retain_max < 2**31 - 1:
-            settings = Settings(*list(vars(settings).values())[:4], changelog_max=settings.retain_max + 1)
         before = self._states(self.mine)
         self.log.append(f"expire {branch} by {settings}")
         rules = our_rules(settings)
@@ -253,5 +252,3 @@ def stored(root: str) -> dict[str, str | None]:
             path = Path(directory, name)
             found[str(path.relative_to(root))] = path.read_text() if name in ("EARLIEST", "LATEST") else None
     return found
-
-
