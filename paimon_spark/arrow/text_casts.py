@@ -35,7 +35,7 @@ def format_texts(array: pa.Array, source: DataType, target: DataType) -> pa.Arra
     formatter = _formatter(source)
     if formatter is None:
         raise UnsupportedFeature(f"casting {type_sql(source)} to {type_sql(target)} is not supported")
-    texts = _by_distinct(array, formatter, DataType(Root.VARCHAR, length=MAX_LENGTH))
+    texts = by_distinct(array, formatter, DataType(Root.VARCHAR, length=MAX_LENGTH))
     return cut_text(texts, source, target)
 
 
@@ -66,10 +66,10 @@ def parse_texts(array: pa.Array, source: DataType, target: DataType) -> pa.Array
         except (ValueError, InvalidOperation):
             raise DataError(f"the text '{text}' is no {type_sql(target.with_nullable(True))}") from None
 
-    return _by_distinct(array, run, target)
+    return by_distinct(array, run, target)
 
 
-def _by_distinct(array: pa.Array, step: Callable[[Any], Any], target: DataType) -> pa.Array:
+def by_distinct(array: pa.Array, step: Callable[[Any], Any], target: DataType) -> pa.Array:
     """The step applied to each distinct value, as an array of the target type."""
     bits = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}.get(array.type)
     encoded = (array if bits is None else array.view(bits)).dictionary_encode()  # by their bits: -0.0 is not 0.0

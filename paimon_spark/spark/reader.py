@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -11,27 +11,40 @@ from pyspark.sql.types import StructType
 
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicate import Predicate, and_
+from paimon_spark.arrow.predicate_expr import Expr
 from paimon_spark.arrow.predicate_sql import parse_predicate
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
 from paimon_spark.spark.options import COLUMNS, ReadOptions
 from paimon_spark.spark.types import can_show, spark_schema, spark_type
-from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD
+from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.read import SplitReader
 from paimon_spark.store.scan import Scan, row_kind_field
-from paimon_spark.store.splits import ReadUnit
-from paimon_spark.store.table import Table
+from paimon_spark.store.system_tables.table import SystemScan, UnitReader
 
 MIN_BATCH_ROWS = 10_000
 MAX_BATCH_ROWS = 65_536
 
 
+class Readable(Protocol):
+    """A table, or a system table."""
+
+    @property
+    def location(self) -> str: ...
+
+    @property
+    def schema(self) -> TableSchema: ...
+
+    def scan(
+        self, columns: Sequence[str] | None = None, where: str | Expr | Predicate | None = None
+    ) -> Scan | SystemScan: ...
+
+
 class SplitPartition(InputPartition):
     """Some splits, the work of one Spark task."""
 
-    def __init__(self, splits: tuple[ReadUnit, ...]) -> None:
+    def __init__(self, splits: tuple[Any, ...]) -> None:
         super().__init__(splits)
         self.splits = splits
 
@@ -50,13 +63,13 @@ class PaimonReader(DataSourceReader):
             Spark keeps one planned read for it, and each scan, filtered or not, runs the one planned last.
     """
 
-    def __init__(self, table: Table, schema: StructType, where: str | None, push_filters: bool = False) -> None:
+    def __init__(self, table: Readable, schema: StructType, where: str | None, push_filters: bool = False) -> None:
         self._table = table
         self._push_filters = push_filters
         self._columns = asked_columns(table, schema)
         self._predicate: Predicate = and_() if where is None else parse_predicate(where, table.schema.fields)
         self._arrow_schema = spark_arrow_schema(schema)
-        self._split_reader: SplitReader | None = None
+        self._split_reader: UnitReader | None = None
         # Not a method: Spark refuses every query of a reader class with its own pushFilters while
         # spark.sql.python.filterPushdown.enabled is off, which it is unless somebody sets it.
         self.pushFilters = _PushFilters(self)  # type: ignore[method-assign]  # see above
@@ -83,7 +96,7 @@ class PaimonReader(DataSourceReader):
         )
         return even_batches(batches)
 
-    def _scan(self) -> Scan:
+    def _scan(self) -> Scan | SystemScan:
         return self._table.scan([field.name for field in self._columns.values()], self._predicate)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -101,7 +114,7 @@ class _PushFilters:
         return self._reader.push(filters)
 
 
-def table_schema(table: Table, options: ReadOptions) -> StructType:
+def table_schema(table: Readable, options: ReadOptions) -> StructType:
     """The Spark schema of a read: all columns, or those of the `columns` option in its order.
 
     With the option `row-kinds`, `_row_kind` is the last one unless it is named among them.
@@ -118,7 +131,7 @@ def table_schema(table: Table, options: ReadOptions) -> StructType:
     return spark_schema(fields)
 
 
-def find_column(table: Table, name: str) -> DataField:
+def find_column(table: Readable, name: str) -> DataField:
     """The column of that name, in any letter case as Spark finds it; the exact name wins. Every table has `_row_kind`.
 
     Raises:
@@ -134,7 +147,7 @@ def find_column(table: Table, name: str) -> DataField:
     raise OptionError(f"column '{name}' of {table.location} is {what}; its columns are {', '.join(table.schema.names)}")
 
 
-def asked_columns(table: Table, schema: StructType) -> Mapping[str, DataField]:
+def asked_columns(table: Readable, schema: StructType) -> Mapping[str, DataField]:
     """The table's columns behind the names of a schema that Spark asks for, in that order.
 
     Raises:

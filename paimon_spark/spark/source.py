@@ -6,11 +6,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 from pyspark.sql.types import StructType
 
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spark.options import ReadOptions, read_options, write_options
-from paimon_spark.spark.reader import PaimonReader, table_schema
+from paimon_spark.spark.reader import PaimonReader, Readable, table_schema
 from paimon_spark.spark.writer import PaimonWriter, open_writer
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import find_system_table, open_table
+from paimon_spark.store.warehouse import find_warehouse_table
 
 
 def register(spark: SparkSession) -> None:
@@ -32,6 +33,8 @@ class PaimonDataSource(DataSource):
         spark.read.format("paimon").option("columns", "id, total").option("filter", "total > 10 or vip").load(...)
         spark.read.format("paimon").schema("id int, total double").load(...)    # a projection too
 
+        spark.read.format("paimon").load("/lake/shop.db/orders$files")          # $snapshots, $partitions, $audit_log ...
+        spark.read.format("paimon").load("/lake/sys.db/tables")                 # all tables of the warehouse /lake
         spark.read.format("paimon").option("incremental-between", "3,7").load(...)  # what the commits 4 to 7 did
         ....option("incremental-between-scan-mode", "diff")                     # or delta, changelog, auto
         ....option("row-kinds", "true")                                         # adds `_row_kind`, keeps -U and -D
@@ -88,6 +91,9 @@ class PaimonDataSource(DataSource):
             "df.write.format('paimon').mode('append').save(path)"
         )
 
-    def _open(self) -> tuple[Table, ReadOptions]:
+    def _open(self) -> tuple[Readable, ReadOptions]:
         options = read_options(self.options)
-        return open_table(options.path, options.table), options
+        system = find_warehouse_table(options.path, options.table) or find_system_table(options.path, options.table)
+        if system is not None and options.row_kinds:
+            raise OptionError(f"reading {options.path}: a system table has no row kinds but those that it shows")
+        return system or open_table(options.path, options.table), options

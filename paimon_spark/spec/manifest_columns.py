@@ -210,6 +210,19 @@ class ManifestColumns:
         numbers = {shape: number for number, shape in enumerate(dict.fromkeys(shapes))}
         return np.fromiter(map(numbers.__getitem__, shapes), np.int64, len(shapes)), list(numbers)
 
+    def attribute(self, name: str) -> Column:
+        """A column by attribute of DataFileMeta, as decoded: texts and bytes are spans of the buffer."""
+        column = self.columns.get(_FILE[name][0])
+        return _absent(len(self)) if column is None else column
+
+    def lists(self, path: Path, indices: Ints) -> list[tuple[Any, ...] | None]:
+        """Arrays of texts or counts, such as ``("_FILE", "_WRITE_COLS")``, of the entries of these numbers."""
+        return self._arrays(path, _WANTED[path], indices)
+
+    def texts(self, attribute: str, indices: Ints) -> list[str | None]:
+        """A text attribute of DataFileMeta of the entries of these numbers. Errors as in entries."""
+        return self._texts(_FILE[attribute][0], indices)
+
     def _integers(self, path: Path, chosen: Ints) -> list[Any]:
         """The integers of the chosen entries, None for nulls."""
         column = self.columns.get(path)

@@ -22,14 +22,17 @@ from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.store.scan import Scan, find_fields, row_kind_field
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.system_tables.rows import RowScan
+from paimon_spark.store.system_tables.table import (
+    METADATA_TABLES,
+    NAMES,
+    MetadataScan,
+    SystemTable,
+    near_names,
+    system_table,
+)
 from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
-
-SYSTEM_TABLES = frozenset({
-    "snapshots", "schemas", "options", "audit_log", "binlog", "ro", "files", "file_indexes", "file_key_ranges",
-    "manifests", "partitions", "buckets", "tags", "branches", "consumers", "aggregation_fields", "statistics",
-    "table_indexes", "row_tracking",
-})  # fmt: skip
 
 
 class BucketMode(StrEnum):
@@ -104,6 +107,26 @@ class Table:
         predicate = as_predicate(where, self.schema.fields)
         return Scan(self.file_io, self.location, self.branch, self.schema, self.options, fields, predicate)
 
+    def system_table(
+        self,
+        name: str,
+        columns: Sequence[str] | None = None,
+        where: str | Expr | Predicate | None = None,
+    ) -> MetadataScan | RowScan:
+        """A read of a system table such as "snapshots", "files" or "audit_log" (features 1.6).
+
+        Args:
+            name: of the system table, without ``$``.
+            columns: names in the order wanted, any letter case; None means all.
+            where: SQL text, an expression of ``col(...)``, or a bound Predicate, over the columns of the system table.
+
+        Raises:
+            TableNotFound: there is no such system table; the message lists their names.
+            OptionError: a column is not there, or named twice.
+            PredicateError: the condition does not fit the columns.
+        """
+        return system_table(self, name).scan(columns, where)
+
     def with_options(self, options: Mapping[str, str]) -> Table:
         """This table with more dynamic options, given as for open_table; storage options are not looked at."""
         _, dynamic = split_storage_options(options)
@@ -126,6 +149,8 @@ def open_table(location: str, options: Mapping[str, str] | None = None) -> Table
     table = find_table(location, options)
     if table is None:
         file_io, root, _ = _locate(location, options or {})
+        if "$" in root and file_io.exists(f"{root.partition('$')[0]}/schema"):
+            raise TableNotFound(_wrong_suffix(root))
         raise TableNotFound(f"no Paimon table at {root}: {_what_is_there(file_io, root)}")
     return table
 
@@ -137,6 +162,33 @@ def find_table(location: str, options: Mapping[str, str] | None = None) -> Table
         return None
     _, dynamic = split_storage_options(options or {})
     return _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
+
+
+def find_system_table(location: str, options: Mapping[str, str] | None = None) -> SystemTable | None:
+    """The system table behind ``<path>$<name>`` or ``<path>$branch_<branch>$<name>``; None where no such is meant.
+
+    Those that are made from metadata are found also for tables that this release cannot read.
+
+    Args:
+        location: as for open_table, with the suffix. A directory that has it in its own name is no system table.
+        options: as for open_table.
+
+    Raises:
+        TableNotFound, OptionError, UnsupportedFeature, SnapshotNotFound: as open_table, about the table it belongs to.
+    """
+    base, _, name = location.rstrip("/").rpartition("$")
+    if name.lower() not in NAMES or not base or base.endswith("/"):
+        return None
+    file_io, root, _ = _locate(location, options or {})
+    if file_io.exists(f"{root}/schema"):
+        return None
+    if name.lower() not in METADATA_TABLES:
+        return system_table(open_table(base, options), name)
+    table = find_stored_table(base, options)
+    if table is None:
+        return system_table(open_table(base, options), name)  # which says what is wrong with the path
+    _, dynamic = split_storage_options(options or {})
+    return system_table(_travelled(table, resolve_keys(dynamic, table.schema.names)), name)
 
 
 def find_stored_table(location: str, options: Mapping[str, str] | None = None) -> Table | None:
@@ -165,14 +217,21 @@ def find_stored_table(location: str, options: Mapping[str, str] | None = None) -
 
 def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:
     check_dynamic_options(table.schema, dynamic)
+    _check_supported(table.location, table.schema, table.options.merged(dynamic))
+    travelled = _travelled(table, dynamic)
+    _check_supported(table.location, travelled.schema, travelled.options)
+    return travelled
+
+
+def _travelled(table: Table, dynamic: Mapping[str, str]) -> Table:
+    """The table with dynamic options, in the schema of the snapshot that they travel to."""
+    check_dynamic_options(table.schema, dynamic)
     options = table.options.merged(dynamic)
     schema = table.schema
-    _check_supported(table.location, schema, options)
     if any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
         travel = resolve_snapshot(options, table.snapshots)
         if travel.is_pinned and travel.snapshot is not None and travel.snapshot.schema_id != schema.id:
             schema = table.schemas.load(travel.snapshot.schema_id)
-            _check_supported(table.location, schema, options)
     return replace(table, schema=schema, options=options)
 
 
@@ -200,12 +259,17 @@ def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str
     branch = re.fullmatch(r"branch_([^$]+)", suffix)
     if branch:
         return file_io, f"{parent}/{base}", branch[1]
-    if suffix.rpartition("$")[2] in SYSTEM_TABLES:
-        raise UnsupportedFeature(
-            f"reading {location}: system tables such as ${suffix} are not supported by this release; "
-            f"PaimonTable.forPath(...).history() and .detail() tell about snapshots and the table"
-        )
     return file_io, root, None
+
+
+def _wrong_suffix(root: str) -> str:
+    base, _, name = root.rpartition("$")
+    if name.lower() in NAMES:
+        return (
+            f"{root} is a system table, not one with rows of its own: read it with "
+            f"open_table('{base}').system_table('{name.lower()}') or spark.read.format('paimon').load('{root}')"
+        )
+    return f"there is a Paimon table at {root.partition('$')[0]}, but no system table ${name}: {near_names(name)}"
 
 
 def _branches(file_io: FileIO, root: str) -> list[str]:

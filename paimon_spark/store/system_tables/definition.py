@@ -1,0 +1,134 @@
+"""$schemas, $options, $aggregation_fields: how a table is defined, and was; $statistics: what ANALYZE found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.spec.json_text import format_json, parse_json_object
+from paimon_spark.spec.paths import statistics_path
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.type_text import format_field, type_sql
+from paimon_spark.store.system_tables.request import (
+    Columns,
+    MetadataTable,
+    Request,
+    StoredTable,
+    columns_of_rows,
+    fields_of,
+    local_time,
+    shown_snapshot,
+)
+
+SCHEMA_FIELDS = fields_of("""
+    schema_id BIGINT NOT NULL
+    fields STRING NOT NULL
+    partition_keys STRING NOT NULL
+    primary_keys STRING NOT NULL
+    options STRING NOT NULL
+    comment STRING
+    update_time TIMESTAMP(3) NOT NULL
+""")
+OPTION_FIELDS = fields_of("""
+    key STRING NOT NULL
+    value STRING NOT NULL
+""")
+AGGREGATION_FIELDS = fields_of("""
+    field_name STRING NOT NULL
+    field_type STRING NOT NULL
+    function STRING
+    function_options STRING
+    comment STRING
+""")
+STATISTICS_FIELDS = fields_of("""
+    snapshot_id BIGINT NOT NULL
+    schema_id BIGINT NOT NULL
+    mergedRecordCount BIGINT
+    mergedRecordSize BIGINT
+    colstat STRING
+""")
+
+
+def flat_json(value: Any) -> str:
+    """JSON without blanks, as Jackson writes it when nobody asks it to be pretty."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _schemas(request: Request) -> Columns:
+    store = request.table.schemas
+    found = (store.load(schema_id) for schema_id in store.ids() if request.may_hold(schema_id=schema_id))
+    return columns_of_rows(SCHEMA_FIELDS, map(_schema_row, found))
+
+
+def _schema_row(schema: TableSchema) -> tuple[Any, ...]:
+    return (
+        schema.id,
+        flat_json([format_field(field) for field in schema.fields]),
+        flat_json(schema.partition_keys),
+        flat_json(schema.primary_keys),
+        flat_json(dict(schema.options)),
+        schema.comment,
+        local_time(schema.time_millis),
+    )
+
+
+def _options(request: Request) -> Columns:
+    return columns_of_rows(OPTION_FIELDS, _latest(request.table).options.items())
+
+
+def _aggregation_fields(request: Request) -> Columns:
+    """One row a column, with all its options ``fields.<column>.*``, whatever the merge engine."""
+    schema = _latest(request.table)
+    given = dict(_column_options(schema.options))
+    rows = []
+    for field in schema.fields:
+        of_field = [(key, schema.options[key]) for key, name in given.items() if name == field.name]
+        functions = ", ".join(value for _, value in of_field)
+        keys = ", ".join(key for key, _ in of_field)
+        rows.append((field.name, type_sql(field.type), f"[{functions}]", f"[{keys}]", field.description))
+    return columns_of_rows(AGGREGATION_FIELDS, rows)
+
+
+def _column_options(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The keys ``fields.<column>.<rest>`` and their column, as Java cuts them: at every dot."""
+    for key in options:
+        words = key.rstrip(".").split(".")
+        if len(words) > 2 and words[0] == "fields":
+            yield key, words[1]
+
+
+def _latest(table: StoredTable) -> TableSchema:
+    return table.schemas.latest() or table.schema
+
+
+def _statistics(request: Request) -> Columns:
+    table = request.table
+    snapshot = shown_snapshot(table)
+    if snapshot is None or snapshot.statistics is None:
+        return columns_of_rows(STATISTICS_FIELDS, ())
+    path = statistics_path(table.location, snapshot.statistics)
+    try:
+        stored = parse_json_object(table.file_io.read_bytes(path), path)
+    except FileNotFoundError:
+        raise CorruptFile(
+            f"reading the statistics of snapshot {snapshot.id} of the table at {table.location}: the file {path} does "
+            "not exist; if the snapshot has just expired, ask for a newer one, else analyze the table again"
+        ) from None
+    row = (
+        stored.integer("snapshotId"),
+        stored.integer("schemaId"),
+        stored.optional_integer("mergedRecordCount"),
+        stored.optional_integer("mergedRecordSize"),
+        format_json(stored.get("colStats") or {}),
+    )
+    return columns_of_rows(STATISTICS_FIELDS, [row])
+
+
+TABLES = {
+    "schemas": MetadataTable(SCHEMA_FIELDS, _schemas),
+    "options": MetadataTable(OPTION_FIELDS, _options),
+    "aggregation_fields": MetadataTable(AGGREGATION_FIELDS, _aggregation_fields),
+    "statistics": MetadataTable(STATISTICS_FIELDS, _statistics),
+}

@@ -1,0 +1,97 @@
+"""The files of a table as the system tables look at them: manifest entries as columns, partitions as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.java_texts import cast_texts, listed
+from paimon_spark.arrow.row_columns import row_bytes, row_field
+from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest_columns import ManifestColumns
+from paimon_spark.spec.paths import POSTPONE_BUCKET
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.live_files import Indices, canonical_partitions, fold
+from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
+from paimon_spark.store.system_tables.request import Request, StoredTable, shown_snapshot
+
+Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
+PartitionTexts: TypeAlias = Callable[[Sequence[bytes], Sequence[DataField]], pa.Array]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Manifest entries of a state whose partition, bucket and level may satisfy the predicate.
+
+    Attributes:
+        columns: all entries, base before delta.
+        partition_codes: of each entry, see canonical_partitions.
+        partition_texts: of each distinct partition, in the order of columns.partitions.
+        chosen: ascending numbers of entries.
+    """
+
+    columns: ManifestColumns
+    partition_codes: Indices
+    partition_texts: pa.Array
+    chosen: Indices
+
+    def live(self) -> Indices:
+        """Numbers of the entries of files that live."""
+        return fold(self.columns, self.partition_codes, self.chosen)
+
+    def partitions_of(self, entries: Indices) -> pa.Array:
+        """The text of the partition of each of these entries."""
+        return self.partition_texts.take(pa.array(self.partition_codes[entries]))
+
+
+def braced_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
+    """``{v1, v2}``: the partition cast to a string (Java: RowToStringCastRule)."""
+    return listed(partition_values(partitions, fields), len(partitions), "{}")
+
+
+def partition_values(partitions: Sequence[bytes], fields: Sequence[DataField]) -> list[pa.Array]:
+    """The text of each partition column of arity rows."""
+    rows, types = row_bytes(partitions), [field.type for field in fields]
+    return [cast_texts(row_field(rows, types, i), t) for i, t in enumerate(types)]
+
+
+def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed: bool = False) -> Entries | None:
+    """The entries of the state that the scan options choose; None before the first commit.
+
+    Args:
+        request: what is wanted.
+        texts: what partitions look like, for the column `partition`.
+        postponed: whether files that wait for a bucket count too, in tables that have such.
+
+    Raises:
+        CorruptFile: metadata is missing or damaged.
+    """
+    table = request.table
+    snapshot = shown_snapshot(table)
+    if snapshot is None:
+        return None
+    fields = table.schema.partition_fields
+    metas = read_data_manifests(table.file_io, table.location, snapshot)
+    columns = read_manifest_columns(table.file_io, table.location, metas)
+    canonical = canonical_partitions(columns, [field.type for field in fields])
+    codes = canonical[columns.partition_code]
+    shown = texts(columns.partitions, fields)
+    mask: Mask = np.ones(len(columns), np.bool_)
+    if request.judges("partition"):
+        wanted = np.array([request.may_hold(partition=text) for text in shown.to_pylist()], np.bool_)
+        mask &= wanted[codes]
+    for name, numbers in (("bucket", columns.bucket), ("level", columns.level)):
+        if request.judges(name):
+            mask &= np.isin(numbers, [i for i in np.unique(numbers).tolist() if request.may_hold(**{name: i})])
+    if waits(table) and not postponed:
+        mask &= columns.bucket >= 0
+    return Entries(columns, codes, shown, np.flatnonzero(mask))
+
+
+def waits(table: StoredTable) -> bool:
+    """Whether fresh files of the table wait for a bucket."""
+    return table.options.value(o.BUCKET) == POSTPONE_BUCKET

@@ -1,0 +1,178 @@
+"""$files and $file_key_ranges: the data files that live, made column by column from manifests (Java: FilesTable)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.arrow.java_texts import listed, object_texts
+from paimon_spark.arrow.row_columns import RowBytes, row_field
+from paimon_spark.arrow.types import arrow_type
+from paimon_spark.spec.manifest import FileSource
+from paimon_spark.spec.manifest_columns import ManifestColumns
+from paimon_spark.spec.paths import bucket_path, file_format_of
+from paimon_spark.store.deletion_files import partition_directory
+from paimon_spark.store.live_files import Indices
+from paimon_spark.store.system_tables.entries import Entries, read_state
+from paimon_spark.store.system_tables.file_stats import value_statistics
+from paimon_spark.store.system_tables.request import (
+    Columns,
+    MetadataTable,
+    Request,
+    StoredTable,
+    columns_of_rows,
+    fields_of,
+)
+
+_BEGIN = """
+    partition STRING
+    bucket INT NOT NULL
+    file_path STRING NOT NULL
+    file_format STRING NOT NULL
+    schema_id BIGINT NOT NULL
+    level INT NOT NULL
+    record_count BIGINT NOT NULL
+    file_size_in_bytes BIGINT NOT NULL
+    min_key STRING
+    max_key STRING
+"""
+FILE_FIELDS = fields_of(
+    _BEGIN
+    + """
+    null_value_counts STRING NOT NULL
+    min_value_stats STRING NOT NULL
+    max_value_stats STRING NOT NULL
+    min_sequence_number BIGINT
+    max_sequence_number BIGINT
+    creation_time TIMESTAMP(3)
+    deleteRowCount BIGINT
+    file_source STRING
+    first_row_id BIGINT
+    write_cols ARRAY<STRING>
+"""
+)
+FILE_KEY_RANGE_FIELDS = fields_of(_BEGIN + "first_row_id BIGINT")
+_STATISTICS = ("null_value_counts", "min_value_stats", "max_value_stats")
+
+
+def _files(request: Request) -> Columns:
+    entries = read_state(request)
+    if entries is None:
+        return columns_of_rows(FILE_FIELDS, ())
+    live = entries.live()
+    made = {name: make(entries, live) for name, make in _PLAIN.items() if request.wants(name)}
+    table = request.table
+    if request.wants("file_path"):
+        made["file_path"] = file_paths(table, entries, live)
+    for name, rows in (("min_key", "_MIN_KEY"), ("max_key", "_MAX_KEY")):
+        if request.wants(name):
+            made[name] = _key_texts(table, entries.columns, rows, live)
+    wanted = [name for name in _STATISTICS if request.wants(name)]
+    return made | value_statistics(table, entries.columns, live, wanted)
+
+
+def file_paths(table: StoredTable, entries: Entries, live: Indices) -> pa.Array:
+    """Where the files of entries lie."""
+    columns = entries.columns
+    code, bucket = columns.partition_code[live], columns.bucket[live]
+    places = {key: number for number, key in enumerate(dict.fromkeys(zip(code.tolist(), bucket.tolist(), strict=True)))}
+    directories = [partition_directory(table.schema, table.options, row) for row in columns.partitions]
+    paths = [bucket_path(table.location, directories[c], b, table.options) for c, b in places]
+    numbers = [places[key] for key in zip(code.tolist(), bucket.tolist(), strict=True)]
+    names = _names(columns, live)
+    beside = pc.binary_join_element_wise(pa.array(paths, pa.string()).take(pa.array(numbers, pa.int64())), names, "/")
+    if not columns.attribute("external_path").valid[live].any():
+        return beside
+    return pc.coalesce(pa.array(columns.texts("external_path", live), pa.string()), beside)
+
+
+def _names(columns: ManifestColumns, live: Indices) -> pa.Array:
+    return pa.array(columns.texts("file_name", live), pa.string())
+
+
+def _formats(entries: Entries, live: Indices) -> pa.Array:
+    """Names differ before their first dot: what follows it is looked at once."""
+    names = _names(entries.columns, live)
+    ends = pc.replace_substring_regex(names, r"^[^.]*", "x").dictionary_encode()
+    return pa.array([file_format_of(end) for end in ends.dictionary.to_pylist()], pa.string()).take(ends.indices)
+
+
+def _key_texts(table: StoredTable, columns: ManifestColumns, rows: str, live: Indices) -> pa.Array:
+    """``[a, b]``: the first or last key of each file; null where files have none."""
+    column = columns.columns["_FILE", rows]
+    keys = RowBytes(columns.buffer, column.values[live], column.ends[live])
+    arity = keys.arities()
+    schema_ids = columns.schema_id[live]
+    return by_group(schema_ids, lambda schema_id, chosen: _keys_of(table, schema_id, keys.of(chosen), arity[chosen]))
+
+
+def _keys_of(table: StoredTable, schema_id: int, keys: RowBytes, arity: Indices) -> pa.Array:
+    schema = table.schema if schema_id == table.schema.id else table.schemas.load(schema_id)
+    types = [field.type for field in schema.key_fields or schema.fields]
+    texts = pa.nulls(len(keys), pa.string())
+    stored = np.flatnonzero(arity == len(types))
+    if len(stored) == len(keys) and len(keys):
+        return listed([object_texts(row_field(keys, types, i), t) for i, t in enumerate(types)], len(keys))
+    if not len(stored):
+        return texts
+    some = listed([object_texts(row_field(keys.of(stored), types, i), t) for i, t in enumerate(types)], len(stored))
+    return pc.replace_with_mask(texts, pa.array(arity == len(types)), some)
+
+
+def by_group(group: Indices, make: Callable[[int, Indices], pa.Array]) -> pa.Array:
+    """Rows made group by group, back in their order. make: what a group is named by, and the numbers of its rows."""
+    numbers = np.unique(group)
+    if len(numbers) == 1:
+        return make(int(numbers[0]), np.arange(len(group)))
+    parts = [np.flatnonzero(group == number) for number in numbers]
+    if not parts:
+        return pa.nulls(0, pa.string())
+    made = pa.concat_arrays([make(int(number), part) for number, part in zip(numbers, parts, strict=True)])
+    return made.take(pa.array(np.argsort(np.concatenate(parts))))
+
+
+def _needed(name: str, to: pa.DataType) -> Callable[[Entries, Indices], pa.Array]:
+    return lambda entries, live: pa.array(entries.columns.needed_integers(name)[live]).cast(to)
+
+
+def _optional(name: str) -> Callable[[Entries, Indices], pa.Array]:
+    def integers(entries: Entries, live: Indices) -> pa.Array:
+        column = entries.columns.attribute(name)
+        return pa.array(column.values[live], pa.int64(), mask=~column.valid[live])
+
+    return integers
+
+
+def _sources(entries: Entries, live: Indices) -> pa.Array:
+    names = pa.array([source.name for source in FileSource])
+    return names.take(_optional("file_source")(entries, live))
+
+
+def _write_columns(entries: Entries, live: Indices) -> pa.Array:
+    written = entries.columns.lists(("_FILE", "_WRITE_COLS"), live)
+    return pa.array(written, arrow_type(FILE_FIELDS[-1].type))
+
+
+_PLAIN: Mapping[str, Callable[[Entries, Indices], pa.Array]] = {
+    "partition": lambda entries, live: entries.partitions_of(live),
+    "bucket": lambda entries, live: pa.array(entries.columns.bucket[live]).cast(pa.int32()),
+    "file_format": _formats,
+    "schema_id": _needed("schema_id", pa.int64()),
+    "level": _needed("level", pa.int32()),
+    "record_count": _needed("row_count", pa.int64()),
+    "file_size_in_bytes": _needed("file_size", pa.int64()),
+    "min_sequence_number": _needed("min_sequence_number", pa.int64()),
+    "max_sequence_number": _needed("max_sequence_number", pa.int64()),
+    "creation_time": lambda entries, live: _optional("creation_time")(entries, live).cast(pa.timestamp("ms")),
+    "deleteRowCount": _optional("delete_row_count"),
+    "file_source": _sources,
+    "first_row_id": _optional("first_row_id"),
+    "write_cols": _write_columns,
+}
+TABLES = {
+    "files": MetadataTable(FILE_FIELDS, _files),
+    "file_key_ranges": MetadataTable(FILE_KEY_RANGE_FIELDS, _files),
+}

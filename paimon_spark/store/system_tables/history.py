@@ -1,0 +1,156 @@
+"""$snapshots, $tags, $branches, $consumers: what is kept of a table's past, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from paimon_spark.spec.paths import BRANCH_PREFIX, branch_root
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.snapshot_json import Tag
+from paimon_spark.store.consumer_files import consumer_positions
+from paimon_spark.store.system_tables.request import (
+    Columns,
+    MetadataTable,
+    Request,
+    columns_of_rows,
+    fields_of,
+    local_time,
+)
+
+_READ_THREADS = 16
+_NANOS = 10**9
+T = TypeVar("T")
+
+SNAPSHOT_FIELDS = fields_of("""
+    snapshot_id BIGINT NOT NULL
+    schema_id BIGINT NOT NULL
+    commit_user STRING NOT NULL
+    commit_identifier BIGINT NOT NULL
+    commit_kind STRING NOT NULL
+    commit_time TIMESTAMP(3) NOT NULL
+    base_manifest_list STRING NOT NULL
+    delta_manifest_list STRING NOT NULL
+    changelog_manifest_list STRING
+    total_record_count BIGINT
+    delta_record_count BIGINT
+    changelog_record_count BIGINT
+    watermark BIGINT
+    next_row_id BIGINT
+    operation STRING
+    writer_version STRING
+""")
+TAG_FIELDS = fields_of("""
+    tag_name STRING NOT NULL
+    snapshot_id BIGINT NOT NULL
+    schema_id BIGINT NOT NULL
+    commit_time TIMESTAMP(3) NOT NULL
+    record_count BIGINT
+    create_time TIMESTAMP(3)
+    time_retained STRING
+""")
+BRANCH_FIELDS = fields_of("""
+    branch_name STRING NOT NULL
+    create_time TIMESTAMP(3) NOT NULL
+""")
+CONSUMER_FIELDS = fields_of("""
+    consumer_id STRING NOT NULL
+    next_snapshot_id BIGINT NOT NULL
+""")
+
+
+def duration_text(nanos: int) -> str:
+    """Java's Duration.toString: ``PT24H``, ``PT1H30M``, ``PT0.5S``, ``PT0S``."""
+    if nanos == 0:
+        return "PT0S"
+    sign = -1 if nanos < 0 else 1
+    seconds, rest = divmod(abs(nanos), _NANOS)
+    hours, minutes = divmod(seconds, 3600)
+    minutes, second = divmod(minutes, 60)
+    text = "PT"
+    for value, unit in ((hours, "H"), (minutes, "M")):
+        text += f"{sign * value}{unit}" if value else ""
+    if second or rest:
+        fraction = f"{rest:09d}".rstrip("0")
+        text += ("-" if sign < 0 else "") + str(second) + (f".{fraction}" if fraction else "") + "S"
+    return text
+
+
+def _snapshots(request: Request) -> Columns:
+    store = request.table.snapshots
+    ids = [i for i in store.ids() if request.may_hold(snapshot_id=i)]
+    return columns_of_rows(SNAPSHOT_FIELDS, map(_snapshot_row, _present(store.find, ids)))
+
+
+def _snapshot_row(s: Snapshot) -> tuple[Any, ...]:
+    return (
+        s.id,
+        s.schema_id,
+        s.commit_user,
+        s.commit_identifier,
+        str(s.commit_kind),
+        local_time(s.time_millis),
+        s.base_manifest_list,
+        s.delta_manifest_list,
+        s.changelog_manifest_list,
+        s.total_record_count,
+        s.delta_record_count,
+        s.changelog_record_count,
+        s.watermark,
+        s.next_row_id,
+        s.operation,
+        s.writer_version,
+    )
+
+
+def _tags(request: Request) -> Columns:
+    store = request.table.snapshots
+    names = [name for name in store.tag_names() if request.may_hold(tag_name=name)]
+
+    def find(name: str) -> tuple[str, Tag] | None:
+        tag = store.find_tag(name)
+        return None if tag is None else (name, tag)
+
+    return columns_of_rows(TAG_FIELDS, (_tag_row(name, tag) for name, tag in _present(find, names)))
+
+
+def _tag_row(name: str, tag: Tag) -> tuple[Any, ...]:
+    kept = tag.snapshot
+    retained = None if tag.time_retained is None else duration_text(tag.time_retained)
+    time = local_time(kept.time_millis)
+    return (name, kept.id, kept.schema_id, time, kept.total_record_count, tag.create_time, retained)
+
+
+def _branches(request: Request) -> Columns:
+    """A branch was made when its directory last changed, as far as the store tells."""
+    table = request.table
+    directory = branch_root(table.location, "x").rpartition("/")[0]
+    found = sorted((s.name.removeprefix(BRANCH_PREFIX), s) for s in table.file_io.list(directory) if _is_branch(s.name))
+    rows = [(name, local_time(s.modified_millis)) for name, s in found if request.may_hold(branch_name=name)]
+    return columns_of_rows(BRANCH_FIELDS, rows)
+
+
+def _is_branch(name: str) -> bool:
+    return name.startswith(BRANCH_PREFIX)
+
+
+def _consumers(request: Request) -> Columns:
+    table = request.table
+    positions = consumer_positions(table.file_io, table.location, table.branch)
+    return columns_of_rows(CONSUMER_FIELDS, sorted(positions.items()))
+
+
+def _present(find: Callable[[Any], T | None], names: Iterable[Any]) -> Iterator[T]:
+    """What is found, in order; what has expired meanwhile is left out."""
+    with ThreadPoolExecutor(_READ_THREADS) as threads:
+        found = list(threads.map(find, names))
+    return (value for value in found if value is not None)
+
+
+TABLES = {
+    "snapshots": MetadataTable(SNAPSHOT_FIELDS, _snapshots),
+    "tags": MetadataTable(TAG_FIELDS, _tags),
+    "branches": MetadataTable(BRANCH_FIELDS, _branches),
+    "consumers": MetadataTable(CONSUMER_FIELDS, _consumers),
+}

@@ -1,0 +1,119 @@
+"""What is asked of a system table that shows metadata, and how its rows are put into columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from paimon_spark.arrow.predicate import TRUE, AlwaysTrue, Predicate, restrict
+from paimon_spark.arrow.pruning import match_values
+from paimon_spark.arrow.types import from_internal
+from paimon_spark.file_io import FileIO
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.type_text import parse_type
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.increments import reads_increment
+from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.time_travel import local_wall_millis, resolve_snapshot
+
+NANOS_OF_MILLI = 10**6
+Columns: TypeAlias = Mapping[str, pa.Array]
+
+
+class StoredTable(Protocol):
+    """What system tables know of a table; ``store.table.Table`` is one, also of a table that cannot be read."""
+
+    @property
+    def location(self) -> str: ...
+
+    @property
+    def file_io(self) -> FileIO: ...
+
+    @property
+    def schema(self) -> TableSchema: ...
+
+    @property
+    def options(self) -> Options: ...
+
+    @property
+    def branch(self) -> str: ...
+
+    @property
+    def schemas(self) -> SchemaStore: ...
+
+    @property
+    def snapshots(self) -> SnapshotStore: ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which rows and columns of a system table are wanted; more may be given, they are left out afterwards.
+
+    Attributes:
+        table: of which it tells.
+        predicate: over the columns of the system table.
+        columns: the names of those that are looked at.
+    """
+
+    table: StoredTable
+    predicate: Predicate = TRUE
+    columns: frozenset[str] | None = None
+
+    def wants(self, *names: str) -> bool:
+        """Whether one of the columns is looked at."""
+        return self.columns is None or any(name in self.columns for name in names)
+
+    def may_hold(self, **values: Any) -> bool:
+        """Whether a row with these values may satisfy the predicate."""
+        known = restrict(self.predicate, set(values))
+        return isinstance(known, AlwaysTrue) or match_values(known, values) is True
+
+    def judges(self, name: str) -> bool:
+        """Whether the predicate says anything about a column alone."""
+        return not isinstance(restrict(self.predicate, {name}), AlwaysTrue)
+
+
+Rows: TypeAlias = Callable[[Request], Columns]
+
+
+@dataclass(frozen=True)
+class MetadataTable:
+    """A system table made from metadata alone.
+
+    Attributes:
+        fields: its columns.
+        rows: what makes them.
+    """
+
+    fields: tuple[DataField, ...]
+    rows: Rows
+
+
+def fields_of(text: str) -> tuple[DataField, ...]:
+    """Columns from lines of a name and a type, such as ``bucket INT NOT NULL``."""
+    lines = [line.split(maxsplit=1) for line in text.splitlines() if line.strip()]
+    return tuple(DataField(number, name, parse_type(data_type)) for number, (name, data_type) in enumerate(lines))
+
+
+def columns_of_rows(fields: Sequence[DataField], rows: Iterable[Sequence[Any]]) -> Columns:
+    """Rows of internal values as columns."""
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(fields)
+    return {field.name: from_internal(column, field.type) for field, column in zip(fields, columns, strict=True)}
+
+
+def local_time(epoch_millis: int) -> int:
+    """An instant as an internal TIMESTAMP: the wall clock of the local time zone, as Java shows it."""
+    return local_wall_millis(epoch_millis) * NANOS_OF_MILLI
+
+
+def shown_snapshot(table: StoredTable) -> Snapshot | None:
+    """The snapshot that the scan options choose, else the latest one; None for a table nobody has written to."""
+    if reads_increment(table.options):
+        return table.snapshots.latest()
+    return resolve_snapshot(table.options, table.snapshots).snapshot

@@ -1,0 +1,192 @@
+"""$audit_log, $binlog, $ro, $row_tracking: the rows of a table in another shape, read as any scan reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.evaluate import filter_batch
+from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of, restrict
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.merge.compaction_rules import compaction_rules
+from paimon_spark.spec import options as o
+from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.store.read import SplitReader
+from paimon_spark.store.scan import READ_THREADS, Scan, row_kind_field
+from paimon_spark.store.splits import ReadUnit, Split, group_splits
+from paimon_spark.store.system_tables.request import StoredTable
+from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
+
+KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
+
+
+@dataclass(frozen=True)
+class ShapedReader:
+    """Reads splits of a table and gives their rows the shape of a system table; picklable.
+
+    Attributes:
+        reader: of the table.
+        fields: the columns of the result, in order.
+        predicate: over the columns of the system table; what the table itself could not decide.
+        shape: all columns that are made, those of the predicate too.
+        packs: whether each value is an array of one element.
+    """
+
+    reader: SplitReader | TrackedReader
+    fields: tuple[DataField, ...]
+    predicate: Predicate
+    shape: tuple[DataField, ...]
+    packs: bool
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return arrow_schema(self.fields)
+
+    def read(self, split: ReadUnit) -> Iterator[pa.RecordBatch]:
+        """The rows of a split. Errors as in SplitReader.read."""
+        made = arrow_schema(self.shape)
+        wanted = [field.name for field in self.fields]
+        for batch in self.reader.read(split):
+            columns = [self._column(batch, place, field) for place, field in enumerate(self.shape)]
+            rows = filter_batch(self.predicate, pa.RecordBatch.from_arrays(columns, schema=made))
+            if rows.num_rows:
+                yield rows.select(wanted)
+
+    def _column(self, batch: pa.RecordBatch, place: int, field: DataField) -> pa.Array:
+        column = batch.column(place)
+        if not self.packs or field == KIND_FIELD:
+            return column
+        return _packed(column, arrow_schema([field]).field(0).type)
+
+
+def _packed(column: pa.Array, to: pa.DataType) -> pa.Array:
+    offsets = pa.array(np.arange(len(column) + 1, dtype=np.int32))
+    return pa.ListArray.from_arrays(offsets, column).cast(to)
+
+
+@dataclass(frozen=True)
+class RowScan:
+    """A read of rows of a table in the shape of a system table; picklable, as parallel as a scan of the table.
+
+    Attributes:
+        scan: of the table.
+        fields, predicate, shape, packs: as in ShapedReader.
+        tracks: whether rows come with their id and sequence number.
+        level: None, or the one level whose files are read, without merging.
+    """
+
+    scan: Scan
+    fields: tuple[DataField, ...]
+    predicate: Predicate
+    shape: tuple[DataField, ...]
+    packs: bool = False
+    tracks: bool = False
+    level: int | None = None
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return arrow_schema(self.fields)
+
+    def splits(self) -> tuple[ReadUnit, ...]:
+        """What is read. Errors as in Scan.plan."""
+        splits = self.scan.plan().splits
+        if self.level is None:
+            return splits
+        kept = (_of_level(split, self.level) for split in splits)
+        return tuple(split for split in kept if split.raw_files)
+
+    def tasks(self) -> list[tuple[ReadUnit, ...]]:
+        """The splits in groups for one task each. Errors as in Scan.plan."""
+        options = self.scan.options
+        target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+        return group_splits(self.splits(), target, cost)
+
+    def reader(self) -> ShapedReader:
+        """Reads the splits, here or on another machine."""
+        reader = self.scan.reader()
+        source = TrackedReader(reader, self.shape) if self.tracks else reader
+        return ShapedReader(source, self.fields, self.predicate, self.shape, self.packs)
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
+        reader = self.reader()
+        for split in self.splits():
+            yield from reader.read(split)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows at once; splits are read by several threads, their order is kept."""
+        reader = self.reader()
+        with ThreadPoolExecutor(READ_THREADS) as threads:
+            parts = threads.map(lambda split: list(reader.read(split)), self.splits())
+            return pa.Table.from_batches([batch for part in parts for batch in part], self.arrow_schema)
+
+
+def _of_level(split: ReadUnit, level: int) -> Split:
+    if not isinstance(split, Split):
+        raise UnsupportedFeature(
+            "reading $ro: it shows a state as it was compacted, not a change nor postponed rows; leave out the options "
+            "'incremental-*' and 'postpone.merge-on-read', or read the table itself"
+        )
+    return replace(split, raw_files=tuple(f for f in split.files if f.level == level), sections=())
+
+
+def view_fields(name: str, table: StoredTable) -> tuple[DataField, ...]:
+    """The columns of $audit_log, $binlog, $ro or $row_tracking.
+
+    Raises:
+        OptionError: the table has a column of the name that is added, or does not track rows.
+        UnsupportedFeature: sequence numbers are to be shown.
+    """
+    schema = table.schema
+    if name == "ro":
+        return schema.fields
+    if name == "row_tracking":
+        if table.options.get("row-tracking.enabled", "false").lower() != "true":
+            raise OptionError(f"reading {table.location}${name}: the table does not have 'row-tracking.enabled' = true")
+        return (*schema.fields, *TRACKING_FIELDS)
+    if "rowkind" in schema.by_name:
+        raise OptionError(f"reading {table.location}${name}: the table has a column 'rowkind' of its own; rename it")
+    if table.options.get("table-read.sequence-number.enabled", "false").lower() == "true":
+        raise UnsupportedFeature(
+            f"reading {table.location}${name}: 'table-read.sequence-number.enabled' is not supported by this release; "
+            "set it to false to read the rows without their sequence numbers"
+        )
+    if name == "audit_log":
+        return (KIND_FIELD, *schema.fields)
+    packed = (replace(f, type=DataType(Root.ARRAY, element=f.type.with_nullable(True))) for f in schema.fields)
+    return (KIND_FIELD, *packed)
+
+
+def row_scan(name: str, table: StoredTable, fields: Sequence[DataField], predicate: Predicate) -> RowScan:
+    """A read of $audit_log, $binlog, $ro or $row_tracking.
+
+    Args:
+        name: of the system table.
+        table: whose rows are read.
+        fields: the wanted columns of view_fields.
+        predicate: over view_fields. What it says of columns of the table prunes as in a scan of the table.
+    """
+    schema, wanted = table.schema, tuple(fields)
+    by_name = {field.name: field for field in view_fields(name, table)}
+    more = (by_name[column] for column in sorted(columns_of(predicate) - {field.name for field in wanted}))
+    shape = (*wanted, *more)
+    pushed = AlwaysTrue() if name == "binlog" else restrict(predicate, set(schema.names))
+    stored = tuple(_stored(schema, field) for field in shape if field not in TRACKING_FIELDS)
+    if name in ("audit_log", "binlog") and ROW_KIND_FIELD not in stored:
+        stored = (*stored, row_kind_field(schema))  # else rows that retract would be left out
+    scan = Scan(table.file_io, table.location, table.branch, schema, table.options, stored, pushed)
+    level = compaction_rules(table.options).num_levels - 1 if name == "ro" and schema.primary_keys else None
+    return RowScan(scan, wanted, predicate, shape, name == "binlog", name == "row_tracking", level)
+
+
+def _stored(schema: TableSchema, field: DataField) -> DataField:
+    return row_kind_field(schema) if field == KIND_FIELD else schema.by_name[field.name]

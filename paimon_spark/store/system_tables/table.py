@@ -1,0 +1,181 @@
+"""A system table: its columns, and reads of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from paimon_spark.arrow.evaluate import filter_batch
+from paimon_spark.arrow.predicate import Predicate, columns_of
+from paimon_spark.arrow.predicate_expr import Expr, as_predicate
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import TableNotFound
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.scan import find_fields
+from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
+from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, StoredTable
+from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
+
+METADATA_TABLES: dict[str, MetadataTable] = {
+    **history.TABLES,
+    **definition.TABLES,
+    **files.TABLES,
+    **file_indexes.TABLES,
+    **totals.TABLES,
+    **metadata.TABLES,
+}
+ROW_TABLES = ("audit_log", "binlog", "ro", "row_tracking")
+NAMES = tuple(sorted((*METADATA_TABLES, *ROW_TABLES)))
+"""The names of all system tables of a table."""
+
+
+class UnitReader(Protocol):
+    """Reads units of a scan, here or on another machine; picklable."""
+
+    def read(self, unit: Any, /) -> Iterator[pa.RecordBatch]: ...
+
+
+class SystemScan(Protocol):
+    """A read of a system table; picklable. Every call looks for the newest state."""
+
+    @property
+    def arrow_schema(self) -> pa.Schema: ...
+
+    def tasks(self) -> Sequence[tuple[Any, ...]]:
+        """What it reads, in groups for one task each."""
+        ...
+
+    def reader(self) -> UnitReader: ...
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]: ...
+
+    def to_arrow(self) -> pa.Table: ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The one unit of a table that is read as a whole."""
+
+
+@dataclass(frozen=True)
+class MetadataScan:
+    """A read of a system table that is made from metadata; picklable.
+
+    Attributes:
+        columns: makes its columns.
+        predicate: rows for which it is not true are left out.
+        made: the columns to make: wanted ones, then those that only the predicate needs.
+        fields: the columns of the result, in order.
+    """
+
+    columns: Callable[[], Columns]
+    predicate: Predicate
+    made: tuple[DataField, ...]
+    fields: tuple[DataField, ...]
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return arrow_schema(self.fields)
+
+    def tasks(self) -> list[tuple[Whole, ...]]:
+        """One task reads it all."""
+        return [(Whole(),)]
+
+    def reader(self) -> MetadataScan:
+        """Itself."""
+        return self
+
+    def read(self, unit: Whole) -> Iterator[pa.RecordBatch]:
+        """All rows, in one batch; none if there are none."""
+        yield from self.to_batches()
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in one batch; none if there are none."""
+        columns = self.columns()
+        arrays = [columns[field.name] for field in self.made]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(self.made))
+        rows = filter_batch(self.predicate, batch)
+        if rows.num_rows:
+            yield rows.select([field.name for field in self.fields])
+
+    def to_arrow(self) -> pa.Table:
+        """All rows."""
+        return pa.Table.from_batches(self.to_batches(), self.arrow_schema)
+
+
+@dataclass(frozen=True)
+class SystemTable:
+    """A system table of a table; picklable.
+
+    Attributes:
+        table: of which it tells.
+        name: one of NAMES.
+    """
+
+    table: StoredTable
+    name: str
+
+    @property
+    def location(self) -> str:
+        """The path it is read by."""
+        branch = "" if self.table.branch == "main" else f"$branch_{self.table.branch}"
+        return f"{self.table.location}{branch}${self.name}"
+
+    @cached_property
+    def schema(self) -> TableSchema:
+        """Its columns, as the schema of a table without keys."""
+        known = METADATA_TABLES.get(self.name)
+        fields = view_fields(self.name, self.table) if known is None else known.fields
+        return TableSchema(0, fields, len(fields))
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: str | Expr | Predicate | None = None,
+    ) -> MetadataScan | RowScan:
+        """A read of some columns of the rows that satisfy a condition.
+
+        Conditions on partition, bucket, level, snapshot, schema, tag and branch leave files unread.
+
+        Args:
+            columns: names in the order wanted, any letter case; None means all.
+            where: SQL text, an expression of ``col(...)``, or a bound Predicate.
+
+        Raises:
+            OptionError: a column is not there, or named twice.
+            PredicateError: the condition does not fit the columns.
+        """
+        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
+        predicate = as_predicate(where, self.schema.fields)
+        known = METADATA_TABLES.get(self.name)
+        if known is None:
+            return row_scan(self.name, self.table, fields, predicate)
+        more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
+        made = (*fields, *more)
+        request = Request(self.table, predicate, frozenset(field.name for field in made))
+        return MetadataScan(partial(known.rows, request), predicate, made, tuple(fields))
+
+
+def system_table(table: StoredTable, name: str) -> SystemTable:
+    """The system table of that name, in any letter case.
+
+    Raises:
+        TableNotFound: there is no such; the message lists the names.
+    """
+    if name.lower() not in NAMES:
+        raise TableNotFound(f"no system table ${name} of {table.location}: {near_names(name)}")
+    return SystemTable(table, name.lower())
+
+
+def near_names(name: str) -> str:
+    """What a wrong name may have meant, and the names that exist."""
+    near = difflib.get_close_matches(name.lower(), NAMES, n=1)
+    hint = f"did you mean ${near[0]}? " if near else ""
+    return f"{hint}The system tables are {', '.join(NAMES)}"

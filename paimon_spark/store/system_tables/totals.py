@@ -1,0 +1,176 @@
+"""$partitions and $buckets: sums over manifest entries (Java: PartitionEntry, BucketEntry)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.spec import options as o
+from paimon_spark.spec.manifest import FileKind
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.changes import DELETION_VECTORS
+from paimon_spark.store.live_files import Indices, canonical_row
+from paimon_spark.store.manifest_files import read_index_manifest
+from paimon_spark.store.system_tables.entries import (
+    Entries,
+    PartitionTexts,
+    braced_texts,
+    partition_values,
+    read_state,
+)
+from paimon_spark.store.system_tables.request import (
+    NANOS_OF_MILLI,
+    Columns,
+    MetadataTable,
+    Request,
+    columns_of_rows,
+    fields_of,
+    shown_snapshot,
+)
+
+_NEVER = -(2**63)
+Total: TypeAlias = tuple[int, int, int, int | None]
+"""Rows, bytes, files, and when the last file was made: the writer's wall clock in millis."""
+
+PARTITION_FIELDS = fields_of("""
+    partition STRING
+    record_count BIGINT NOT NULL
+    file_size_in_bytes BIGINT NOT NULL
+    file_count BIGINT NOT NULL
+    last_update_time TIMESTAMP(3)
+    created_at TIMESTAMP(3)
+    created_by STRING
+    updated_by STRING
+    options STRING
+    total_buckets INT NOT NULL
+    done BOOLEAN NOT NULL
+    deleted_record_count BIGINT
+""")
+BUCKET_FIELDS = fields_of("""
+    partition STRING
+    bucket INT NOT NULL
+    record_count BIGINT NOT NULL
+    file_size_in_bytes BIGINT NOT NULL
+    file_count BIGINT NOT NULL
+    last_update_time TIMESTAMP(3)
+""")
+
+
+def totals(entries: Entries, groups: Indices, count: int) -> list[Total]:
+    """The sums over the chosen entries of each group: a file that is deleted again counts for nothing but its time.
+
+    Args:
+        entries: of a state.
+        groups: the number of the group of each chosen entry.
+        count: how many groups there are.
+    """
+    columns, chosen = entries.columns, entries.chosen
+    sign = np.where(columns.kind[chosen] == FileKind.DELETE, -1, 1)
+    sums = []
+    for values in (columns.row_count[chosen], columns.file_size[chosen], np.ones(len(chosen), np.int64)):
+        total = np.zeros(count, np.int64)
+        np.add.at(total, groups, values * sign)
+        sums.append(total.tolist())
+    made = columns.attribute("creation_time")
+    last = np.full(count, _NEVER, np.int64)
+    np.maximum.at(last, groups, np.where(made.valid[chosen], made.values[chosen], _NEVER))
+    times = [None if millis == _NEVER else millis for millis in last.tolist()]
+    return list(zip(*sums, times, strict=True))
+
+
+@dataclass(frozen=True)
+class PartitionTotal:
+    """One partition: its text, its arity row, its sums, and the number of buckets that its last entry names."""
+
+    text: str
+    partition: bytes
+    total: Total
+    total_buckets: int
+
+
+def partition_totals(request: Request, texts: PartitionTexts) -> list[PartitionTotal]:
+    """The partitions that have files, in no order. texts: what they look like. Errors as in read_state."""
+    entries = read_state(request, texts)
+    if entries is None:
+        return []
+    codes, partitions = entries.partition_codes[entries.chosen], entries.columns.partitions
+    buckets = np.zeros(len(partitions), np.int64)
+    buckets[codes] = entries.columns.total_buckets[entries.chosen]
+    shown = entries.partition_texts.to_pylist()
+    found = zip(shown, partitions, totals(entries, codes, len(partitions)), buckets.tolist(), strict=True)
+    return [PartitionTotal(*values) for values in found if values[2][2] > 0]
+
+
+def _partitions(request: Request) -> Columns:
+    table = request.table
+    default = table.options.value(o.PARTITION_DEFAULT_NAME)
+
+    def texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
+        values = [column.to_pylist() for column in partition_values(partitions, fields)]
+        rows = zip(*values, strict=True) if values else ((),) * len(partitions)
+        return pa.array([_spec_text(row, fields, default) for row in rows], pa.string())
+
+    found = partition_totals(request, texts)
+    deleted = _deleted_rows(request) if request.wants("deleted_record_count") else {}
+    types = [field.type for field in table.schema.partition_fields]
+    rows = []
+    for one in sorted(found, key=lambda one: one.text.encode()):
+        count, size, files, time = one.total
+        gone = deleted.get(canonical_row(one.partition, types), 0)
+        rows.append(
+            (one.text, count, size, files, _nanos(time), None, None, None, None, one.total_buckets, False, gone)
+        )
+    return columns_of_rows(PARTITION_FIELDS, rows)
+
+
+def _spec_text(values: Sequence[str | None], fields: Sequence[DataField], default: str) -> str:
+    """``k=v/k2=v2``; null and blank texts show the default name, as their directory does."""
+    shown = (default if value is None or not value.strip() else value for value in values)
+    return "/".join(f"{field.name}={value}" for field, value in zip(fields, shown, strict=True))
+
+
+def _deleted_rows(request: Request) -> dict[bytes, int | None]:
+    """For each partition, how many rows deletion vectors delete; None where a vector does not say."""
+    table = request.table
+    snapshot = shown_snapshot(table)
+    if snapshot is None or not table.options.value(o.DELETION_VECTORS_ENABLED):
+        return {}
+    types = [field.type for field in table.schema.partition_fields]
+    deleted: dict[bytes, int | None] = {}
+    for entry in read_index_manifest(table.file_io, table.location, snapshot.index_manifest):
+        if entry.index_type == DELETION_VECTORS:
+            partition = canonical_row(entry.partition, types)
+            before = deleted.get(partition, 0)
+            counts = [place.cardinality for place in entry.deletion_ranges or ()]
+            unknown = before is None or None in counts
+            deleted[partition] = None if unknown else (before or 0) + sum(count or 0 for count in counts)
+    return deleted
+
+
+def _buckets(request: Request) -> Columns:
+    entries = read_state(request, braced_texts, postponed=True)
+    if entries is None:
+        return columns_of_rows(BUCKET_FIELDS, ())
+    codes = entries.partition_codes[entries.chosen].tolist()
+    buckets = entries.columns.bucket[entries.chosen].tolist()
+    places = {place: number for number, place in enumerate(dict.fromkeys(zip(codes, buckets, strict=True)))}
+    groups = np.fromiter(map(places.__getitem__, zip(codes, buckets, strict=True)), np.int64, len(codes))
+    rows: list[tuple[Any, ...]] = []
+    for (code, bucket), (count, size, files, time) in zip(places, totals(entries, groups, len(places)), strict=True):
+        if files > 0:
+            rows.append((entries.partition_texts[code].as_py(), bucket, count, size, files, _nanos(time)))
+    return columns_of_rows(BUCKET_FIELDS, sorted(rows, key=lambda row: (row[0].encode(), row[1])))
+
+
+def _nanos(millis: int | None) -> int | None:
+    return None if millis is None else millis * NANOS_OF_MILLI
+
+
+TABLES = {
+    "partitions": MetadataTable(PARTITION_FIELDS, _partitions),
+    "buckets": MetadataTable(BUCKET_FIELDS, _buckets),
+}
