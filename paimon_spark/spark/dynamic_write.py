@@ -1,7 +1,8 @@
-"""The road of PaimonTable to tables with dynamic buckets: two shuffles, by key to its assigner, then by bucket.
+"""The road of PaimonTable to tables with dynamic buckets: rows are shuffled by key to their assigner, then by bucket.
 
-Rows are sorted by their hash before buckets are assigned: so a task that Spark runs a second time gives every key the
-bucket it gave it the first time.
+While there is no index, a bucket has keys of its own assigner only, so that task writes it and there is one shuffle
+(Java does the same). Rows are sorted by their hash before buckets are assigned: a task that Spark runs a second time
+gives every key the bucket it gave it the first time.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ from paimon_spark.spark.shuffle_write import MESSAGES, OWNER, PLACE, SHUFFLE_PAR
 from paimon_spark.spark.write_job import WriteJob, align_rows, current_task, job_rows
 from paimon_spark.spec import options as o
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.hash_assigner import Channels, HashAssigner, channels_of, halves, key_numbers, plan_channels
+from paimon_spark.store.hash_assigner import Channels, HashAssigner, halves, key_numbers, plan_channels
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.row_rules import row_rules
 from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 NUMBER = "number"
-CHANNEL = "channel"
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+_MESSAGE = f"{MESSAGES} binary"
 
 
 def write_dynamic(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
@@ -41,8 +44,14 @@ def write_dynamic(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
     numbered = df.toDF(*(f"c{i}" for i in range(len(df.columns))))  # mapInArrow trips over dots and backquotes in names
-    owned = by_owner(_assigned(numbered, df.columns, job))
-    return collect_messages(owned.mapInArrow(_task(job, df.columns), f"{MESSAGES} binary"))
+    channels = plan_channels(job.table, int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
+    rows = _by_channel(numbered, df.columns, job.table, channels)
+    if job.plan.dynamic.index_manifest is None:
+        tasks = rows.sortWithinPartitions(NUMBER, PLACE).mapInArrow(_first_task(job, df.columns, channels), _MESSAGE)
+    else:
+        owned = by_owner(_owned(rows, df.columns, job, channels))
+        tasks = owned.mapInArrow(_task(job, df.columns), _MESSAGE)
+    return collect_messages(tasks)
 
 
 def by_owner(df: DataFrame) -> DataFrame:
@@ -67,34 +76,53 @@ def owned_buckets(batch: pa.RecordBatch) -> Buckets:
     return buckets
 
 
-def _assigned(df: DataFrame, names: Sequence[str], job: WriteJob) -> DataFrame:
-    """The rows with OWNER and PLACE, in any order.
+def _by_channel(df: DataFrame, names: Sequence[str], table: Table, channels: Channels) -> DataFrame:
+    """The rows with PLACE and NUMBER, those of a channel in one Spark partition.
 
     Args:
         df: its columns have names that Spark does not trip over.
         names: those of the columns in the DataFrame that is written.
     """
-    table = job.table
-    channels = plan_channels(table, int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
-    partition = [column_of(df, names, field) for field in table.schema.partition_fields]
-    keys = [column_of(df, names, field) for field in _key_columns(table)]
+    inputs = [column_of(df, names, field) for field in _key_columns(table)]
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the functions say the same.
     number = arrow_udf(_number_of(table), "bigint")  # type: ignore[call-overload]  # see above
-    channel = arrow_udf(_channel_of(channels), "int")  # type: ignore[call-overload]  # see above
-    owner = arrow_udf(_owner_of(job, channels), "bigint")  # type: ignore[call-overload]  # see above
-    placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(NUMBER, number(*keys))
-    placed = placed.withColumn(CHANNEL, channel(sf.col(NUMBER)))
+    placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(NUMBER, number(*inputs))
+    partition = sf.shiftright(sf.col(NUMBER) + sf.lit(1 << 31), 32)  # channel_of, in Spark's words
+    key = sf.col(NUMBER) - sf.shiftleft(partition, 32)
+    channel = (sf.abs(partition % channels.count) + sf.abs(key % channels.assigners)) % channels.count
     if table.schema.partition_keys:
-        shuffled = placed.repartition(CHANNEL)
-    else:
-        shuffled = placed.repartitionById(channels.count, sf.col(CHANNEL))
+        return placed.repartition(channel)
+    return placed.repartitionById(channels.count, channel.cast("int"))
+
+
+def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, channels: Channels) -> DataFrame:
+    """The rows with OWNER in place of NUMBER."""
+    partition = [column_of(df.drop(PLACE, NUMBER), names, field) for field in job.table.schema.partition_fields]
+    owner = arrow_udf(_owner_of(job, channels), "bigint")  # type: ignore[call-overload]  # see _by_channel
     # A sort before a function that looks at each row alone would be left out by Spark: this one looks at the order.
-    ordered = shuffled.sortWithinPartitions(CHANNEL, NUMBER)
-    assigned = ordered.withColumn(OWNER, owner.asNondeterministic()(sf.col(NUMBER), sf.col(CHANNEL), *partition))
-    return assigned.drop(NUMBER, CHANNEL)
+    assigned = df.sortWithinPartitions(NUMBER).withColumn(
+        OWNER, owner.asNondeterministic()(sf.col(NUMBER), sf.col(PLACE), *partition)
+    )
+    return assigned.drop(NUMBER)
 
 
-def _task(job: WriteJob, names: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _first_task(job: WriteJob, names: Sequence[str], channels: Channels) -> Task:
+    """Assigns and writes: the buckets of a channel are all its own."""
+    prepare = _partition_columns(job.table)
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        assigner = HashAssigner(job.table, job.plan.dynamic, channels)
+        with placed_rows(job) as write:
+            for batch in batches:
+                rows, kinds = job_rows(job, batch.select(range(len(names))).rename_columns(names))
+                write.write(rows, kinds, assigner.assign(batch.column(NUMBER).to_numpy(), prepare(rows)))
+            messages = write.finish()
+        yield from message_rows(messages)
+
+    return task
+
+
+def _task(job: WriteJob, names: Sequence[str]) -> Task:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with placed_rows(job) as write:
             for batch in batches:
@@ -140,25 +168,28 @@ def _number_of(table: Table) -> Callable[..., pa.Array]:
     return number
 
 
-def _channel_of(channels: Channels) -> Callable[..., pa.Array]:
-    def channel(numbers: pa.Array) -> pa.Array:
-        return pa.array(channels_of(numbers.to_numpy(), channels))
-
-    return channel
-
-
 def _owner_of(job: WriteJob, channels: Channels) -> Callable[..., Iterator[pa.Array]]:
-    table, fields = job.table, job.table.schema.partition_fields
-    rules = row_rules(table.location, replace(table.schema, fields=fields), o.Options())
+    fields, prepare = job.table.schema.partition_fields, _partition_columns(job.table)
 
     def owner(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        assigner = HashAssigner(table, job.plan.dynamic, channels)
-        for numbers, channel, *columns in batches:
+        assigner = HashAssigner(job.table, job.plan.dynamic, channels)
+        for numbers, places, *columns in batches:  # places: functions of one column get no tuples
             longs = numbers.to_numpy()
-            partitions = pa.RecordBatch.from_struct_array(pa.nulls(len(longs), pa.struct([])))
-            if fields:
-                given = pa.RecordBatch.from_arrays(columns, names=[field.name for field in fields])
-                partitions, _ = rules.prepare(align_rows(given, fields), None)
-            yield pa.array(owner_numbers(halves(longs)[0], assigner.assign(longs, channel.to_numpy(), partitions)))
+            given = pa.RecordBatch.from_arrays([places, *columns], names=[PLACE, *(field.name for field in fields)])
+            yield pa.array(owner_numbers(halves(longs)[0], assigner.assign(longs, prepare(given))))
 
     return owner
+
+
+def _partition_columns(table: Table) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """A function from rows to their partition columns, as they will be stored."""
+    fields = table.schema.partition_fields
+    rules = row_rules(table.location, replace(table.schema, fields=fields), o.Options())
+
+    def prepare(rows: pa.RecordBatch) -> pa.RecordBatch:
+        if not fields:
+            return rows
+        given = rows.select([field.name for field in fields])
+        return rules.prepare(align_rows(given, fields), None)[0]
+
+    return prepare

@@ -1,7 +1,7 @@
 """Exact filling of dynamic buckets, where rows are brought together by their hash first (features 2.2).
 
 Java: HashBucketAssigner. Rows carry one number for their place among all keys, and one for the channel that assigns it:
-a channel sees all rows of its keys, sorted by that number.
+a task sees all rows of its channels, sorted by that number.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def channels_of(numbers: Longs, channels: Channels) -> Buckets:
 
 
 class HashAssigner:
-    """The assigners of one task. Memory: the known and new hashes of one channel and partition at a time."""
+    """The assigners of one task. Memory: the known and new hashes of one partition in the channels of the task."""
 
     def __init__(self, table: Table, plan: DynamicPlan, channels: Channels) -> None:
         """
@@ -105,15 +105,14 @@ class HashAssigner:
         self._rules: BucketRules = bucket_rules(table.options, bool(table.schema.partition_keys))
         self._canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
         self._files: HashFiles = read_hash_files(table, plan.index_manifest)
-        self._now: tuple[int, int] | None = None
-        self._indexes: dict[bytes, PartitionIndex] = {}
+        self._partition_hash: int | None = None
+        self._indexes: dict[tuple[bytes, int], PartitionIndex] = {}
 
-    def assign(self, numbers: Longs, channels: Buckets, partitions: pa.RecordBatch) -> Buckets:
+    def assign(self, numbers: Longs, partitions: pa.RecordBatch) -> Buckets:
         """The bucket of each row.
 
         Args:
-            numbers: of key_numbers, sorted by their channel and then ascending, also over all calls.
-            channels: of channels_of.
+            numbers: of key_numbers, ascending, also over all calls.
             partitions: the partition columns of the rows.
 
         Raises:
@@ -121,29 +120,28 @@ class HashAssigner:
             DataError: there are too many buckets.
         """
         hashes, keys = halves(numbers)
+        channels = channels_of(numbers, self._channels)
         buckets: Buckets = np.empty(len(numbers), np.int32)
-        changes = np.flatnonzero((hashes[1:] != hashes[:-1]) | (channels[1:] != channels[:-1])) + 1
-        edges = [0, *changes.tolist(), len(numbers)] if len(numbers) else []
-        for start, end in itertools.pairwise(edges):
-            now = int(channels[start]), int(hashes[start])
-            if now != self._now:
-                self._now, self._indexes = now, {}
+        edges = [0, *(np.flatnonzero(hashes[1:] != hashes[:-1]) + 1).tolist(), len(numbers)]
+        for start, end in itertools.pairwise(edges if len(numbers) else []):
+            if int(hashes[start]) != self._partition_hash:
+                self._partition_hash, self._indexes = int(hashes[start]), {}
             part = partitions.slice(start, end - start)
-            for partition, _, rows in group_rows(part, self._table.schema.partition_fields, None):
-                buckets[start + rows] = self._index(partition, *now).assign(keys[start + rows])
+            for partition, channel, rows in group_rows(part, self._table.schema.partition_fields, channels[start:end]):
+                buckets[start + rows] = self._index(partition, channel).assign(keys[start + rows])
         return buckets
 
-    def _index(self, partition: bytes, channel: int, partition_hash: int) -> PartitionIndex:
-        row = self._canonical(partition)
-        if row not in self._indexes:
+    def _index(self, partition: bytes, channel: int) -> PartitionIndex:
+        key = self._canonical(partition), channel
+        if key not in self._indexes:
             self._plan.check_indexed(self._table, partition)
-            entries = self._files.get(row, {})
-            mine = partial(_in_channel, self._channels, partition_hash, channel)
+            entries = self._files.get(key[0], {})
+            mine = partial(_in_channel, self._channels, self._partition_hash or 0, channel)
             known = read_known(self._table, list(entries.values()), mine)
             counts = {bucket: entry.row_count for bucket, entry in entries.items()}
             filling = BucketFilling(counts, self._rules, channel, self._channels.assigners)
-            self._indexes[row] = PartitionIndex(known, filling)
-        return self._indexes[row]
+            self._indexes[key] = PartitionIndex(known, filling)
+        return self._indexes[key]
 
 
 def _in_channel(channels: Channels, partition_hash: int, channel: int, hashes: Hashes) -> npt.NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.store.commit import CommitResult, TableCommit
 from paimon_spark.store.cross_partition import NEW, CrossPartitionAssigner, KeyRows
-from paimon_spark.store.hash_assigner import HashAssigner, channels_of, key_numbers, plan_channels
+from paimon_spark.store.hash_assigner import HashAssigner, key_numbers, plan_channels
 from paimon_spark.store.hash_index_files import read_hash_files, read_hashes
 from paimon_spark.store.splits import Split
 from paimon_spark.store.table import Table
@@ -47,11 +47,10 @@ def write_dynamic(
 def exact_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """The buckets that the assigners of a job give to rows."""
     channels, numbers = plan_channels(table, 5), key_numbers(table, batch)
-    of_rows = channels_of(numbers, channels)
-    order = np.lexsort((numbers, of_rows))
-    partitions = batch.select(table.schema.partition_keys).take(pa.array(order))
+    order = np.argsort(numbers, kind="stable")
+    partitions = batch.take(pa.array(order))
     buckets = np.empty(batch.num_rows, np.int32)
-    buckets[order] = HashAssigner(table, plan.dynamic, channels).assign(numbers[order], of_rows[order], partitions)
+    buckets[order] = HashAssigner(table, plan.dynamic, channels).assign(numbers[order], partitions)
     return buckets
 
 

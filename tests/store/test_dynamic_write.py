@@ -21,7 +21,7 @@ from paimon_spark.spec.manifest import FileKind, IndexManifestEntry
 from paimon_spark.store import dynamic_buckets
 from paimon_spark.store.commit import CommitResult, Replaced, TableCommit
 from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.hash_assigner import HashAssigner, channels_of, key_numbers, plan_channels
+from paimon_spark.store.hash_assigner import HashAssigner, key_numbers, plan_channels
 from paimon_spark.store.hash_index_files import hash_file_path, read_hash_files, read_hashes
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.splits import Split
@@ -72,14 +72,13 @@ class Job:
         """What the road with a shuffle does to all rows at once."""
         channels = plan_channels(self.table, 3)
         numbers = key_numbers(self.table, batch)
-        order = np.lexsort((numbers, channels_of(numbers, channels)))
-        partitions = batch.select(self.table.schema.partition_keys).take(pa.array(order))
+        order = np.argsort(numbers, kind="stable")
+        partitions = batch.take(pa.array(order))
         assigner = HashAssigner(self.table, self.plan.dynamic, channels)
         buckets = np.empty(batch.num_rows, np.int32)
         for start in range(0, batch.num_rows, 7):  # batches cut keys and partitions
             part = order[start : start + 7]
-            channel = channels_of(numbers[part], channels)
-            buckets[part] = assigner.assign(numbers[part], channel, partitions.slice(start, 7))
+            buckets[part] = assigner.assign(numbers[part], partitions.slice(start, 7))
         return buckets
 
     def commit(self) -> CommitResult | None:
