@@ -32,6 +32,8 @@ from paimon_spark.store.vector_files import IndexChanges, VectorFiles, find_vect
 
 _log = logging.getLogger(__name__)
 
+PERSISTENCE = {o.COMMIT_MAX_RETRIES: "100", o.COMMIT_MAX_RETRY_WAIT: "100 ms"}
+
 Place: TypeAlias = tuple[bytes, int]
 """Canonical partition row and bucket."""
 
@@ -104,7 +106,7 @@ def commit_compaction(
     )
     snapshot: Snapshot | None = None
     try:
-        snapshot, _ = commit_request(table, request, base.id)
+        snapshot, _ = commit_request(_persistent(table), request, base.id)
     except _NothingLeft:
         pass
     except CommitStateUnknown:
@@ -119,6 +121,17 @@ def commit_compaction(
     delete_files(table, work.created(left_out))
     messages = tuple(work.message(bucket) for bucket in work.chosen) if snapshot is not None else ()
     return CompactedBuckets(None if snapshot is None else snapshot.id, messages, dict(work.dropped))
+
+
+def _persistent(table: Table) -> Table:
+    """The table with options of a commit that tries often and soon, where the user has not set them.
+
+    An attempt takes longer than that of a writer, so it loses more races. Waiting longer each time, as writers do,
+    would let a few busy writers keep it out for ever, and the work of all tasks would be lost.
+    """
+    options = table.options
+    chosen = {option.key: value for option, value in PERSISTENCE.items() if not options.is_set(option)}
+    return replace(table, options=options.merged(chosen))
 
 
 def delete_files(table: Table, paths: Iterable[str]) -> None:
