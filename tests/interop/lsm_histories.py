@@ -53,7 +53,16 @@ class LsmHistory:
             options["deletion-vectors.bitmap64"] = draw.choice(["true", "false"])
         if self.producer in ("lookup", "full-compaction"):
             options["changelog-producer.row-deduplicate"] = draw.choice(["true", "false"])
+        if self.producer == "lookup" and self.engine in ("aggregation", "groups") and draw.random() < 0.7:
+            options["compaction.force-rewrite-all-files"] = "true"
         return options
+
+    @property
+    def _changelog_tells_files(self) -> bool:
+        """Whether events hold the rows of files. A lone row is folded in a changelog of lookups, by both writers, but
+        not in its file where that only moves up; a later event then takes back what the file holds."""
+        folds = self.producer == "lookup" and self.engine in ("aggregation", "groups")
+        return not folds or "compaction.force-rewrite-all-files" in self.table.options
 
     def run(self) -> None:
         maker: Any = self.random.choice([our_engine, self.java])
@@ -71,7 +80,8 @@ class LsmHistory:
         if self.producer in ("lookup", "full-compaction"):
             self._compacts(full=True)
             self.check()
-            self.check_changelog()
+            if self._changelog_tells_files:
+                self.check_changelog()
 
     def check(self) -> None:
         """Both readers see the same rows, and the table is sound."""
@@ -147,12 +157,7 @@ class LsmHistory:
             self.java.compact(self.path, full)
 
     def _canon(self, row: Row) -> Row:
-        """What must agree. A list that holds an item twice loses it when it is folded for a changelog, not before."""
-        made = [canon(value) for canon, value in zip(self.table.canons, row, strict=True)]
-        for place, name in enumerate(self.table.columns):
-            if self.table.options.get(f"fields.{name}.distinct") == "true" and isinstance(made[place], tuple):
-                made[place] = frozenset(made[place])
-        return tuple(made)
+        return tuple(canon(value) for canon, value in zip(self.table.canons, row, strict=True))
 
     def _canonical(self, rows: Counter[Row]) -> Counter[Row]:
         made: Counter[Row] = Counter()
