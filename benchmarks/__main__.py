@@ -14,6 +14,7 @@ import bench_memory
 import bench_plan
 import bench_read
 import bench_spark
+import bench_system
 import bench_write
 from measure import Results, write_results
 
@@ -23,6 +24,7 @@ PARTS = {
     "write": bench_write.run,
     "dynamic": bench_dynamic.run,
     "plan": bench_plan.run,
+    "system": bench_system.run,
     "spark": bench_spark.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,

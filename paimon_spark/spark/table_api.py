@@ -6,7 +6,6 @@ made by this process, which therefore must reach the table's storage, as the exe
 
 from __future__ import annotations
 
-import datetime as dt
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -29,7 +28,6 @@ from paimon_spark.spark.routed_write import rewrite_with_spark
 from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
 from paimon_spark.spark.write_roads import write_by_bucket
 from paimon_spark.spec.options import BRANCH
-from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
@@ -45,13 +43,6 @@ _NO_OPTIONS: Mapping[str, str] = {}
 _DETAIL = (
     "location string, schema_id bigint, comment string, partition_keys array<string>, primary_keys array<string>, "
     "bucket_mode string, options map<string, string>, snapshot_id bigint, files bigint, bytes bigint, rows bigint"
-)
-_HISTORY = (
-    "snapshot_id bigint not null, schema_id bigint not null, commit_user string not null, commit_identifier bigint "
-    "not null, commit_kind string not null, commit_time timestamp not null, base_manifest_list string not null, "
-    "delta_manifest_list string not null, changelog_manifest_list string, total_record_count bigint, "
-    "delta_record_count bigint, changelog_record_count bigint, watermark bigint, next_row_id bigint, operation string, "
-    "writer_version string"
 )
 
 
@@ -107,13 +98,10 @@ class PaimonTable:
                 ``DataFrame.where``, over the chosen columns only.
             options: more options of the read, such as ``scan.snapshot-id``.
         """
-        reader = self._spark.read.format("paimon").options(**{**self._options, **options})
-        if columns is not None:
-            reader = reader.option(COLUMNS, format_columns(tuple(columns)))
-        if isinstance(where, str):
-            reader = reader.option(FILTER, where)
-        rows = reader.load(self._path)
-        return rows if where is None or isinstance(where, str) else rows.where(where)
+        given = {**self._options, **options}
+        if where is None or isinstance(where, str):
+            return self._read(self._path, columns, where, given)
+        return self._read(self._path, columns, None, given).where(where)
 
     def append(self, df: DataFrame, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
         """Adds the rows, or upserts them if the table has a primary key.
@@ -199,16 +187,54 @@ class PaimonTable:
         return self._spark.createDataFrame([row], _DETAIL)
 
     def history(self, limit: int | None = None) -> DataFrame:
-        """The snapshots, newest first, with the columns of the system table `$snapshots`.
+        """The snapshots, newest first: the system table ``$snapshots``.
 
         Args:
             limit: at most so many.
         """
-        snapshots = self._open().snapshots
-        ids = snapshots.ids()[::-1][:limit]
-        found = (snapshots.find(snapshot_id) for snapshot_id in ids)
-        rows = [_history_row(snapshot) for snapshot in found if snapshot is not None]  # None: expired meanwhile
-        return self._spark.createDataFrame(rows, _HISTORY)
+        rows = self.system_table("snapshots").orderBy("snapshot_id", ascending=False)
+        return rows if limit is None else rows.limit(limit)
+
+    def files(self, where: str | None = None) -> DataFrame:
+        """The data files that live: the system table ``$files``."""
+        return self.system_table("files", where=where)
+
+    def partitions(self, where: str | None = None) -> DataFrame:
+        """The partitions with their rows, files and bytes: the system table ``$partitions``."""
+        return self.system_table("partitions", where=where)
+
+    def buckets(self, where: str | None = None) -> DataFrame:
+        """The buckets with their rows, files and bytes: the system table ``$buckets``."""
+        return self.system_table("buckets", where=where)
+
+    def schemas(self) -> DataFrame:
+        """The schemas that the table has had: the system table ``$schemas``."""
+        return self.system_table("schemas")
+
+    def tags(self) -> DataFrame:
+        """The tags: the system table ``$tags``."""
+        return self.system_table("tags")
+
+    def branches(self) -> DataFrame:
+        """The branches: the system table ``$branches``."""
+        return self.system_table("branches")
+
+    def consumers(self) -> DataFrame:
+        """The consumers and what they read next: the system table ``$consumers``."""
+        return self.system_table("consumers")
+
+    def system_table(self, name: str, columns: Sequence[str] | None = None, where: str | None = None) -> DataFrame:
+        """A system table, such as "manifests" or "audit_log" (features 1.6); it is made when a query runs.
+
+        Args:
+            name: of the system table, without ``$``.
+            columns: names of the columns to read, in order; None means all.
+            where: a condition in SQL, which leaves unread what it excludes: partitions, snapshots, tags.
+
+        Raises:
+            TableNotFound: there is no such system table; the message lists their names.
+        """
+        return self._read(f"{self._path}${name}", columns, where, self._options)
 
     def expire_snapshots(
         self,
@@ -240,6 +266,14 @@ class PaimonTable:
         """Expires old changelogs that have outlived their snapshots; arguments as for ``expire_snapshots``."""
         return expire_changelogs(self._open(), retain_max, retain_min, older_than, max_deletes, dry_run)
 
+    def _read(
+        self, path: str, columns: Sequence[str] | None, where: str | None, options: Mapping[str, str]
+    ) -> DataFrame:
+        reader = self._spark.read.format("paimon").options(**options)
+        if columns is not None:
+            reader = reader.option(COLUMNS, format_columns(tuple(columns)))
+        return reader.load(path) if where is None else reader.option(FILTER, where).load(path)
+
     def _open(self) -> Table:
         return open_table(self._path, self._options)
 
@@ -255,24 +289,3 @@ class PaimonTable:
         maintain(job.table)
         millis = round((time.monotonic() - began) * 1000)
         return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
-
-
-def _history_row(s: Snapshot) -> tuple[object, ...]:
-    return (
-        s.id,
-        s.schema_id,
-        s.commit_user,
-        s.commit_identifier,
-        str(s.commit_kind),
-        dt.datetime.fromtimestamp(s.time_millis / 1000, dt.UTC),
-        s.base_manifest_list,
-        s.delta_manifest_list,
-        s.changelog_manifest_list,
-        s.total_record_count,
-        s.delta_record_count,
-        s.changelog_record_count,
-        s.watermark,
-        s.next_row_id,
-        s.operation,
-        s.writer_version,
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 _NANOS = 10**9
@@ -88,3 +90,20 @@ def timestamp_iso_text(nanos: int) -> str:
             fraction = fraction[:-3]
         text += f".{fraction}"
     return text
+
+
+def hash_order(texts: Iterable[str]) -> list[str]:
+    """Distinct texts in the order in which a Java HashMap lists them when they were put in as they come."""
+    given = list(texts)
+    capacity = 16
+    while len(given) * 4 > capacity * 3:
+        capacity *= 2
+
+    def bucket(text: str) -> int:
+        hashed = 0
+        units = text.encode("utf-16-be", "surrogatepass")
+        for high, low in zip(units[::2], units[1::2], strict=True):
+            hashed = (31 * hashed + high * 256 + low) & 0xFFFFFFFF
+        return (hashed ^ hashed >> 16) & (capacity - 1)
+
+    return sorted(given, key=bucket)

@@ -1,6 +1,6 @@
 """The tables of a warehouse folder, and the database `sys` that tells of them all (features 1.6).
 
-A warehouse holds ``<database>.db/<table>``. The four tables of `sys` are read by the path ``<warehouse>/sys.db/tables``,
+A warehouse holds ``<database>.db/<table>``. The four tables of `sys` are read as ``<warehouse>/sys.db/tables``,
 or ``partitions``, ``all_table_options`` and ``catalog_options`` in its place, though no such folder exists.
 """
 

@@ -1,7 +1,8 @@
 """System tables equal those of Java 2.0.0 on every golden table, cell by cell: names, types and values.
 
 Release 2.0.0 has no $file_indexes and no column `writer_version`; both came later and are tested elsewhere. Rows are
-compared as a multiset. Bytes have no text in Java but an address, so those are left out.
+compared as a multiset. Bytes have no text in Java but an address, so those are left out. Java gives out more digits of
+a TIMESTAMP(3) than the type has, and reads the JSON null of a comment as the word.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from golden_tables import GoldenTable, golden_tables
 
 from paimon_spark.errors import PaimonError, UnsupportedFeature
 from paimon_spark.spec.type_text import parse_type, type_sql
+from paimon_spark.spec.types import Root
 from paimon_spark.store.system_tables.table import NAMES, ROW_TABLES, SystemTable
 from paimon_spark.store.table import find_system_table
 
 LATER = {"file_indexes"}
+# Java reads the timestamps of ORC files by the time zone of its JVM, here not that of the writer.
+OTHER_ZONE = {"tz_orc_shanghai": ROW_TABLES}
 LATER_COLUMNS = {"snapshots": ["writer_version"]}
 BYTES = re.compile(r"\[B@[0-9a-f]+|X'[0-9A-F]*'")
 JavaTable = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
@@ -73,12 +77,26 @@ def without_bytes(rows: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
     return made
 
 
+def as_declared(
+    name: str, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]
+) -> Counter[tuple[Any, ...]]:
+    types = [parse_type(t) for _, t in columns]
+    if name not in ROW_TABLES:
+        millis = [t.root is Root.TIMESTAMP for t in types]
+        rows = [tuple(v and v - v % 10**6 if cut else v for v, cut in zip(r, millis, strict=True)) for r in rows]
+    if name == "schemas":
+        rows = [tuple(None if v == "null" else v for v in r) for r in rows]
+    return comparable_rows(rows, types)
+
+
 @pytest.mark.parametrize("golden", golden_tables(), ids=str)
 def test_system_tables_are_those_of_java(golden: GoldenTable, java: Genuine, tmp_path: Path) -> None:
     """Where Java cannot read a table we say so too; where we alone refuse, it is the rows, not the metadata."""
     path = str(golden.unpack(tmp_path))
+    left_out = LATER | set(OTHER_ZONE.get(golden.name, ()))
+    asked = [name for name in NAMES if name not in left_out]
     different: dict[str, Any] = {}
-    for name, theirs in java.run(java_tables, path, [name for name in NAMES if name not in LATER]).items():
+    for name, theirs in java.run(java_tables, path, asked).items():
         try:
             ours = find_system_table(f"{path}${name}")
             assert ours is not None
@@ -92,8 +110,7 @@ def test_system_tables_are_those_of_java(golden: GoldenTable, java: Genuine, tmp
         elif have[0] != theirs[0]:
             different[name] = (have[0], theirs[0])
         else:
-            types = [parse_type(t) for _, t in theirs[0]]
-            want = without_bytes(comparable_rows(theirs[1], types))
+            want = without_bytes(as_declared(name, *theirs))
             if have[1] != want:
                 different[name] = (list((have[1] - want).items())[:2], list((want - have[1]).items())[:2])
     assert different == {}

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paimon_spark.errors import CorruptFile
+from paimon_spark.spec.java_text import hash_order
 from paimon_spark.spec.json_text import format_json, parse_json_object
 from paimon_spark.spec.paths import statistics_path
 from paimon_spark.spec.schema import TableSchema
@@ -56,6 +57,11 @@ def flat_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def _in_java_order(options: Mapping[str, str]) -> dict[str, str]:
+    """Java keeps options in a HashMap and shows them in its order."""
+    return {key: options[key] for key in hash_order(options)}
+
+
 def _schemas(request: Request) -> Columns:
     store = request.table.schemas
     found = (store.load(schema_id) for schema_id in store.ids() if request.may_hold(schema_id=schema_id))
@@ -68,14 +74,14 @@ def _schema_row(schema: TableSchema) -> tuple[Any, ...]:
         flat_json([format_field(field) for field in schema.fields]),
         flat_json(schema.partition_keys),
         flat_json(schema.primary_keys),
-        flat_json(dict(schema.options)),
+        flat_json(_in_java_order(schema.options)),
         schema.comment,
         local_time(schema.time_millis),
     )
 
 
 def _options(request: Request) -> Columns:
-    return columns_of_rows(OPTION_FIELDS, _latest(request.table).options.items())
+    return columns_of_rows(OPTION_FIELDS, _in_java_order(_latest(request.table).options).items())
 
 
 def _aggregation_fields(request: Request) -> Columns:
@@ -93,7 +99,7 @@ def _aggregation_fields(request: Request) -> Columns:
 
 def _column_options(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The keys ``fields.<column>.<rest>`` and their column, as Java cuts them: at every dot."""
-    for key in options:
+    for key in hash_order(options):
         words = key.rstrip(".").split(".")
         if len(words) > 2 and words[0] == "fields":
             yield key, words[1]

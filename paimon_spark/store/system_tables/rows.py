@@ -69,7 +69,7 @@ class ShapedReader:
 
 def _packed(column: pa.Array, to: pa.DataType) -> pa.Array:
     offsets = pa.array(np.arange(len(column) + 1, dtype=np.int32))
-    return pa.ListArray.from_arrays(offsets, column).cast(to)
+    return pa.ListArray.from_arrays(offsets, column, type=to)
 
 
 @dataclass(frozen=True)
