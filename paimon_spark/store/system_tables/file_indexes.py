@@ -1,8 +1,7 @@
-"""$file_indexes: the indexes kept for single data files, by their headers (release 2.1; Java: FileIndexesTable)."""
+"""$file_indexes: the indexes kept for single data files (release 2.1; Java: FileIndexesTable)."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.file_index_header import HEADER_START, StoredIndex, decode_header, header_length
+from paimon_spark.spec.file_index.container import decode_container
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.paths import extra_file_path
 from paimon_spark.store.system_tables.entries import read_state
@@ -66,28 +65,23 @@ def _file_indexes(request: Request) -> Columns:
 def _container(file_io: FileIO, file: DataFileMeta, path: str) -> list[tuple[Any, ...]]:
     """The columns from column_name on, of each index of a file."""
     if file.embedded_index is not None:
-        found = decode_header(file.embedded_index, f"embedded in the manifest for {path}")
-        return list(_rows(found, "EMBEDDED", None, len(file.embedded_index)))
+        return list(_rows(file.embedded_index, f"embedded in the manifest for {path}", "EMBEDDED", None))
     name = next(name for name in file.extra_files if name.endswith(_INDEX_SUFFIX))
     index_path = extra_file_path(path.rpartition("/")[0], file, name)
     try:
-        with file_io.open_input(index_path) as container:
-            size = container.seek(0, os.SEEK_END)
-            container.seek(0)
-            begin = container.read(HEADER_START)
-            rest = header_length(begin, index_path) - HEADER_START
-            found = decode_header(begin + container.read(rest), index_path)
+        data = file_io.read_bytes(index_path)
     except FileNotFoundError:
         raise CorruptFile(
             f"reading the file index {index_path}: it does not exist. If the snapshot that names it has just expired, "
             "read a newer one; else the table is damaged and the file must be restored"
         ) from None
-    return list(_rows(found, "FILE", index_path, size))
+    return list(_rows(data, index_path, "FILE", index_path))
 
 
-def _rows(found: tuple[StoredIndex, ...], storage: str, path: str | None, container: int) -> Iterator[tuple[Any, ...]]:
-    for index in found:
-        yield index.column, index.kind, storage, path, index.size, container, index.is_empty
+def _rows(data: bytes, where: str, storage: str, path: str | None) -> Iterator[tuple[Any, ...]]:
+    for column, indexes in decode_container(data, where).items():
+        for kind, index in indexes.items():
+            yield column, kind, storage, path, len(index or b""), len(data), index is None
 
 
 TABLES = {"file_indexes": MetadataTable(FIELDS, _file_indexes)}
