@@ -52,8 +52,14 @@ def expire_changelogs(
 def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -> ExpiryResult:
     """The same by given rules. Errors as in expire_snapshots."""
     began = time.monotonic()
-    earliest, end = _range(table, kept)
-    if end <= earliest:
+    bounds = _range(table, kept)
+    if bounds is None:
+        return ExpiryResult(dry_run=dry_run)
+    earliest, end = bounds
+    if end == earliest:
+        hint = f"{changelog_directory(table.location, table.branch)}/EARLIEST"
+        if not dry_run and read_hint(table.file_io, hint) != earliest:
+            table.file_io.overwrite(hint, str(earliest).encode())
         return ExpiryResult(dry_run=dry_run)
     found = [changelog for changelog in _find_all(table, range(earliest, end + 1)) if changelog is not None]
     if not found or found[-1].id != end:  # another expiry was faster
@@ -104,17 +110,17 @@ def _expire(
     return result_of(doomed, ids, [*deleted, *paths], 0, dry_run, began)
 
 
-def _range(table: Table, kept: Retention) -> tuple[int, int]:
-    """The first changelog, and the first that stays (Java: ExpireChangelogImpl.expire)."""
+def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
+    """The first changelog, and the first that stays; None: all stay, however old (Java: ExpireChangelogImpl.expire)."""
     latest_snapshot = table.snapshots.latest_id()
     earliest, latest = _earliest_id(table), _latest_id(table)
     if latest_snapshot is None or earliest is None or latest is None:
-        return 0, 0
+        return None
     positions = consumer_positions(table.file_io, table.location, table.branch)
     end = min([latest_snapshot - kept.retain_min + 1, earliest + kept.max_deletes, latest, *positions.values()])
     begin = max(latest_snapshot - kept.retain_max + 1, earliest)
     if end <= earliest:
-        return earliest, earliest
+        return None
     for number in range(begin, end + 1):
         changelog = _find(table, number)
         if changelog is not None and changelog.time_millis >= kept.keep_since:

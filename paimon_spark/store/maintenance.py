@@ -75,4 +75,6 @@ def _run_steps(table: Table) -> None:
         try:
             step.run(table)
         except (PaimonError, OSError) as error:
-            _log.warning("%s of %s failed, and is tried again after the next commit: %s", step.what, table.location, error)
+            _log.warning(
+                "%s of %s failed, and is tried again after the next commit: %s", step.what, table.location, error
+            )

@@ -30,6 +30,7 @@ from readers import java_read
 from paimon_spark import open_table
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
+from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.retention import Retention, RetentionRules
 
 MINUTE = 60_000
@@ -214,10 +215,24 @@ class ExpiryHistory:
     def _compare(self) -> None:
         """The same files, the same hints, and what stays can be read by both."""
         mine, javas = stored(self.mine), stored(self.javas)
-        assert mine.keys() == javas.keys(), (sorted(mine.keys() - javas.keys()), sorted(javas.keys() - mine.keys()))
-        assert mine == javas
+        assert not javas.keys() - mine.keys(), sorted(javas.keys() - mine.keys())
+        more = mine.keys() - javas.keys() - self._changelogs_of_branches()
+        assert not more, sorted(more)
+        assert {path: mine[path] for path in javas} == javas
         check_table(self.mine)
         assert java_read(self.java, self.mine) == java_read(self.java, self.javas)
+
+    def _changelogs_of_branches(self) -> set[str]:
+        """The changelogs that snapshots of branches name: Java 2.0.0 forgets that the main branch has the same ones."""
+        found: set[str] = set()
+        for branch in self.branches:
+            table = open_table(self.mine, {"branch": branch})
+            snapshots = [s for n in table.snapshots.ids() if (s := table.snapshots.load(n)).changelog_manifest_list]
+            doomed = DoomedFiles(changelog=FileFinder(table).changelog(snapshots))
+            FileFinder(table).add_lists((s.changelog_manifest_list for s in snapshots), doomed)
+            found |= {os.path.relpath(path, self.mine) for stage in doomed.stages() for path in stage}
+            found |= {os.path.dirname(path) for path in found}
+        return found
 
     def _states(self, path: str) -> Mapping[str, Counter[Row]]:
         """The rows of every snapshot, tag and branch."""
