@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from dataclasses import replace
+from pathlib import Path
 
+import pyspark
 from compacted_tables import NotedFileIO
 from pyspark.sql import SparkSession
 
@@ -25,9 +28,10 @@ def main(location: str, notes: str) -> None:
     spark = builder.config("spark.scheduler.maxRegisteredResourcesWaitingTime", "60s").getOrCreate()
     try:
         metrics = compact_with_spark(spark, replace(open_table(location), file_io=noted))
-        done = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
     finally:
+        work = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
         spark.stop()
+        shutil.rmtree(work, ignore_errors=True)  # the workers of such a cluster leave it in the installation
     print(
         json.dumps(
             {
@@ -36,7 +40,6 @@ def main(location: str, notes: str) -> None:
                 "wrote": sorted(noted.processes("write")),
                 "buckets": metrics.buckets,
                 "snapshots": metrics.snapshot_ids,
-                "jobs": len(done),
             }
         )
     )
