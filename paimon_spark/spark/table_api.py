@@ -34,6 +34,7 @@ from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_manifests
 from paimon_spark.store.rescale import RescaleMetrics, rescale
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table, find_table, open_table
@@ -265,6 +266,10 @@ class PaimonTable:
     ) -> ExpiryResult:
         """Expires old changelogs that have outlived their snapshots; arguments as for ``expire_snapshots``."""
         return expire_changelogs(self._open(), retain_max, retain_min, older_than, max_deletes, dry_run)
+
+    def compact_manifest(self) -> ManifestMetrics:
+        """Merges the manifests now, in one snapshot: none deletes any more, and at most one is small."""
+        return compact_manifests(self._open())
 
     def _read(
         self, path: str, columns: Sequence[str] | None, where: str | None, options: Mapping[str, str]

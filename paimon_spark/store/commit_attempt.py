@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -31,7 +31,7 @@ from paimon_spark.store.manifest_files import (
     read_manifest_bytes,
     read_manifest_columns,
 )
-from paimon_spark.store.manifest_merge import merge_manifests
+from paimon_spark.store.manifest_merge import merge_fully, merge_manifests
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.partition_stats import same_partition
 from paimon_spark.store.publish import publish
@@ -50,6 +50,7 @@ class CommitRequest:
         changes: the changes on top of a snapshot (None: the first one); asked anew in every attempt.
         checks_files: whether live files must be compared with the changes. A plain append of new files needs none.
         watermark, properties: for the snapshot.
+        rewrites_manifests: whether the commit is there to merge the manifests, however few; all else stays as it is.
     """
 
     user: str
@@ -60,6 +61,7 @@ class CommitRequest:
     checks_files: bool
     watermark: int | None = None
     properties: Mapping[str, str] | None = None
+    rewrites_manifests: bool = False
 
     def names(self, snapshot: Snapshot) -> bool:
         """Whether the snapshot is this very commit."""
@@ -183,9 +185,9 @@ def _prepare(
     """The snapshot, and all that it will name given to the writer."""
     table, latest = state.table, state.snapshot
     manifests: Sequence[ManifestFileMeta] = state.manifests
-    if merges:
-        read = partial(read_manifest_bytes, table.file_io, table.location)
-        manifests = merge_manifests(manifests, table.options, read, writer)
+    if merges or request.rewrites_manifests:
+        merge = merge_fully if request.rewrites_manifests else merge_manifests
+        manifests = merge(manifests, table.options, partial(read_manifest_bytes, table.file_io, table.location), writer)
     base, base_size = writer.write_list(manifests)
     snapshot_id = 1 if latest is None else latest.id + 1
     files = changes.files
@@ -197,7 +199,7 @@ def _prepare(
         changelog, changelog_size = writer.write_list(writer.write_manifests(changes.changelog))
     added = record_count(changes.files)
     schema_id = max(state.schema_ids, default=table.schema.id)
-    return Snapshot(
+    snapshot = Snapshot(
         id=snapshot_id,
         schema_id=schema_id,
         base_manifest_list=base,
@@ -222,6 +224,9 @@ def _prepare(
         operation=request.operation,
         uuid=str(uuid.uuid4()),
     )
+    if latest is None or not request.rewrites_manifests:
+        return snapshot
+    return replace(snapshot, schema_id=latest.schema_id, statistics=latest.statistics, properties=latest.properties)
 
 
 def _index_manifest(state: TableState, changes: Changes, writer: ManifestWriter) -> str | None:

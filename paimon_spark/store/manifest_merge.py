@@ -7,6 +7,7 @@ once enough small or deletion-carrying manifests have piled up, drops deletions 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.manifest import FileKind, ManifestEntry, ManifestFileMeta
@@ -17,6 +18,7 @@ from paimon_spark.spec.options import (
     MANIFEST_TARGET_FILE_SIZE,
     Options,
 )
+from paimon_spark.spec.types import DataField
 from paimon_spark.store.entries import AddedTwice, fold_entries
 from paimon_spark.store.manifest_files import ManifestWriter
 from paimon_spark.store.partition_filter import PartitionFilter
@@ -77,34 +79,69 @@ def _join(candidates: Sequence[ManifestFileMeta], read: ReadBytes, writer: Manif
     return writer.write_manifests(entries)
 
 
+@dataclass(frozen=True)
+class FullMerge:
+    """What a full merge does.
+
+    Attributes:
+        changing: names of the manifests that must be written anew: small ones, and those that delete.
+        opened: these, and others that may name a deleted file; more than one.
+        deleted: identities of the data files that some manifest deletes.
+    """
+
+    changing: frozenset[str]
+    opened: frozenset[str]
+    deleted: frozenset[tuple[object, ...]]
+
+
+def plan_full_merge(
+    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, partition_fields: Sequence[DataField]
+) -> FullMerge | None:
+    """What to do so that no manifest deletes and only one is small; None when it is so already.
+
+    Arguments as for merge_manifests. Only the manifests that delete are read.
+    """
+    target = options.value(MANIFEST_TARGET_FILE_SIZE)
+    changing = {meta.file_name for meta in metas if meta.num_deleted_files > 0 or meta.file_size < target}
+    with_deletions = [meta for meta in metas if meta.num_deleted_files > 0]
+    deleted = {entry.identity for entry in _entries(read(with_deletions)) if entry.kind == FileKind.DELETE}
+    affected = PartitionFilter.of_rows(partition_fields, {identity[0] for identity in deleted})
+    opened = changing | {meta.file_name for meta in metas if affected.may_hold(meta)}
+    return FullMerge(frozenset(changing), frozenset(opened), frozenset(deleted)) if len(opened) > 1 else None
+
+
+def merge_fully(
+    metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
+) -> list[ManifestFileMeta]:
+    """As merge_manifests, but by the full rule however little there is to do."""
+    plan = plan_full_merge(metas, options, read, writer.partition_fields)
+    return list(metas) if plan is None else _merge_by(plan, metas, read, writer)
+
+
 def _merge_full(
     metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta] | None:
     """None when it is not time for it."""
     target = options.value(MANIFEST_TARGET_FILE_SIZE)
-
-    def must_change(meta: ManifestFileMeta) -> bool:
-        return meta.num_deleted_files > 0 or meta.file_size < target
-
-    if sum(meta.file_size for meta in metas if must_change(meta)) < options.value(
-        MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE
-    ):
+    changing = sum(meta.file_size for meta in metas if meta.num_deleted_files > 0 or meta.file_size < target)
+    if changing < options.value(MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE):
         return None
-    with_deletions = [meta for meta in metas if meta.num_deleted_files > 0]
-    deleted = {entry.identity for entry in _entries(read(with_deletions)) if entry.kind == FileKind.DELETE}
-    affected = PartitionFilter.of_rows(writer.partition_fields, {identity[0] for identity in deleted})
-    opened = {meta.file_name for meta in metas if must_change(meta) or affected.may_hold(meta)}
-    if len(opened) <= 1:
-        return None
+    plan = plan_full_merge(metas, options, read, writer.partition_fields)
+    return None if plan is None else _merge_by(plan, metas, read, writer)
+
+
+def _merge_by(
+    plan: FullMerge, metas: Sequence[ManifestFileMeta], read: ReadBytes, writer: ManifestWriter
+) -> list[ManifestFileMeta]:
     kept: list[ManifestFileMeta] = []
     rewritten: list[ManifestEntry] = []
     for meta in metas:
-        if meta.file_name not in opened:
+        if meta.file_name not in plan.opened:
             kept.append(meta)
             continue
         added = [entry for entry in _entries(read([meta])) if entry.kind == FileKind.ADD]
-        live = [entry for entry in added if entry.identity not in deleted]
-        if must_change(meta) or len(live) < len(added):
+        live = [entry for entry in added if entry.identity not in plan.deleted]
+        if meta.file_name in plan.changing or len(live) < len(added):
             rewritten += live
         else:
             kept.append(meta)

@@ -1,0 +1,33 @@
+"""Maintenance by the genuine Java; run where the JVM is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jpype
+
+
+def compact_manifests(paimon: Any, path: str) -> None:
+    commit = table_at(paimon, path).newBatchWriteBuilder().newCommit()
+    commit.compactManifests()
+    commit.close()
+
+
+def table_at(paimon: Any, path: str) -> Any:
+    file_io = paimon.fs.local.LocalFileIO.create()
+    return paimon.table.FileStoreTableFactory.create(file_io, paimon.fs.Path(path))
+
+
+def manifest_counts(paimon: Any, path: str) -> list[tuple[int, int]]:
+    """(added, deleted) files of the manifests that make up the latest snapshot, as Java reads them."""
+    table = table_at(paimon, path)
+    snapshot = table.snapshotManager().latestSnapshot()
+    metas = table.store().manifestListFactory().create().readDataManifests(snapshot)
+    return [(int(meta.numAddedFiles()), int(meta.numDeletedFiles())) for meta in metas]
+
+
+def spec_list(specs: list[dict[str, str]]) -> Any:
+    made = jpype.java.util.ArrayList()
+    for spec in specs:
+        made.add(jpype.java.util.HashMap(spec))
+    return made
