@@ -34,6 +34,10 @@ class TableAlreadyExists(PaimonError):
     """A table is there already and the call asked for a new one."""
 
 
+class NameTaken(PaimonError):
+    """There is a tag or branch of that name already: choose another name."""
+
+
 class SnapshotNotFound(PaimonError):
     """The snapshot, tag, branch or point in time does not exist or has expired; the message names what is available."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from paimon_spark.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestFileMeta
 from paimon_spark.spec.manifest_columns import decode_manifests
 from paimon_spark.spec.paths import (
@@ -18,6 +20,7 @@ from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, find_manifests, in_threads
 from paimon_spark.store.expire_used import UsedFiles
 from paimon_spark.store.file_paths import bucket_directory
+from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.table import Table
 
 _CHUNK = 64  # changes decoded at a time
@@ -115,6 +118,25 @@ class FileFinder:
         for file, (code, bucket) in zip(columns.data_files(numbers, False, False), places, strict=True):
             if not (keeps_appended and file.file_source in (None, FileSource.APPEND)):
                 doomed[file.file_name] = self._doomed(file, (columns.partitions[code], bucket))
+
+    def live(self, snapshot: Snapshot) -> dict[str, DoomedFile]:
+        """The live data files of a snapshot; none when a manifest is gone: then they are too. Errors as in deleted."""
+        names = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
+        lists = [find_manifest_list(self._table, name) for name in names]
+        metas = [meta for found in lists for meta in found or ()]
+        manifests = None if None in lists else find_manifests(self._table, metas)
+        if not manifests:
+            return {}
+        columns = decode_manifests(manifests)
+        canonical = canonical_partitions(columns, [f.type for f in self._table.schema.partition_fields])
+        codes = canonical[columns.partition_code]
+        numbers = fold(columns, codes, np.arange(len(columns)))
+        places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
+        files = columns.data_files(numbers, False, False)
+        return {
+            file.file_name: self._doomed(file, (columns.partitions[code], bucket))
+            for file, (code, bucket) in zip(files, places, strict=True)
+        }
 
     def changelog(self, snapshots: Iterable[Snapshot]) -> dict[str, DoomedFile]:
         """The changelog files of snapshots; what of their manifests is gone is passed over. Errors as in deleted."""

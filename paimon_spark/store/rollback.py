@@ -1,0 +1,197 @@
+"""Taking a table back to an older state (features 7; Java: RollbackHelper, the procedures rollback*).
+
+Newer snapshots, newest first, long-lived changelogs and tags go; their data files stay for the removal of orphan files.
+A state that only a tag keeps becomes a snapshot again before anything goes. So at any point the table reads, as before
+or as after, or as one of the states between; a second call finishes the work.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, changelog_path, snapshot_path, tag_path
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.snapshot_json import encode_snapshot
+from paimon_spark.store.create import publish_schema
+from paimon_spark.store.retention import Moment, epoch_millis
+from paimon_spark.store.snapshots import has_watermark
+from paimon_spark.store.table import Table
+from paimon_spark.store.tag_keep import check_kept
+from paimon_spark.store.tags import tagged_snapshot
+from paimon_spark.store.versioned import list_ids
+
+_log = logging.getLogger(__name__)
+
+_ROUNDS = 5  # of deleting what writers that have not noticed yet put on top
+
+
+@dataclass(frozen=True)
+class RollbackResult:
+    """What went, or would go if it was a dry run.
+
+    Attributes:
+        previous_snapshot_id: the latest before.
+        current_snapshot_id: the latest now, unless somebody wrote meanwhile.
+        snapshots, changelogs: ids of those that went, newest first.
+        tags: names of those that went.
+        paths: of all files that went, in order.
+        dry_run: whether nothing was deleted.
+        millis: wall time.
+    """
+
+    previous_snapshot_id: int
+    current_snapshot_id: int
+    snapshots: tuple[int, ...] = ()
+    changelogs: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    dry_run: bool = False
+    millis: int = 0
+
+
+def rollback(
+    table: Table,
+    version: int | str | None = None,
+    snapshot: int | None = None,
+    tag: str | None = None,
+    dry_run: bool = False,
+) -> RollbackResult:
+    """Takes a table back; give one of the three targets.
+
+    Args:
+        table: the branch that goes back.
+        version: a snapshot id, also as digits, else the name of a tag.
+        snapshot: the id of a snapshot that is there, or that a tag keeps.
+        tag: the name of a tag.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        OptionError: not just one target is given.
+        SnapshotNotFound: there is no such target, or it is expiring just now; nothing was changed.
+        OSError: the storage failed; call it again to finish.
+    """
+    given = [target for target in (version, snapshot, tag) if target is not None]
+    if len(given) != 1:
+        raise OptionError(f"rolling back {table.location}: give just one of version, snapshot and tag")
+    if isinstance(version, str):
+        is_id = version.isascii() and version.isdigit()
+        snapshot, tag = (int(version), None) if is_id else (None, version)
+    elif version is not None:
+        snapshot = version
+    store = table.snapshots
+    if tag is None:
+        return _roll_back(table, tagged_snapshot(store, int(snapshot or 0)), dry_run)
+    found = store.find_tag(tag)
+    if found is None:
+        raise SnapshotNotFound(
+            f"rolling back {table.location} to the tag '{tag}': there is no such tag; {store.available()}"
+        )
+    return _roll_back(table, found.snapshot, dry_run)
+
+
+def rollback_to_timestamp(table: Table, timestamp: Moment, dry_run: bool = False) -> RollbackResult:
+    """Takes a table back to the newest snapshot that was committed at a time or before. Errors as in rollback."""
+    millis = epoch_millis(timestamp, "timestamp")
+    found = table.snapshots.find_at_time(millis)
+    if found is None:
+        raise SnapshotNotFound(
+            f"rolling back {table.location}: no snapshot was committed at {timestamp} or before; "
+            f"{table.snapshots.available()}"
+        )
+    return _roll_back(table, found, dry_run)
+
+
+def rollback_to_watermark(table: Table, watermark: int, dry_run: bool = False) -> RollbackResult:
+    """Takes a table back to the newest snapshot whose watermark is not above the given one (epoch millis).
+
+    Java takes the oldest snapshot with a watermark when all are above; here that is an error. Errors as in rollback.
+    """
+    store = table.snapshots
+    for number in reversed(store.ids()):
+        found = store.find(number)
+        if found is not None and has_watermark(found) and (found.watermark or 0) <= watermark:
+            return _roll_back(table, found, dry_run)
+    raise SnapshotNotFound(
+        f"rolling back {table.location}: no snapshot has a watermark of {watermark} or less; {store.available()}"
+    )
+
+
+def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
+    began = time.monotonic()
+    store = table.snapshots
+    latest = store.latest_id()
+    if latest is None:
+        raise SnapshotNotFound(f"rolling back {table.location}: the table has no snapshot")
+    snapshots = _later(store.ids(), target.id)
+    changelogs = _later(list_ids(table.file_io, _changelogs(table), CHANGELOG_PREFIX), target.id)
+    tags = [name for name, tag in store.tags().items() if tag.snapshot.id > target.id]
+    paths = [
+        *(snapshot_path(table.location, number, table.branch) for number in snapshots),
+        *(changelog_path(table.location, number, table.branch) for number in changelogs),
+        *(tag_path(table.location, name, table.branch) for name in tags),
+    ]
+    if not dry_run:
+        _make_snapshot(table, target)
+        store.write_latest_hint(target.id)
+        _delete_snapshots(table, snapshots, target.id)
+        _delete_changelogs(table, changelogs, target.id)
+        for name in tags:
+            table.file_io.delete(tag_path(table.location, name, table.branch))
+        _log.info("rolled %s back from snapshot %d to %d", table.location, latest, target.id)
+    millis = round((time.monotonic() - began) * 1000)
+    return RollbackResult(
+        latest, target.id, tuple(snapshots), tuple(changelogs), tuple(tags), tuple(paths), dry_run, millis
+    )
+
+
+def _later(ids: Sequence[int], target: int) -> list[int]:
+    return [number for number in reversed(ids) if number > target]
+
+
+def _make_snapshot(table: Table, target: Snapshot) -> None:
+    """The target is a snapshot from now on, be it that only a tag kept it."""
+    store = table.snapshots
+    if not store.exists(target.id):
+        check_kept(store, target)
+        publish_schema(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
+        store.write_earliest_hint(target.id)
+    check_kept(store, target)
+
+
+def _delete_snapshots(table: Table, snapshots: Sequence[int], target: int) -> None:
+    """One after the other: whoever finds one finds all before it, but for those who wrote on top of one that went."""
+    store = table.snapshots
+    for number in snapshots:
+        table.file_io.delete(snapshot_path(table.location, number, table.branch))
+    for _ in range(_ROUNDS):
+        unnoticed = _without_base(store.ids(), target)
+        for number in unnoticed:
+            table.file_io.delete(snapshot_path(table.location, number, table.branch))
+        if not unnoticed:
+            return
+
+
+def _without_base(ids: Sequence[int], target: int) -> list[int]:
+    """What was committed on top of a snapshot that is gone, newest first."""
+    expected, found = target + 1, set(ids)
+    while expected in found:
+        expected += 1
+    return _later(ids, expected - 1)
+
+
+def _delete_changelogs(table: Table, changelogs: Sequence[int], target: int) -> None:
+    if not changelogs:
+        return
+    ids = list_ids(table.file_io, _changelogs(table), CHANGELOG_PREFIX)
+    newest = max((number for number in ids if number <= target), default=-1)  # -1: the hint tells nothing
+    table.file_io.overwrite(f"{_changelogs(table)}/LATEST", str(newest).encode())
+    for number in changelogs:
+        table.file_io.delete(changelog_path(table.location, number, table.branch))
+
+
+def _changelogs(table: Table) -> str:
+    return changelog_directory(table.location, table.branch)

@@ -1,0 +1,260 @@
+"""Tags: names that keep snapshots (features 3.14, format section 3.3; Java: TagManager, SuccessFileTagCallback).
+
+Deleting tags, with the files that only they need, is the concern of tag_deletion.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias
+
+from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.spec import options as o
+from paimon_spark.spec.json_text import format_json, parse_json_object
+from paimon_spark.spec.options import Options, parse_duration
+from paimon_spark.spec.paths import tag_directory, tag_path
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.snapshot_json import Tag, encode_tag
+from paimon_spark.store.auto_tags import auto_tag_time
+from paimon_spark.store.create import publish_schema
+from paimon_spark.store.expire_reading import find_bytes
+from paimon_spark.store.retention import Moment, epoch_millis
+from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.table import Table
+from paimon_spark.store.tag_keep import check_kept
+
+_log = logging.getLogger(__name__)
+
+_MILLI = 1_000_000
+Duration: TypeAlias = timedelta | str
+"""A length of time; as text such as "7 d"."""
+
+
+@dataclass(frozen=True)
+class TagCreated:
+    """Attributes:
+    name: of the tag.
+    snapshot_id: what it keeps.
+    commit_millis: when that was committed, epoch millis.
+    watermark: of the snapshot.
+    retained_millis: how long the tag lives; None: until it is deleted.
+    """
+
+    name: str
+    snapshot_id: int
+    commit_millis: int
+    watermark: int | None
+    retained_millis: int | None
+
+
+def create_tag(
+    table: Table,
+    name: str,
+    snapshot: int | None = None,
+    timestamp: Moment | None = None,
+    time_retained: Duration | None = None,
+) -> TagCreated:
+    """Makes a tag.
+
+    Args:
+        table: on its branch the tag is made.
+        name: of the tag.
+        snapshot: its id; it may have expired if another tag keeps it. None: the latest.
+        timestamp: instead of an id: the first snapshot, or tag, committed at this time or later.
+        time_retained: how long the tag lives; None: the option `tag.default-time-retained`.
+
+    Raises:
+        NameTaken: there is such a tag.
+        SnapshotNotFound: there is no such snapshot, or it is expiring just now.
+        OptionError: the arguments are no name, no time, or contradict each other.
+    """
+    chosen = _chosen(table, name, snapshot, timestamp)
+    return keep_as_tag(table, name, chosen, retained_millis(time_retained, table.options))
+
+
+def replace_tag(
+    table: Table, name: str, snapshot: int | None = None, time_retained: Duration | None = None
+) -> TagCreated:
+    """Lets a tag keep another snapshot. The files of the old one stay until orphan files are removed.
+
+    Args:
+        name: of a tag that is there.
+        snapshot: its id; None: the latest.
+        time_retained: how long the tag lives from now on; None: until it is deleted.
+
+    Raises:
+        SnapshotNotFound: there is no such tag or snapshot.
+        OptionError: an argument is no name, or no length of time.
+    """
+    store = table.snapshots
+    old = store.find_tag(_checked_name(name))
+    if old is None:
+        raise _no_such_tag(store, name)
+    tag = _tag(_chosen(table, name, snapshot, None), None if time_retained is None else _millis(time_retained))
+    path = tag_path(table.location, name, table.branch)
+    table.file_io.overwrite(path, encode_tag(tag))
+    try:
+        check_kept(store, tag.snapshot, name)
+    except SnapshotNotFound:
+        table.file_io.overwrite(path, encode_tag(old))
+        raise
+    return _created(name, tag)
+
+
+def rename_tag(table: Table, name: str, new_name: str) -> None:
+    """Gives a tag another name. A crash may leave it both names; the old one can be deleted then.
+
+    Raises:
+        SnapshotNotFound: there is no such tag.
+        NameTaken: the new name is taken.
+        OptionError: the new name is none.
+    """
+    store = table.snapshots
+    tag = store.find_tag(_checked_name(name))
+    if tag is None:
+        raise _no_such_tag(store, name)
+    _publish(store, _checked_name(new_name), tag)
+    try:
+        check_kept(store, tag.snapshot, new_name)
+    except SnapshotNotFound:
+        table.file_io.delete(tag_path(table.location, new_name, table.branch))
+        raise
+    table.file_io.delete(tag_path(table.location, name, table.branch))
+
+
+def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None) -> TagCreated:
+    """As create_tag, of a snapshot that was found; millis: how long the tag lives."""
+    store = table.snapshots
+    _check_not_tagged_twice(table, name, snapshot)
+    tag = _tag(snapshot, millis)
+    _publish(store, name, tag)
+    try:
+        check_kept(store, snapshot, name)
+    except SnapshotNotFound:
+        table.file_io.delete(tag_path(table.location, name, table.branch))
+        raise
+    if table.options.value(o.TAG_CREATE_SUCCESS_FILE):
+        _write_success_file(store, name)
+    return _created(name, tag)
+
+
+def tagged_snapshot(store: SnapshotStore, snapshot_id: int) -> Snapshot:
+    """The snapshot of that id, be it only in a tag.
+
+    Raises:
+        SnapshotNotFound: neither is there.
+    """
+    found = store.find(snapshot_id)
+    if found is None:
+        found = next((t.snapshot for t in store.tags().values() if t.snapshot.id == snapshot_id), None)
+    return store.load(snapshot_id) if found is None else found
+
+
+def success_file_path(store: SnapshotStore, name: str) -> str:
+    """Where the file lies that tells others that a tag is there."""
+    return f"{tag_directory(store.table, store.branch)}/tag-success-file/{name}_SUCCESS"
+
+
+def retained_millis(time_retained: Duration | None, options: Options) -> int | None:
+    """How long a new tag lives; None: for ever. Errors: OptionError."""
+    return options.value(o.TAG_DEFAULT_TIME_RETAINED) if time_retained is None else _millis(time_retained)
+
+
+def _millis(time_retained: Duration) -> int:
+    if isinstance(time_retained, timedelta):
+        return time_retained // timedelta(milliseconds=1)
+    try:
+        return parse_duration(time_retained)
+    except ValueError as error:
+        raise OptionError(f"time_retained is '{time_retained}': {error}") from None
+
+
+def _chosen(table: Table, name: str, snapshot: int | None, timestamp: Moment | None) -> Snapshot:
+    _checked_name(name)
+    store = table.snapshots
+    if snapshot is not None and timestamp is not None:
+        raise OptionError(f"tag '{name}': both a snapshot and a timestamp are given; leave one")
+    if snapshot is not None:
+        return tagged_snapshot(store, snapshot)
+    if timestamp is not None:
+        return _since(store, epoch_millis(timestamp, "timestamp"))
+    latest = store.latest()
+    if latest is None:
+        raise SnapshotNotFound(f"making the tag '{name}': the table at {table.location} has no snapshot yet")
+    return latest
+
+
+def _since(store: SnapshotStore, millis: int) -> Snapshot:
+    """The first state committed at this time or later, of snapshots and tags."""
+    tagged = [t.snapshot for t in store.tags().values() if t.snapshot.time_millis >= millis]
+    first = store.find_since_time(millis)
+    found = sorted([*([] if first is None else [first]), *tagged], key=lambda s: (s.time_millis, s.id))
+    if not found:
+        raise SnapshotNotFound(
+            f"making a tag of the table at {store.table}: nothing was committed at {millis} (epoch millis) or later; "
+            f"{store.available()}"
+        )
+    return found[0]
+
+
+def _checked_name(name: str) -> str:
+    if not name.strip() or "/" in name:
+        raise OptionError(f"'{name}' is no name for a tag: it must not be blank, and have no '/'")
+    return name
+
+
+def _check_not_tagged_twice(table: Table, name: str, snapshot: Snapshot) -> None:
+    """Automatic tags are counted by their snapshots, so that none may have two."""
+    if table.options.value(o.TAG_AUTOMATIC_CREATION) not in ("process-time", "watermark"):
+        return
+    if auto_tag_time(name, table.options) is None:
+        return
+    tags = table.snapshots.tags()
+    others = [n for n, tag in tags.items() if tag.snapshot.id == snapshot.id and auto_tag_time(n, table.options)]
+    if others:
+        raise NameTaken(
+            f"making the tag '{name}': snapshot {snapshot.id} of the table at {table.location} has the automatic tag "
+            f"'{others[0]}' already; choose a name that is no time"
+        )
+
+
+def _tag(snapshot: Snapshot, millis: int | None) -> Tag:
+    """Without a length of life the time is left out, so that old releases read the tag."""
+    if millis is None:
+        return Tag(snapshot)
+    now = time.time_ns()
+    offset = time.localtime(now // 1_000_000_000).tm_gmtoff
+    return Tag(snapshot, now + offset * 1_000_000_000, millis * _MILLI)
+
+
+def _publish(store: SnapshotStore, name: str, tag: Tag) -> None:
+    path = tag_path(store.table, name, store.branch)
+    if store.file_io.exists(path) or not publish_schema(store.file_io, path, encode_tag(tag)):
+        raise NameTaken(
+            f"the table at {store.table} has a tag '{name}' already; replace or delete it, or choose another name"
+        )
+
+
+def _created(name: str, tag: Tag) -> TagCreated:
+    s = tag.snapshot
+    retained = None if tag.time_retained is None else tag.time_retained // _MILLI
+    return TagCreated(name, s.id, s.time_millis, s.watermark, retained)
+
+
+def _no_such_tag(store: SnapshotStore, name: str) -> SnapshotNotFound:
+    return SnapshotNotFound(f"the table at {store.table} has no tag '{name}'; {store.available()}")
+
+
+def _write_success_file(store: SnapshotStore, name: str) -> None:
+    """The tag is made whatever happens here."""
+    path, now = success_file_path(store, name), time.time_ns() // _MILLI
+    try:
+        data = find_bytes(store.file_io, path)
+        created = now if data is None else parse_json_object(data, path).integer("creationTime")
+        text = format_json({"creationTime": created, "modificationTime": now})
+        store.file_io.overwrite(path, text.encode())
+    except OSError as error:
+        _log.warning("the tag '%s' of %s is made, but not its file %s: %s", name, store.table, path, error)
