@@ -14,6 +14,8 @@ from functools import cache
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.spec import options as o
+from paimon_spark.store.auto_tag_creation import create_batch_tag, create_due_tags, expire_tags_by_options
+from paimon_spark.store.consumers import expire_consumers
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
 from paimon_spark.store.retention import retention_rules
@@ -38,8 +40,15 @@ def expire_by_options(table: Table) -> None:
         expire_changelogs_by(table, rules.changelogs)
 
 
-STEPS = (Step("expiring snapshots", expire_by_options),)
+STEPS = (
+    Step("creating tags", create_due_tags),
+    Step("expiring tags", expire_tags_by_options),
+    Step("expiring consumers", expire_consumers),
+    Step("expiring snapshots", expire_by_options),
+)
 """In order: creating tags, expiring tags, expiring partitions, expiring consumers, expiring snapshots."""
+
+_BATCH_TAG = Step("creating the tag of a batch", create_batch_tag)  # of every batch job, also a `write-only` one
 
 
 def maintain(table: Table, dedicated: bool = False) -> None:
@@ -51,6 +60,8 @@ def maintain(table: Table, dedicated: bool = False) -> None:
         table: with the options of the write.
         dedicated: whether the job is there to keep the table in order, as a compaction: then `write-only` is nothing.
     """
+    if not dedicated:
+        _run(_BATCH_TAG, table)
     if table.options.value(o.WRITE_ONLY) and not dedicated:
         return
     if table.options.value(o.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
@@ -72,9 +83,11 @@ def _worker() -> ThreadPoolExecutor:
 
 def _run_steps(table: Table) -> None:
     for step in STEPS:
-        try:
-            step.run(table)
-        except (PaimonError, OSError) as error:
-            _log.warning(
-                "%s of %s failed, and is tried again after the next commit: %s", step.what, table.location, error
-            )
+        _run(step, table)
+
+
+def _run(step: Step, table: Table) -> None:
+    try:
+        step.run(table)
+    except (PaimonError, OSError) as error:
+        _log.warning("%s of %s failed, and is tried again after the next commit: %s", step.what, table.location, error)

@@ -1,0 +1,193 @@
+"""Tags that come by themselves (features 3.14; Java: TagAutoCreation, TagAutoManager, TagBatchCreation).
+
+With `process-time` and `watermark` a tag stands for a period, named by its begin, and keeps the first snapshot after
+its end and the delay. With `batch` every batch write leaves a tag. Progress is nowhere stored: it is read from the
+newest such tag.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spec import options as o
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import tag_directory
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.auto_tags import auto_tag_time
+from paimon_spark.store.snapshots import SnapshotStore, has_watermark
+from paimon_spark.store.table import Table
+from paimon_spark.store.tag_deletion import delete_tags, expire_tags
+from paimon_spark.store.tags import TagCreated, keep_as_tag
+
+_log = logging.getLogger(__name__)
+
+_EPOCH = datetime(1970, 1, 1)
+_PERIODS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
+_DAYS = {"with-dashes": "%Y-%m-%d", "without-dashes": "%Y%m%d", "without-dashes-and-spaces": "%Y%m%d"}
+_HOURS = {"with-dashes": "%Y-%m-%d %H", "without-dashes": "%Y%m%d %H", "without-dashes-and-spaces": "%Y%m%d%H"}
+
+
+@dataclass(frozen=True)
+class AutomaticTags:
+    """created: the new tags; deleted: names of those that were too many or too old."""
+
+    created: tuple[TagCreated, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+
+def trigger_tag_automatic_creation(table: Table) -> AutomaticTags:
+    """Makes the tags that are due by the options `tag.*`, and deletes those that are too many or too old.
+
+    Raises:
+        OptionError: the options contradict each other.
+        PaimonError, OSError: as in create_tag and delete_tags; what was done is done.
+    """
+    made = create_due_tags(table)
+    expired = expire_tags(table).names if table.options.value(o.TAG_TIME_EXPIRE_ENABLED) else ()
+    return AutomaticTags(made.created, (*made.deleted, *expired))
+
+
+def expire_tags_by_options(table: Table) -> None:
+    """What follows a commit. Errors as in expire_tags."""
+    if table.options.value(o.TAG_TIME_EXPIRE_ENABLED):
+        expire_tags(table)
+
+
+def create_due_tags(table: Table) -> AutomaticTags:
+    """The part of trigger_tag_automatic_creation that makes tags. Errors the same."""
+    mode = table.options.value(o.TAG_AUTOMATIC_CREATION)
+    if mode not in ("process-time", "watermark"):
+        return AutomaticTags()
+    period, delay = tag_period(table.options), _delay(table.options)
+    store = table.snapshots
+    next_tag, number = _progress(table, period)
+    latest, earliest = store.latest_id(), store.earliest_id()
+    created: list[TagCreated] = []
+    deleted: list[str] = []
+    for snapshot_id in range(max(number, earliest or 1), (latest or 0) + 1):
+        snapshot = store.find(snapshot_id)
+        moment = None if snapshot is None else _moment(snapshot, table.options)
+        if snapshot is None or moment is None or (next_tag is not None and moment - delay < next_tag + period):
+            continue
+        this_tag = period_before(moment, period)
+        if next_tag is not None and table.options.value(o.TAG_AUTOMATIC_COMPLETION):
+            this_tag = next_tag
+        name = tag_name(this_tag, table.options)
+        if store.find_tag(name) is None:
+            created.append(keep_as_tag(table, name, snapshot, table.options.value(o.TAG_DEFAULT_TIME_RETAINED)))
+        next_tag = this_tag + period
+        deleted += _delete_surplus(table)
+    return AutomaticTags(tuple(created), tuple(deleted))
+
+
+def create_batch_tag(table: Table) -> None:
+    """After a batch write with `tag.automatic-creation` batch: a tag of the latest snapshot, in place of its namesake.
+
+    Of all tags only `tag.num-retained-max` stay then. Errors as in trigger_tag_automatic_creation.
+    """
+    options, store = table.options, table.snapshots
+    if options.value(o.TAG_AUTOMATIC_CREATION) != "batch":
+        return
+    latest = store.latest()
+    if latest is None:
+        return
+    day = _wall(latest.time_millis, _process_zone(options)).strftime("%Y-%m-%d")
+    name = options.value(o.TAG_BATCH_CUSTOMIZED_NAME) or f"batch-write-{day}"
+    if store.find_tag(name) is not None:
+        delete_tags(table, [name])
+    keep_as_tag(table, name, latest, options.value(o.TAG_DEFAULT_TIME_RETAINED))
+    kept = options.value(o.TAG_NUM_RETAINED_MAX)
+    if kept is not None:
+        oldest_first = _by_age(store)
+        surplus = oldest_first[: max(len(oldest_first) - kept, 0)]
+        if surplus:
+            delete_tags(table, surplus)
+
+
+def tag_period(options: Options) -> timedelta:
+    """How long a tag stands for."""
+    given = options.value(o.TAG_CREATION_PERIOD_DURATION)
+    return _PERIODS[options.value(o.TAG_CREATION_PERIOD)] if given is None else timedelta(milliseconds=given)
+
+
+def period_before(moment: datetime, period: timedelta) -> datetime:
+    """The begin of the last period that is over at a local time."""
+    return _EPOCH + ((moment - _EPOCH) // period - 1) * period
+
+
+def tag_name(begin: datetime, options: Options) -> str:
+    """The name of the tag of the period that begins at a local time; auto_tag_time is the inverse."""
+    period, formatter = options.value(o.TAG_CREATION_PERIOD), options.value(o.TAG_PERIOD_FORMATTER)
+    if options.value(o.TAG_CREATION_PERIOD_DURATION) is not None:
+        return begin.strftime("%Y%m%d%H%M")
+    if period == "daily":
+        return begin.strftime(_DAYS[formatter])
+    return begin.strftime(_HOURS["with-dashes" if period == "two-hours" else formatter])
+
+
+def _delay(options: Options) -> timedelta:
+    delay, period = timedelta(milliseconds=options.value(o.TAG_CREATION_DELAY)), tag_period(options)
+    if delay >= period:
+        raise OptionError(f"'{o.TAG_CREATION_DELAY.key}' is {delay}: it must be shorter than the period, {period}")
+    return delay
+
+
+def _progress(table: Table, period: timedelta) -> tuple[datetime | None, int]:
+    """(begin of the period after the newest tag, id of the snapshot after the one it keeps)."""
+    store = table.snapshots
+    times = {name: auto_tag_time(name, table.options) for name in store.tag_names()}
+    newest = max(((time, name) for name, time in times.items() if time is not None), default=None)
+    tag = None if newest is None else store.find_tag(newest[1])
+    if newest is None or tag is None:
+        return None, store.earliest_id() or 1
+    return newest[0] + period, tag.snapshot.id + 1
+
+
+def _moment(snapshot: Snapshot, options: Options) -> datetime | None:
+    """The local time that decides: of the commit, or the watermark if there is one."""
+    if options.value(o.TAG_AUTOMATIC_CREATION) == "process-time":
+        return _wall(snapshot.time_millis, _process_zone(options))
+    if not has_watermark(snapshot) or snapshot.watermark is None:
+        return None
+    return _wall(snapshot.watermark, _zone(options.value(o.SINK_WATERMARK_TIME_ZONE)))
+
+
+def _wall(millis: int, zone: tzinfo | None) -> datetime:
+    """The clock on the wall of a zone (None: of this machine) at an instant."""
+    instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
+    return instant.astimezone(zone).replace(tzinfo=None)
+
+
+def _process_zone(options: Options) -> tzinfo | None:
+    name = options.value(o.SINK_PROCESS_TIME_ZONE)
+    return None if name is None else _zone(name)
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise OptionError(f"'{name}' is no time zone: expected a name such as Europe/Berlin") from None
+
+
+def _delete_surplus(table: Table) -> Sequence[str]:
+    """Of the automatic tags only the newest stay."""
+    kept = table.options.value(o.TAG_NUM_RETAINED_MAX)
+    if kept is None:
+        return ()
+    automatic = [name for name in _by_age(table.snapshots) if auto_tag_time(name, table.options) is not None]
+    surplus = automatic[: max(len(automatic) - kept, 0)]
+    return delete_tags(table, surplus).names if surplus else ()
+
+
+def _by_age(store: SnapshotStore) -> list[str]:
+    """The names of all tags, those of the oldest snapshot first; of one snapshot, the one made first."""
+    listed = store.file_io.list(tag_directory(store.table, store.branch))
+    made = {status.name.removeprefix("tag-"): status.modified_millis for status in listed}
+    tags = store.tags()
+    return sorted(tags, key=lambda name: (tags[name].snapshot.id, made.get(name, 0), name))
