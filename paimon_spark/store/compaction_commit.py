@@ -32,7 +32,7 @@ from paimon_spark.store.vector_files import IndexChanges, VectorFiles, find_vect
 
 _log = logging.getLogger(__name__)
 
-PERSISTENCE = {o.COMMIT_MAX_RETRIES: "100", o.COMMIT_MAX_RETRY_WAIT: "100 ms"}
+PERSISTENCE = {o.COMMIT_MAX_RETRIES: "100", o.COMMIT_MAX_RETRY_WAIT: "300 ms"}
 
 Place: TypeAlias = tuple[bytes, int]
 """Canonical partition row and bucket."""
