@@ -10,6 +10,7 @@ from pathlib import Path
 import bench_compaction
 import bench_dynamic
 import bench_engines
+import bench_expiry
 import bench_memory
 import bench_plan
 import bench_read
@@ -25,6 +26,7 @@ PARTS = {
     "dynamic": bench_dynamic.run,
     "plan": bench_plan.run,
     "system": bench_system.run,
+    "expiry": bench_expiry.run,
     "spark": bench_spark.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,

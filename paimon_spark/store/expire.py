@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from paimon_spark.errors import CorruptFile
 from paimon_spark.spec import options as o
 from paimon_spark.spec.paths import changelog_directory, changelog_path, earliest_hint_path, snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
@@ -111,7 +112,9 @@ def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = Fal
         return ExpiryResult(dry_run=dry_run)
     end = _end(table, rules, earliest, latest)
     if end <= earliest:
-        if not dry_run and read_hint(table.file_io, earliest_hint_path(table.location, table.branch)) is None:
+        hint = earliest_hint_path(table.location, table.branch)
+        if not dry_run and read_hint(table.file_io, hint) != earliest:  # the last step of an expiry that broke off
+            delete_marks(store, earliest)
             store.write_earliest_hint(earliest)
         return ExpiryResult(dry_run=dry_run)
     end = max(end, min(expiring_until(store) or 0, latest))  # below a mark that a crash left, files may be gone
@@ -121,6 +124,11 @@ def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = Fal
     mark = write_mark(store, end)
     try:
         plan = _plan(table, rules, earliest, end)
+    except CorruptFile:
+        table.file_io.delete(mark)
+        if store.exists(end) and (expiring_until(store) or 0) <= end:
+            raise
+        return ExpiryResult()  # another expiry goes further, and took away what was to be read
     except BaseException:
         table.file_io.delete(mark)
         raise
@@ -192,8 +200,8 @@ class _Plan:
             self._move_changelogs()
         paths = self.snapshot_paths()
         table.file_io.delete_many(paths)
-        store.write_earliest_hint(self.end)
         delete_marks(store, self.end)
+        store.write_earliest_hint(self.end)  # the very last: who finds it wrong looks for marks that a crash left
         return [*deleted, *paths]
 
     def _move_changelogs(self) -> None:
