@@ -25,6 +25,7 @@ from paimon_spark.spark.options import (
 )
 from paimon_spark.spark.postpone_job import place_staged_with_spark
 from paimon_spark.spark.routed_write import rewrite_with_spark
+from paimon_spark.spark.versioned_table import VersionedTable
 from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
 from paimon_spark.spark.write_roads import write_by_bucket
 from paimon_spark.spec.options import BRANCH
@@ -47,7 +48,7 @@ _DETAIL = (
 )
 
 
-class PaimonTable:
+class PaimonTable(VersionedTable):
     """A table at a path. It holds no state of the table: every call sees the latest one."""
 
     def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:

@@ -1,0 +1,256 @@
+"""Branches: schemas, snapshots and tags of their own over shared data files (format section 3.6).
+
+Java: FileSystemBranchManager, BranchMergeHandler. Files are only copied and deleted one by one, in an order that lets
+readers see the old or the new state; after a crash a second call finishes the work.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.file_io import FileIO
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import (
+    BRANCH_PREFIX,
+    MAIN_BRANCH,
+    branch_root,
+    schema_path,
+    snapshot_path,
+    tag_path,
+)
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.store.create import publish_schema
+from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.table import Table
+from paimon_spark.store.tag_keep import check_kept
+from paimon_spark.store.tags import tagged_snapshot
+
+_log = logging.getLogger(__name__)
+
+_READ_BRANCHES = ("scan.fallback-branch", "scan.primary-branch")
+_DIRECTORIES = ("snapshot", "tag/tag-success-file", "tag", "changelog", "consumer", "schema")  # in the order they go
+
+
+@dataclass(frozen=True)
+class BranchCreated:
+    """snapshot_id: its first snapshot; None: it has none. created: False when it was there already."""
+
+    name: str
+    snapshot_id: int | None
+    created: bool
+
+
+@dataclass(frozen=True)
+class BranchesDeleted:
+    """What went, or would go. names: of the branches; paths: of all files, in order."""
+
+    names: tuple[str, ...]
+    paths: tuple[str, ...]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class FastForwarded:
+    """Ids of the snapshots that went and that came, and the names of tags that did."""
+
+    removed_snapshots: tuple[int, ...]
+    added_snapshots: tuple[int, ...]
+    removed_tags: tuple[str, ...]
+    added_tags: tuple[str, ...]
+
+
+def branch_names(file_io: FileIO, location: str) -> list[str]:
+    """The branches but the main one, sorted."""
+    listed = file_io.list(branch_root(location, "x").rpartition("/")[0])
+    names = (s.name.removeprefix(BRANCH_PREFIX) for s in listed if s.is_directory and s.name.startswith(BRANCH_PREFIX))
+    return sorted(name for name in names if SchemaStore(file_io, location, name).ids())
+
+
+def create_branch(
+    table: Table, name: str, tag: str | None = None, snapshot: int | None = None, ignore_if_exists: bool = False
+) -> BranchCreated:
+    """Makes a branch of the branch that the table is opened on.
+
+    Args:
+        name: not "main", not blank, not of digits alone.
+        tag: the branch begins with what this tag keeps, and has the tag too.
+        snapshot: the branch begins with this snapshot. Without both it is empty, with the schemas.
+        ignore_if_exists: whether a branch that is there is fine.
+
+    Raises:
+        NameTaken: there is such a branch.
+        SnapshotNotFound: there is no such tag or snapshot, or it is expiring just now; nothing was made.
+        OptionError: the name is none, or both a tag and a snapshot are given.
+    """
+    _check_name(name)
+    if tag is not None and snapshot is not None:
+        raise OptionError(f"branch '{name}': both a tag and a snapshot are given; leave one")
+    if name in branch_names(table.file_io, table.location):
+        if ignore_if_exists:
+            return BranchCreated(name, None, created=False)
+        raise _taken(table, name)
+    found = None if tag is None else table.snapshots.find_tag(tag)
+    if tag is not None and found is None:
+        raise SnapshotNotFound(f"branch '{name}': there is no tag '{tag}'; {table.snapshots.available()}")
+    if snapshot is not None:
+        found = Tag(tagged_snapshot(table.snapshots, snapshot))
+    if found is not None:
+        _begin_with(table, name, found.snapshot, None if tag is None else (tag, found))
+    newest = table.schemas.ids()[-1] if found is None else found.snapshot.schema_id
+    for number in table.schemas.ids():
+        if number <= newest:
+            data = table.file_io.read_bytes(schema_path(table.location, number, table.branch))
+            publish_schema(table.file_io, schema_path(table.location, number, name), data)
+    return BranchCreated(name, None if found is None else found.snapshot.id, created=True)
+
+
+def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = False) -> BranchesDeleted:
+    """Deletes branches. Data files that only they need are orphans then, and go with the other orphan files.
+
+    Args:
+        names: of the branches, as text several with commas between.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        SnapshotNotFound: there is no such branch; nothing was deleted.
+        OptionError: the table reads from the branch.
+    """
+    wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    paths = []
+    for name in wanted:
+        _check_there(table, name)
+        reading = [key for key in _READ_BRANCHES if table.schema.options.get(key) == name]
+        if reading or name == table.branch:
+            why = f"the option '{reading[0]}' of the table names it" if reading else "the table is opened on it"
+            raise OptionError(f"deleting the branch '{name}' of {table.location}: {why}; change that first")
+        paths += _files(table, name)
+    if not dry_run:
+        for path in paths:
+            table.file_io.delete(path)
+        for name in wanted:
+            _remove_directories(table, name)
+    return BranchesDeleted(tuple(wanted), tuple(paths), dry_run)
+
+
+def rename_branch(table: Table, name: str, new_name: str) -> None:
+    """Gives a branch another name. A crash may leave it both names; the old one can be deleted then.
+
+    Raises:
+        SnapshotNotFound: there is no such branch. NameTaken: there is one of the new name. OptionError: it is none.
+    """
+    _check_name(new_name)
+    _check_there(table, name)
+    if new_name in branch_names(table.file_io, table.location):
+        raise _taken(table, new_name)
+    old, new = branch_root(table.location, name), branch_root(table.location, new_name)
+    paths = _files(table, name)
+    for path in paths:
+        table.file_io.overwrite(new + path.removeprefix(old), table.file_io.read_bytes(path))
+    for path in paths:
+        table.file_io.delete(path)
+    _remove_directories(table, name)
+
+
+def fast_forward(table: Table, branch: str) -> FastForwarded:
+    """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
+
+    Data files of what goes stay for the removal of orphan files. Writers should rest: what they commit meanwhile goes.
+
+    Raises:
+        OptionError: the branch is the one that the table is opened on, or main.
+        SnapshotNotFound: there is no such branch, or it has no snapshot.
+    """
+    if branch in (MAIN_BRANCH, table.branch):
+        raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {table.branch}")
+    _check_there(table, branch)
+    theirs = _on(table, branch)
+    ids, own, file_io = theirs.snapshots.ids(), table.snapshots.ids(), table.file_io
+    if not ids:
+        raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
+    first = theirs.snapshots.load(ids[0])
+    tags, own_tags = theirs.snapshots.tags(), table.snapshots.tags()
+    schema_ids = theirs.schemas.ids()
+    for number in schema_ids:
+        data = file_io.read_bytes(schema_path(table.location, number, branch))
+        if number >= first.schema_id:
+            file_io.overwrite(schema_path(table.location, number, table.branch), data)
+    gone = [number for number in reversed(own) if number >= first.id]
+    for number in gone:
+        if number not in ids:
+            file_io.delete(snapshot_path(table.location, number, table.branch))
+    replaced = [number for number in reversed(ids) if number in own]
+    for number in [*replaced, *(number for number in ids if number not in own)]:
+        snapshot = encode_snapshot(theirs.snapshots.load(number))
+        file_io.overwrite(snapshot_path(table.location, number, table.branch), snapshot)
+    table.snapshots.write_latest_hint(ids[-1])
+    removed = [name for name, tag in own_tags.items() if tag.snapshot.id >= first.id and name not in tags]
+    for name in removed:
+        file_io.delete(tag_path(table.location, name, table.branch))
+    for name, tag in tags.items():
+        file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
+    for number in table.schemas.ids():
+        if number > schema_ids[-1]:
+            file_io.delete(schema_path(table.location, number, table.branch))
+    return FastForwarded(tuple(gone), tuple(ids), tuple(removed), tuple(tags))
+
+
+def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:
+    """The branch has the snapshot, if its files are still there."""
+    made = [snapshot_path(table.location, snapshot.id, name)]
+    table.file_io.overwrite(made[0], encode_snapshot(snapshot))
+    if tag is not None:
+        made.append(tag_path(table.location, tag[0], name))
+        table.file_io.overwrite(made[1], encode_tag(tag[1]))
+    try:
+        check_kept(table.snapshots, snapshot)
+    except SnapshotNotFound:
+        for path in made:
+            table.file_io.delete(path)
+        raise
+
+
+def _on(table: Table, branch: str) -> Table:
+    """The table on another branch, as it is stored."""
+    schema = SchemaStore(table.file_io, table.location, branch).latest()
+    if schema is None:
+        raise _missing(table, branch)
+    return replace(table, schema=schema, options=Options(schema.options), branch=branch)
+
+
+def _files(table: Table, branch: str) -> list[str]:
+    """All files of a branch; the schemas last, as long as they are there the branch is."""
+    root = branch_root(table.location, branch)
+    return [s.path for part in _DIRECTORIES for s in table.file_io.list(f"{root}/{part}") if not s.is_directory]
+
+
+def _remove_directories(table: Table, branch: str) -> None:
+    root = branch_root(table.location, branch)
+    for part in _DIRECTORIES:
+        table.file_io.remove_empty_directory(f"{root}/{part}")
+    if not table.file_io.remove_empty_directory(root):
+        _log.warning("the branch '%s' of %s is deleted, but %s holds other files", branch, table.location, root)
+
+
+def _check_name(name: str) -> None:
+    if name == MAIN_BRANCH or not name.strip() or name.isdigit() or "/" in name:
+        raise OptionError(
+            f"'{name}' is no name for a branch: it must not be blank, not 'main', not of digits alone, and have no '/'"
+        )
+
+
+def _check_there(table: Table, name: str) -> None:
+    if name not in branch_names(table.file_io, table.location):
+        raise _missing(table, name)
+
+
+def _missing(table: Table, name: str) -> SnapshotNotFound:
+    names = ", ".join(branch_names(table.file_io, table.location)) or "none"
+    return SnapshotNotFound(f"the table at {table.location} has no branch '{name}'; its branches: {names}")
+
+
+def _taken(table: Table, name: str) -> NameTaken:
+    return NameTaken(f"the table at {table.location} has a branch '{name}' already; choose another name")

@@ -1,0 +1,156 @@
+"""Branches: made, written to, renamed, deleted, taken over by the main branch."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from expiring import live_on, new_table, rules, state, stored
+from faulty_store import FaultyFileIO, When
+
+from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.store.branches import branch_names, create_branch, delete_branch, fast_forward, rename_branch
+from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.tags import create_tag
+
+
+def life(path: Path, steps: str) -> Table:
+    table = new_table(path / "t")
+    live_on(table, steps)
+    return table
+
+
+def on(table: Table, branch: str) -> Table:
+    return open_table(table.location, {"branch": branch})
+
+
+def names(table: Table) -> list[str]:
+    return branch_names(table.file_io, table.location)
+
+
+def test_where_a_branch_begins(tmp_path: Path) -> None:
+    table = life(tmp_path, "www")
+    create_tag(table, "two", 2)
+    assert create_branch(table, "empty").snapshot_id is None
+    assert create_branch(table, "tagged", tag="two").snapshot_id == 2
+    assert create_branch(table, "first", snapshot=1).snapshot_id == 1
+    assert names(table) == ["empty", "first", "tagged"]
+    assert state(on(table, "empty"), {}) == []
+    assert state(on(table, "tagged"), {}) == [(0, 2), (1, 2)]
+    assert on(table, "tagged").snapshots.tag_names() == ["two"]
+    assert state(on(table, "first"), {}) == [(0, 1), (1, 1)]
+    assert on(table, "first").snapshots.tag_names() == []
+
+
+def test_a_branch_keeps_its_files(tmp_path: Path) -> None:
+    table = life(tmp_path, "wwcw")
+    create_branch(table, "b", snapshot=1)
+    expire_snapshots_by(table, rules(1))
+    assert state(on(table, "b"), {}) == [(0, 1), (1, 1)]
+
+
+def test_names_and_beginnings_that_are_none(tmp_path: Path) -> None:
+    table = life(tmp_path, "www")
+    create_branch(table, "b")
+    for name in ("main", "", " ", "12", "a/b"):
+        with pytest.raises(OptionError, match="no name"):
+            create_branch(table, name)
+    with pytest.raises(NameTaken):
+        create_branch(table, "b")
+    assert not create_branch(table, "b", ignore_if_exists=True).created
+    with pytest.raises(OptionError, match="leave one"):
+        create_branch(table, "c", tag="x", snapshot=1)
+    with pytest.raises(SnapshotNotFound, match="no tag 'x'"):
+        create_branch(table, "c", tag="x")
+    with pytest.raises(SnapshotNotFound, match="snapshot 9"):
+        create_branch(table, "c", snapshot=9)
+    write_mark(table.snapshots, 3)
+    with pytest.raises(SnapshotNotFound, match="expires just now"):
+        create_branch(table, "c", snapshot=2)
+    assert names(table) == ["b"]
+
+
+def test_deleted_and_renamed(tmp_path: Path) -> None:
+    table = life(tmp_path, "ww")
+    before = stored(table)
+    for name in ("a", "b", "c"):
+        create_branch(table, name, snapshot=1)
+    rename_branch(table, "a", "d")
+    assert names(table) == ["b", "c", "d"]
+    assert state(on(table, "d"), {}) == [(0, 1), (1, 1)]
+    with pytest.raises(NameTaken):
+        rename_branch(table, "b", "d")
+    for attempt in (lambda: rename_branch(table, "x", "y"), lambda: delete_branch(table, "b,x")):
+        with pytest.raises(SnapshotNotFound, match="no branch 'x'"):
+            attempt()
+    told = delete_branch(table, "b, c", dry_run=True)
+    assert names(table) == ["b", "c", "d"]
+    assert delete_branch(table, ["b", "c"]).paths == told.paths
+    delete_branch(table, "d")
+    assert stored(table) == before
+    assert list(Path(table.location, "branch").iterdir()) == []
+
+
+def test_a_branch_in_use_stays(tmp_path: Path) -> None:
+    table = life(tmp_path, "w")
+    create_branch(table, "b", snapshot=1)
+    with pytest.raises(OptionError, match="opened on it"):
+        delete_branch(on(table, "b"), "b")
+    assert names(table) == ["b"]
+
+
+def forked(path: Path) -> Table:
+    """Snapshots 1 to 4; the branch b has 2, and a 3 and a 4 that are the 1."""
+    table = life(path, "wwww")
+    create_tag(table, "two", 2)
+    create_tag(table, "three", 3)
+    create_branch(table, "b", tag="two")
+    first = Path(table.location, "snapshot/snapshot-1").read_text()
+    for number in (3, 4, 5):
+        text = first.replace('"id" : 1', f'"id" : {number}')
+        Path(table.location, f"branch/branch-b/snapshot/snapshot-{number}").write_text(text)
+    return table
+
+
+def test_the_branch_becomes_the_table(tmp_path: Path) -> None:
+    table = forked(tmp_path)
+    done = fast_forward(table, "b")
+    assert (done.removed_snapshots, done.added_snapshots) == ((4, 3, 2), (2, 3, 4, 5))
+    assert (done.removed_tags, done.added_tags) == (("three",), ("two",))
+    assert table.snapshots.ids() == [1, 2, 3, 4, 5]
+    assert state(table, {}) == [(0, 1), (1, 1)]
+    assert table.snapshots.tag_names() == ["two"]
+
+
+def test_no_fast_forward(tmp_path: Path) -> None:
+    table = life(tmp_path, "w")
+    create_branch(table, "empty")
+    with pytest.raises(SnapshotNotFound, match="has no snapshot"):
+        fast_forward(table, "empty")
+    with pytest.raises(SnapshotNotFound, match="no branch 'x'"):
+        fast_forward(table, "x")
+    for branch in ("main", "empty"):
+        with pytest.raises(OptionError, match="another branch"):
+            fast_forward(on(table, "empty"), branch)
+
+
+@pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
+def test_a_crash_at_any_point_of_a_fast_forward(tmp_path: Path, when: When) -> None:
+    whole = forked(tmp_path)
+    done = open_table(str(shutil.copytree(whole.location, tmp_path / "done")))
+    log = FaultyFileIO(done.file_io)
+    fast_forward(Table(done.location, log, done.schema, done.options), "b")
+    changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
+    for at in changes:
+        table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}")))
+        broken = FaultyFileIO(table.file_io, at, when, lasting=True)
+        with pytest.raises(OSError, match="injected"):
+            fast_forward(Table(table.location, broken, table.schema, table.options), "b")
+        assert state(table, {})[0] in [(0, n) for n in (1, 2, 3, 4)]
+        fast_forward(table, "b")
+        assert stored(table) == stored(done)
+        assert state(table, {}) == [(0, 1), (1, 1)]
+    assert len(changes) > 5
