@@ -5,7 +5,7 @@ Java: SimpleStatsEvolution. A column that came after a file is all null there; o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.types import NESTED, DataField, DataType, Root
 from paimon_spark.store.live_files import Indices
 from paimon_spark.store.system_tables.request import StoredTable
+from paimon_spark.store.system_tables.row_groups import either, in_order
 
 _STATS = ("_FILE", "_VALUE_STATS")
 _WITHOUT = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}  # no minimum, no maximum
@@ -59,11 +60,7 @@ def value_statistics(
     for shape, part in zip(numbers, parts, strict=True):
         for name in wanted:
             made[name].append(_texts(_shape(table, *shape), columns, live[part], name))
-    back = pa.array(np.argsort(np.concatenate(parts))) if parts else None
-    return {
-        name: pa.nulls(0, pa.string()) if back is None else pa.concat_arrays(arrays).take(back)
-        for name, arrays in made.items()
-    }
+    return {name: in_order(arrays, parts) for name, arrays in made.items()}
 
 
 def _shape(table: StoredTable, schema_id: int, kept: tuple[str, ...] | None, written: tuple[str, ...] | None) -> _Shape:
@@ -88,7 +85,7 @@ def _texts(shape: _Shape, columns: ManifestColumns, files: Indices, name: str) -
     column = columns.columns[(*_STATS, _BOUNDS[name])]
     rows = RowBytes(columns.buffer, column.values[files], column.ends[files])
     full = rows.arities() == len(shape.types)
-    return _where(full, lambda some: _bounds(shape, rows.of(some)), lambda some: _unknown(shape, len(some)))
+    return either(full, lambda some: _bounds(shape, rows.of(some)), lambda some: _unknown(shape, len(some)))
 
 
 def _bounds(shape: _Shape, rows: RowBytes) -> pa.Array:
@@ -122,7 +119,7 @@ def _count_texts(shape: _Shape, columns: ManifestColumns, files: Indices) -> pa.
         texts = [_counts_of(chosen, place, all_rows) for _, place, _ in shape.columns]
         return listed(texts, len(some), "{}", shape.names)
 
-    return _where(full, known, lambda some: _unknown(shape, len(some)))
+    return either(full, known, lambda some: _unknown(shape, len(some)))
 
 
 def _counts_of(counts: Sequence[tuple[Any, ...]], place: int, rows: Indices) -> pa.Array:
@@ -130,18 +127,3 @@ def _counts_of(counts: Sequence[tuple[Any, ...]], place: int, rows: Indices) -> 
         return pa.array(rows).cast(pa.string())
     known = [None] * len(counts) if place < 0 else [c[place] for c in counts]
     return pa.array(known, pa.int64()).cast(pa.string())
-
-
-def _where(
-    mask: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    then: Callable[[Indices], pa.Array],
-    otherwise: Callable[[Indices], pa.Array],
-) -> pa.Array:
-    """One array for the rows of the mask and another one for those that are not, in the order of the rows."""
-    yes, no = np.flatnonzero(mask), np.flatnonzero(~mask)
-    if not len(no):
-        return then(yes)
-    if not len(yes):
-        return otherwise(no)
-    both = pa.concat_arrays([then(yes), otherwise(no)])
-    return both.take(pa.array(np.argsort(np.concatenate([yes, no]))))

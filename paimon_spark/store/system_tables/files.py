@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,6 +25,7 @@ from paimon_spark.store.system_tables.request import (
     columns_of_rows,
     fields_of,
 )
+from paimon_spark.store.system_tables.row_groups import by_group, either
 
 _BEGIN = """
     partition STRING
@@ -112,26 +112,12 @@ def _key_texts(table: StoredTable, columns: ManifestColumns, rows: str, live: In
 def _keys_of(table: StoredTable, schema_id: int, keys: RowBytes, arity: Indices) -> pa.Array:
     schema = table.schema if schema_id == table.schema.id else table.schemas.load(schema_id)
     types = [field.type for field in schema.key_fields or schema.fields]
-    texts = pa.nulls(len(keys), pa.string())
-    stored = np.flatnonzero(arity == len(types))
-    if len(stored) == len(keys) and len(keys):
-        return listed([object_texts(row_field(keys, types, i), t) for i, t in enumerate(types)], len(keys))
-    if not len(stored):
-        return texts
-    some = listed([object_texts(row_field(keys.of(stored), types, i), t) for i, t in enumerate(types)], len(stored))
-    return pc.replace_with_mask(texts, pa.array(arity == len(types)), some)
 
+    def stored(some: Indices) -> pa.Array:
+        rows = keys.of(some)
+        return listed([object_texts(row_field(rows, types, i), t) for i, t in enumerate(types)], len(some))
 
-def by_group(group: Indices, make: Callable[[int, Indices], pa.Array]) -> pa.Array:
-    """Rows made group by group, back in their order. make: what a group is named by, and the numbers of its rows."""
-    numbers = np.unique(group)
-    if len(numbers) == 1:
-        return make(int(numbers[0]), np.arange(len(group)))
-    parts = [np.flatnonzero(group == number) for number in numbers]
-    if not parts:
-        return pa.nulls(0, pa.string())
-    made = pa.concat_arrays([make(int(number), part) for number, part in zip(numbers, parts, strict=True)])
-    return made.take(pa.array(np.argsort(np.concatenate(parts))))
+    return either(arity == len(types), stored, lambda some: pa.nulls(len(some), pa.string()))
 
 
 def _needed(name: str, to: pa.DataType) -> Callable[[Entries, Indices], pa.Array]:
