@@ -39,6 +39,7 @@ from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_mani
 from paimon_spark.store.rescale import RescaleMetrics, rescale
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table, find_table, open_table
+from paimon_spark.store.truncate import TruncateMetrics, drop_partitions, truncate_table
 from paimon_spark.store.visibility import wait_until_visible
 
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -271,6 +272,20 @@ class PaimonTable(VersionedTable):
     def compact_manifest(self) -> ManifestMetrics:
         """Merges the manifests now, in one snapshot: none deletes any more, and at most one is small."""
         return compact_manifests(self._open())
+
+    def truncate(self) -> TruncateMetrics:
+        """Takes all rows away in one snapshot; the files go when the snapshots before it expire."""
+        table = self._open()
+        metrics = truncate_table(table)
+        maintain(table)
+        return metrics
+
+    def drop_partitions(self, where: str) -> TruncateMetrics:
+        """The same for partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``."""
+        table = self._open()
+        metrics = drop_partitions(table, where)
+        maintain(table)
+        return metrics
 
     def _read(
         self, path: str, columns: Sequence[str] | None, where: str | None, options: Mapping[str, str]

@@ -117,7 +117,7 @@ def partition_condition(table: Table, where: str | Predicate | None) -> Predicat
         keys = ", ".join(table.schema.partition_keys) or "none"
         raise OptionError(
             f"{table.location} where {where}: {', '.join(others)} is no partition column (those are: {keys}), and only "
-            "whole partitions can be compacted or rescaled"
+            "whole partitions can be chosen here"
         )
     return predicate
 

@@ -31,3 +31,13 @@ def spec_list(specs: list[dict[str, str]]) -> Any:
     for spec in specs:
         made.add(jpype.java.util.HashMap(spec))
     return made
+
+
+def truncate(paimon: Any, path: str, specs: list[dict[str, str]] | None) -> None:
+    """specs: values of partition columns as text; None: the whole table."""
+    commit = table_at(paimon, path).newBatchWriteBuilder().newCommit()
+    if specs is None:
+        commit.truncateTable()
+    else:
+        commit.truncatePartitions(spec_list(specs))
+    commit.close()

@@ -15,6 +15,7 @@ from readers import assert_same, java_read
 
 from paimon_spark import open_table
 from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.store.truncate import drop_partitions, truncate_table
 
 pytestmark = pytest.mark.interop
 
@@ -56,3 +57,25 @@ def test_manifests_are_merged_alike(java: Genuine, tmp_path: Path) -> None:
     check_table(ours)
     java.run(java_maintenance.compact_manifests, ours)
     assert said(ours) == said(theirs), "Java found something left to merge"
+
+
+@pytest.mark.parametrize(
+    ("where", "specs"),
+    [
+        (None, None),
+        ("dt = 'a' and hour = 1", [{"dt": "a", "hour": "1"}]),
+        ("dt = 'a'", [{"dt": "a"}]),
+        ("(dt = 'a' and hour = 2) or dt = 'b'", [{"dt": "a", "hour": "2"}, {"dt": "b"}]),
+    ],
+)
+def test_partitions_leave_alike(
+    java: Genuine, tmp_path: Path, where: str | None, specs: list[dict[str, str]] | None
+) -> None:
+    theirs, ours = two_copies(java, tmp_path)
+    java.run(java_maintenance.truncate, theirs, specs)
+    table = open_table(ours)
+    metrics = truncate_table(table) if where is None else drop_partitions(table, where)
+    assert metrics.files
+    assert said(ours) == said(theirs)
+    assert assert_same(ours, [java]) == java_read(java, theirs)
+    check_table(ours)

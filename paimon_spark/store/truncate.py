@@ -1,0 +1,107 @@
+"""Emptying a table or some of its partitions (features 7; Java: BatchTableCommit.truncateTable, truncatePartitions)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
+from paimon_spark.spec.manifest import ManifestEntry
+from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.store.changes import Changes
+from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.compaction_plan import partition_condition
+from paimon_spark.store.file_filter import manifest_filter
+from paimon_spark.store.live_buckets import is_chosen
+from paimon_spark.store.manifest_files import read_manifest_columns
+from paimon_spark.store.overwrite import overwritten
+from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.table import Table
+
+
+@dataclass(frozen=True)
+class TruncateMetrics:
+    """What left the table. The files stay on storage until the older snapshots expire.
+
+    Attributes:
+        partitions: those that had files, in words, sorted.
+        files, bytes, rows: of the data files; rows of equal keys count each.
+        millis: wall time.
+        snapshot_id: None: there was nothing to take away.
+    """
+
+    partitions: tuple[str, ...]
+    files: int
+    bytes: int
+    rows: int
+    millis: int
+    snapshot_id: int | None
+
+
+def truncate_table(table: Table) -> TruncateMetrics:
+    """Takes all rows away, also those that come in meanwhile, in one OVERWRITE snapshot (operation TRUNCATE).
+
+    Raises:
+        UnsupportedFeature: the table cannot be written.
+        Others as TableCommit.append.
+    """
+    return _truncate(table, AlwaysTrue())
+
+
+def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
+    """The same for the partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``.
+
+    Raises:
+        PredicateError: the condition does not fit the table.
+        OptionError: it looks at columns that are not partition columns.
+        Others as truncate_table.
+    """
+    return _truncate(table, partition_condition(table, where))
+
+
+def _truncate(table: Table, chosen: Predicate) -> TruncateMetrics:
+    began = time.monotonic()
+    check_writable(table.schema, table.options)
+    last: list[Changes] = []
+
+    def changes(state: TableState) -> Changes:
+        last[:] = [_changes(state, chosen)]
+        return last[0]
+
+    latest = table.snapshots.latest()
+    if latest is None or changes(table_state(table, latest)).is_empty:
+        return _metrics(table, [], began, None)
+    request = CommitRequest(new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, "TRUNCATE", changes, True)
+    snapshot, _ = commit_request(table, request, latest.id)
+    return _metrics(table, last[0].files, began, snapshot.id)
+
+
+def _changes(state: TableState, chosen: Predicate) -> Changes:
+    """Asked anew in every attempt, so that it sees files which others have added."""
+    if isinstance(chosen, AlwaysTrue):
+        return overwritten(state, Changes(), None)
+    rows = _partitions(state, chosen)
+    return overwritten(state, Changes(), PartitionFilter.of_rows(state.table.schema.partition_fields, rows))
+
+
+def _partitions(state: TableState, condition: Predicate) -> list[bytes]:
+    """The rows of the partitions that satisfy the condition, as far as manifests name any."""
+    table = state.table
+    may_hold = manifest_filter(condition, table.schema.partition_fields)
+    metas = [meta for meta in state.manifests if may_hold is None or may_hold(meta.partition_stats)]
+    columns = read_manifest_columns(table.file_io, table.location, metas)
+    return [row for row in columns.partitions if is_chosen(table, condition, row)]
+
+
+def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapshot_id: int | None) -> TruncateMetrics:
+    return TruncateMetrics(
+        partitions=tuple(sorted({partition_words(table, entry.partition) for entry in files})),
+        files=len(files),
+        bytes=sum(entry.file.file_size for entry in files),
+        rows=sum(entry.file.row_count for entry in files),
+        millis=round((time.monotonic() - began) * 1000),
+        snapshot_id=snapshot_id,
+    )
