@@ -25,8 +25,10 @@ from paimon_spark.spec.type_text import parse_type, type_sql
 from paimon_spark.spec.types import Root
 from paimon_spark.store.system_tables.table import NAMES, ROW_TABLES, SystemTable
 from paimon_spark.store.table import find_system_table
+from paimon_spark.store.warehouse import find_warehouse_table
 
 LATER = {"file_indexes"}
+SYS = ("tables", "partitions", "all_table_options")
 # Java reads the timestamps of ORC files by the time zone of its JVM, here not that of the writer.
 OTHER_ZONE = {"tz_orc_shanghai": ROW_TABLES}
 LATER_COLUMNS = {"snapshots": ["writer_version"]}
@@ -114,3 +116,29 @@ def test_system_tables_are_those_of_java(golden: GoldenTable, java: Genuine, tmp
             if have[1] != want:
                 different[name] = (list((have[1] - want).items())[:2], list((want - have[1]).items())[:2])
     assert different == {}
+
+
+def java_catalog_tables(paimon: Any, warehouse: str, names: Sequence[str]) -> dict[str, JavaTable]:
+    options = paimon.options.Options.fromMap(jpype.java.util.HashMap({"warehouse": warehouse}))
+    catalog = paimon.catalog.CatalogFactory.createCatalog(paimon.catalog.CatalogContext.create(options))
+    sys = {name: catalog.getTable(paimon.catalog.Identifier.create("sys", name)) for name in names}
+    return {name: java_rows(paimon, table) for name, table in sys.items()}
+
+
+def test_the_database_sys_is_that_of_java(java: Genuine, tmp_path: Path) -> None:
+    """All of Java's tables but `catalog_options`, which it has for a catalog of its own options only."""
+    warehouse = tmp_path / "lake"
+    for writer, name in (("java-2.1", "append_part"), ("java-2.1", "pk_dv"), ("java-0.9", "pk_part_buckets")):
+        database = re.sub("[-.]", "_", writer)  # Java takes a dot for the end of the name
+        GoldenTable(writer, name).unpack(tmp_path / name).rename(_made(warehouse / f"{database}.db") / name)
+    for name, theirs in java.run(java_catalog_tables, str(warehouse), SYS).items():
+        ours = find_warehouse_table(f"{warehouse}/sys.db/{name}")
+        assert ours is not None
+        assert [(f.name, type_sql(f.type)) for f in ours.schema.fields] == theirs[0]
+        rows = [tuple(v.removeprefix("file:") if isinstance(v, str) else v for v in row) for row in theirs[1]]
+        assert comparable(ours.scan().to_arrow()) == Counter(rows)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
