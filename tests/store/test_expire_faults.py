@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,9 @@ def branch_rows(table: Table) -> Any:
 
 
 def points(log: list[str]) -> Iterator[tuple[int, When]]:
-    """Every operation before it happens, those that change the store also half-way and after; in CI every 17th."""
+    """Every operation before it happens, those that change the store also half-way and after; in CI every 31st."""
     found = [(n, w) for n, name in enumerate(log) for w in (list(When) if name.startswith("!") else [When.BEFORE])]
-    yield from found if LONG else found[len(log) % 17 :: 17]
+    yield from found if LONG else found[len(log) % 31 :: 31]
 
 
 def verify(table: Table, before: dict[str, Any], by: RetentionRules, end: set[str], where: str) -> None:
@@ -104,7 +105,7 @@ def test_killed_at_every_point(lived: Table, tmp_path: Path, by: RetentionRules)
     for number, (at, when) in enumerate(points(log)):
         table = copy(lived, tmp_path / str(number))
         io = FaultyFileIO(LocalFileIO(), at, when, kill)
-        status = in_child(lambda table=table, io=io: expire(replace(table, file_io=io), by))
+        status = in_child(partial(expire, replace(table, file_io=io), by))
         assert os.WIFSIGNALED(status)
         assert os.WTERMSIG(status) == signal.SIGKILL
         verify(table, before, by, end, f"killed at {log[at]} #{at} {when}")
@@ -152,7 +153,7 @@ class Meanwhile:
 
     inner: FileIO
     at: int
-    happens: Callable[[], None]
+    happens: Callable[[], object]
     count: int = field(default=-1)
 
     def __getattr__(self, name: str) -> Any:
@@ -170,10 +171,10 @@ class Meanwhile:
 @pytest.mark.parametrize("other", [rules(1), rules(4)], ids=["goes further", "keeps more"])
 def test_two_at_once(lived: Table, tmp_path: Path, other: RetentionRules) -> None:
     """Another expiry runs whole before any operation of the first one."""
-    for number in range(0, 120, 1 if LONG else 13):
+    for number in range(0, 120, 1 if LONG else 29):
         table = copy(lived, tmp_path / str(number))
         before = states(table)
-        io = Meanwhile(LocalFileIO(), number, lambda table=table: expire_snapshots_by(table, other) and None)
+        io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, other))
         expire(replace(table, file_io=io), KEPT)
         after = states(table)
         assert after == {name: before[name] for name in after}
