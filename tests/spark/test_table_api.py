@@ -181,7 +181,7 @@ def test_detail_and_history(spark: SparkSession, tmp_path: Path) -> None:
     assert [(r.snapshot_id, r.total_record_count, r.delta_record_count) for r in history] == [(2, 6, 3), (1, 3, 3)]
     assert [r.snapshot_id for r in table.history(limit=1).collect()] == [2]
     recorded = open_table(str(tmp_path / "t")).snapshots.load(2).time_millis
-    assert table.history(1).selectExpr("unix_millis(commit_time) m").collect() == [Row(recorded)]
+    assert table.history(1).selectExpr("unix_millis(cast(commit_time as timestamp)) m").collect() == [Row(recorded)]
 
 
 def test_declaring_a_table(spark: SparkSession, tmp_path: Path) -> None:
