@@ -8,12 +8,14 @@ from __future__ import annotations
 import pickle
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed, OptionError
 from paimon_spark.spark.postpone_job import compact_postponed_with_spark
+from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import Options
 from paimon_spark.store.compact_task import CompactTask
@@ -91,6 +93,8 @@ class TableOptimizer:
             PaimonError: the condition does not fit, the table cannot be written, or a commit failed.
         """
         table = self._open_table()
+        # A call does not wait for more files as the writers of a table with lookup-compact = gentle do.
+        table = replace(table, options=table.options.merged({o.LOOKUP_COMPACT.key: "radical"}))
         return compact_with_spark(self._spark, table, where or self._where, full)
 
 
@@ -104,7 +108,7 @@ def compact_with_spark(
     """
     check_writable(table.schema, table.options)
     stored = Options(table.schema.options)
-    travel = [o.key for o in TIME_TRAVEL_OPTIONS if table.options.text(o) != stored.text(o)]
+    travel = [x.key for x in TIME_TRAVEL_OPTIONS if table.options.text(x) != stored.text(x)]
     if travel:
         raise OptionError(f"'{travel[0]}' chooses what a read sees; the latest snapshot is compacted: leave it out")
     if table.bucket_mode is BucketMode.POSTPONE_MODE:

@@ -91,6 +91,13 @@ def test_optimize(spark: SparkSession, tmp_path: Path) -> None:
     check_table(str(tmp_path / "t"))
 
 
+def test_a_call_does_not_wait_as_writers_of_a_gentle_table_do(spark: SparkSession, tmp_path: Path) -> None:
+    table = two_runs(tmp_path / "t", {"bucket": "1", **VECTORS, "lookup-compact": "gentle"})
+    assert rows_of(table) == []
+    PaimonTable.forPath(spark, table.location).optimize().compact(full=False)
+    assert rows_of(table) == ROWS
+
+
 def test_only_the_latest_snapshot_is_compacted(spark: SparkSession, tmp_path: Path) -> None:
     two_runs(tmp_path / "t", {})
     table = PaimonTable.forPath(spark, str(tmp_path / "t"), {"scan.snapshot-id": "1"})
