@@ -35,6 +35,17 @@ def kill() -> NoReturn:
     raise AssertionError("unreachable")
 
 
+def in_child(action: Callable[[], None]) -> int:
+    """Runs the action in a forked process; its wait status."""
+    child = os.fork()
+    if child == 0:
+        try:
+            action()
+        finally:
+            os._exit(3)
+    return os.waitpid(child, 0)[1]
+
+
 @dataclass
 class FaultyFileIO:
     """Counts operations from 0 and lets one go wrong.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -78,15 +76,6 @@ def test_texts_are_those_of_java(type_text: str, value: Any, shown: str, cast: s
     array = from_internal([value, None], t)
     assert object_texts(array, t).to_pylist() == [shown, None]
     assert cast_texts(array, t).to_pylist() == [cast, None]
-
-
-@pytest.fixture
-def shanghai(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Asia/Shanghai")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 def test_an_instant_is_cast_in_the_local_time_zone(shanghai: None) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -72,6 +73,22 @@ class EngineTable:
 
     def rows(self, r: random.Random, count: int) -> list[tuple[Any, ...]]:
         return [tuple(draw(r) for draw in self.draws) for _ in range(count)]
+
+    def rows_and_kinds(self, r: random.Random, most: int) -> tuple[list[tuple[Any, ...]], list[str]]:
+        """At least one row and at most so many, and what each does."""
+        rows = self.rows(r, r.randint(1, most))
+        return rows, [r.choice(self.kinds) for _ in rows]
+
+    def canonical(self, row: Iterable[Any]) -> tuple[Any, ...]:
+        """What of a row all readers must agree on."""
+        return tuple(canon(value) for canon, value in zip(self.canons, row, strict=True))
+
+    def canonical_rows(self, rows: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
+        """The same of a multiset of rows."""
+        made: Counter[tuple[Any, ...]] = Counter()
+        for row, count in rows.items():
+            made[self.canonical(row)] += count
+        return made
 
 
 def draw_table(r: random.Random, engine: str, blobs: Blobs) -> EngineTable:

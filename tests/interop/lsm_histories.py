@@ -88,14 +88,14 @@ class LsmHistory:
         if not our_engine.snapshot_ids(self.path):
             return
         ours, javas = our_engine.read(self.path), java_read(self.java, self.path)
-        assert self._canonical(ours) == self._canonical(javas)
+        assert self.table.canonical_rows(ours) == self.table.canonical_rows(javas)
         check_table(self.path)
 
     def check_changelog(self) -> None:
         """Every event of the changelog fits the rows before it, and together they make the rows of the table."""
         rows: dict[Row, Row] = {}
         for number, (kind, row) in enumerate(our_engine.changelog(self.path)):
-            canonical = self._canon(row)
+            canonical = self.table.canonical(row)
             key = tuple(canonical[list(self.table.columns).index(name)] for name in self.table.keys)
             if kind in ("-U", "-D"):
                 assert rows.get(key) == canonical, f"event {number}: {kind} {row} takes back {rows.get(key)}"
@@ -103,25 +103,22 @@ class LsmHistory:
             else:
                 assert key not in rows, f"event {number}: {kind} {row} comes upon {rows.get(key)}"
                 rows[key] = canonical
-        replayed, read = Counter(rows.values()), self._canonical(our_engine.read(self.path))
+        replayed, read = Counter(rows.values()), self.table.canonical_rows(our_engine.read(self.path))
         assert replayed == read, f"only in the changelog: {replayed - read}, only in the table: {read - replayed}"
-
-    def _rows_and_kinds(self) -> tuple[list[Row], list[str]]:
-        rows = self.table.rows(self.random, self.random.randint(1, ROWS))
-        return rows, [self.random.choice(self.table.kinds) for _ in rows]
 
     def _write_options(self) -> Mapping[str, str]:
         return self.random.choice([{}, {"write-only": "true"}])
 
     def _we_write(self) -> None:
-        parts, options = [self._rows_and_kinds() for _ in range(self.random.choice([1, 1, 2]))], self._write_options()
+        parts = [self.table.rows_and_kinds(self.random, ROWS) for _ in range(self.random.choice([1, 1, 2]))]
+        options = self._write_options()
         self.log.append(f"we write {options} {parts}")
         our_engine.write(self.path, parts, options)
         if not options:
             our_engine.compact(self.path, full=False)
 
     def _java_writes(self) -> None:
-        (rows, kinds), options = self._rows_and_kinds(), self._write_options()
+        (rows, kinds), options = self.table.rows_and_kinds(self.random, ROWS), self._write_options()
         self.log.append(f"Java writes {options} {list(zip(kinds, rows, strict=True))}")
         self.java.write(self.path, rows, kinds, options)
 
@@ -155,12 +152,3 @@ class LsmHistory:
             full = self.random.random() < 0.5
             self.log.append(f"Java compacts, full: {full}")
             self.java.compact(self.path, full)
-
-    def _canon(self, row: Row) -> Row:
-        return tuple(canon(value) for canon, value in zip(self.table.canons, row, strict=True))
-
-    def _canonical(self, rows: Counter[Row]) -> Counter[Row]:
-        made: Counter[Row] = Counter()
-        for row, count in rows.items():
-            made[self._canon(row)] += count
-        return made

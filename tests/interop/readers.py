@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import our_engine
-from comparing import Row, comparable_rows
+from comparing import Row, comparable, comparable_rows
 from genuine import NO_OPTIONS, Genuine
+
+from paimon_spark import open_table
 
 
 def java_read(java: Genuine, path: str, options: Mapping[str, str] = NO_OPTIONS) -> Counter[Row]:
@@ -22,3 +25,28 @@ def assert_same(path: str, javas: Sequence[Genuine], options: Mapping[str, str] 
     for java in javas:
         assert java_read(java, path, options) == ours
     return ours
+
+
+@contextmanager
+def telling(log: Iterable[str]) -> Iterator[None]:
+    """An error within tells what was done before."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note("\n".join(log))
+        raise
+
+
+def our_change(path: str, options: Mapping[str, str]) -> Counter[Row]:
+    """The rows of a change as we read them, the row kind before the values."""
+    table = open_table(path, options)
+    return comparable(table.scan(["_row_kind", *table.schema.names]).to_arrow())
+
+
+def java_change(java: Genuine, path: str, options: Mapping[str, str]) -> Counter[Row]:
+    """The rows of a change as Java's audit log has them, the row kind before the values."""
+    types, made = our_engine.types(path), Counter[Row]()
+    for kind, row in java.audit_log(path, options):
+        (comparable_row,) = comparable_rows([row], types)
+        made[(kind, *comparable_row)] += 1
+    return made

@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import our_engine
 import pytest
 from comparing import Row, comparable, comparable_rows
 from engine_tables import Blobs, EngineTable, draw_table, same
 from genuine import Genuine, table_path
-from readers import java_read
+from readers import java_read, telling
 
 from paimon_spark import open_table
 from paimon_spark.spec.snapshot import CommitKind
@@ -60,17 +59,13 @@ class ChangeHistory:
         for _ in range(3):
             self._check_difference(*sorted(self.random.sample(ids, 2)))
 
-    def _rows_and_kinds(self) -> tuple[list[Row], list[str]]:
-        rows = self.table.rows(self.random, self.random.randint(1, ROWS))
-        return rows, [self.random.choice(self.table.kinds) for _ in rows]
-
     def _we_write(self) -> None:
-        parts = [self._rows_and_kinds() for _ in range(self.random.choice([1, 1, 2]))]
+        parts = [self.table.rows_and_kinds(self.random, ROWS) for _ in range(self.random.choice([1, 1, 2]))]
         self.log.append(f"we write {parts}")
         our_engine.write(self.path, parts, {"write-only": "true"})
 
     def _java_writes(self) -> None:
-        rows, kinds = self._rows_and_kinds()
+        rows, kinds = self.table.rows_and_kinds(self.random, ROWS)
         options = self.random.choice([{}, {"write-only": "true"}])
         self.log.append(f"Java writes {options} {list(zip(kinds, rows, strict=True))}")
         self.java.write(self.path, rows, kinds, options)
@@ -94,7 +89,7 @@ class ChangeHistory:
         self.log.append(f"read {options}")
         javas: Counter[Row] = Counter()
         for kind, row in self.java.audit_log(self.path, options):
-            javas[(kind, *self._canonical(next(iter(comparable_rows([row], our_engine.types(self.path))))))] += 1
+            javas[(kind, *self.table.canonical(next(iter(comparable_rows([row], our_engine.types(self.path))))))] += 1
         assert self._ours(options) == javas
         table = open_table(self.path, options)
         adds = sum(count for (kind, *_), count in javas.items() if kind in ("+I", "+U"))
@@ -130,7 +125,7 @@ class ChangeHistory:
         and deletions of keys that were not there, or that an older row of a higher sequence keeps alive."""
         types, javas = our_engine.types(self.path), Counter[Row]()
         for kind, values in self.java.audit_log(self.path, options):
-            row = self._canonical(next(iter(comparable_rows([values], types))))
+            row = self.table.canonical(next(iter(comparable_rows([values], types))))
             key = self._key(row)
             if kind in ("+I", "+U"):
                 if before.get(key) != after.get(key):
@@ -143,27 +138,21 @@ class ChangeHistory:
         table = open_table(self.path, options)
         made: Counter[Row] = Counter()
         for (kind, *row), count in comparable(table.scan(["_row_kind", *table.schema.names]).to_arrow()).items():
-            made[(kind, *self._canonical(row))] += count
+            made[(kind, *self.table.canonical(row))] += count
         return made
 
     def _by_key(self, snapshot: int) -> dict[Row, Row]:
         if not snapshot:
             return {}
         rows = java_read(self.java, self.path, {"scan.snapshot-id": str(snapshot)})
-        return {self._key(row): row for row in map(self._canonical, rows)}
+        return {self._key(row): row for row in map(self.table.canonical, rows)}
 
     def _key(self, row: Row) -> Row:
         return tuple(row[i] for i, name in enumerate(self.table.columns) if name in self.table.keys)
-
-    def _canonical(self, row: Iterable[Any]) -> Row:
-        return tuple(canon(value) for canon, value in zip(self.table.canons, row, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_any_change_reads_the_same(seed: int, java: Genuine, blobs: Blobs, tmp_path: Path) -> None:
     history = ChangeHistory(seed, table_path(tmp_path), java, blobs)
-    try:
+    with telling(history.log):
         history.run()
-    except Exception as error:
-        error.add_note("\n".join(history.log))
-        raise

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import our_engine
 import pytest
-from comparing import Row, comparable, comparable_rows
+from comparing import Row
 from genuine import Genuine, table_path
-from readers import java_read
-
-from paimon_spark import open_table
+from readers import java_change, java_read, our_change
 
 pytestmark = pytest.mark.interop
 
@@ -22,19 +20,6 @@ COLUMNS = {"k": "INT NOT NULL", "v": "STRING", "d": "DOUBLE"}
 
 def rows(r: random.Random) -> list[Row]:
     return [(r.randint(0, 9), r.choice(["a", "b", None]), r.choice([0.0, -0.0, 1.5])) for _ in range(r.randint(1, 8))]
-
-
-def ours(path: str, options: dict[str, str]) -> Counter[Row]:
-    table = open_table(path, options)
-    return comparable(table.scan(["_row_kind", *table.schema.names]).to_arrow())
-
-
-def javas(java: Genuine, path: str, options: dict[str, str]) -> Counter[Row]:
-    types, made = our_engine.types(path), Counter[Row]()
-    for kind, row in java.audit_log(path, options):
-        (comparable_row,) = comparable_rows([row], types)
-        made[(kind, *comparable_row)] += 1
-    return made
 
 
 def between(start: int, end: int, mode: str) -> dict[str, str]:
@@ -68,11 +53,11 @@ def test_append_tables(bucket: str, vectors: bool, seed: int, java: Genuine, tmp
     ids = [0, *our_engine.snapshot_ids(path)]
     for _ in range(4):
         start, end = sorted(r.sample(ids, 2))
-        assert ours(path, between(start, end, "delta")) == javas(java, path, between(start, end, "delta"))
+        assert our_change(path, between(start, end, "delta")) == java_change(java, path, between(start, end, "delta"))
         before, after = states(java, path, start, end)
         expected = Counter({("+I", *row): n for row, n in (after - before).items()})
         expected.update({("-D", *row): n for row, n in (before - after).items()})
-        assert ours(path, between(start, end, "diff")) == expected
+        assert our_change(path, between(start, end, "diff")) == expected
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -91,12 +76,12 @@ def test_keyed_tables_with_vectors(producer: str, seed: int, java: Genuine, tmp_
     for _ in range(3):
         start, end = sorted(r.sample(ids, 2))
         for mode in ("auto", "delta", "changelog"):
-            assert ours(path, between(start, end, mode)) == javas(java, path, between(start, end, mode))
+            assert our_change(path, between(start, end, mode)) == java_change(java, path, between(start, end, mode))
     for _ in range(3):
         start, end = sorted(r.sample(compacted, 2))
         before, after = states(java, path, start, end)
         keys = {row[0] for row in after}
         expected = Counter({("+", *row): n for row, n in (after - before).items()})
         expected.update({("-D", *row): n for row, n in before.items() if row[0] not in keys})
-        found = ours(path, between(start, end, "diff"))
+        found = our_change(path, between(start, end, "diff"))
         assert Counter({("-D" if kind == "-D" else "+", *row): n for (kind, *row), n in found.items()}) == expected

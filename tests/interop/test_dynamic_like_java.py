@@ -15,7 +15,7 @@ import pytest
 from checker import check_table
 from genuine import Genuine, table_path
 from java_dynamic import Row
-from readers import assert_same
+from readers import assert_same, telling
 
 from paimon_spark.spec.options import Options
 from paimon_spark.store.bucket_assigner import BucketFilling, KnownHashes, PartitionIndex, bucket_rules
@@ -100,15 +100,12 @@ class Turns:
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_turns(seed: int, java: Genuine, tmp_path: Path) -> None:
     turns = Turns(seed, table_path(tmp_path), java)
-    try:
+    with telling(turns.log):
         turns.create()
         for _ in range(7):
             turns.turn()
             turns.check()
         check_table(turns.path)
-    except Exception as error:
-        error.add_note("\n".join(turns.log))
-        raise
 
 
 ENGINES = {

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import our_engine
 import pytest
-from comparing import Row, comparable, comparable_rows
 from genuine import Genuine, table_path
+from readers import java_change, our_change
 
 from paimon_spark import open_table
 from paimon_spark.errors import OptionError, SnapshotNotFound
@@ -32,19 +31,6 @@ def path(java: Genuine, tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def ours(path: str, options: dict[str, str]) -> Counter[Row]:
-    table = open_table(path, options)
-    return comparable(table.scan(["_row_kind", *table.schema.names]).to_arrow())
-
-
-def javas(java: Genuine, path: str, options: dict[str, str]) -> Counter[Row]:
-    types, made = our_engine.types(path), Counter[Row]()
-    for kind, row in java.audit_log(path, options):
-        (comparable_row,) = comparable_rows([row], types)
-        made[(kind, *comparable_row)] += 1
-    return made
-
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("as_ids", ["false", "true"])
 @pytest.mark.parametrize("ends", ["first,third", "first,first", "3,4", "2,4", "0,4", "1,3", "2,2"])
@@ -60,9 +46,9 @@ def test_ids_and_tags(ends: str, as_ids: str, mode: str, java: Genuine, path: st
         with pytest.raises(RuntimeError, match="Java"):
             java.audit_log(path, options)
         plain = {"incremental-between": ends} if tags else {"scan.snapshot-id": "4"}
-        assert ours(path, options) == javas(java, path, plain)
+        assert our_change(path, options) == java_change(java, path, plain)
         return
-    assert ours(path, options) == javas(java, path, options)
+    assert our_change(path, options) == java_change(java, path, options)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -75,15 +61,15 @@ def test_times(start: int, end: int, shift: int, mode: str, java: Genuine, path:
     options = {"incremental-between-timestamp": f"{first},{last}", "incremental-between-scan-mode": mode}
     if mode == "diff" and first < times[0]:
         state = {"scan.timestamp-millis": str(last)}
-        assert ours(path, options) == javas(java, path, state)
+        assert our_change(path, options) == java_change(java, path, state)
         return
-    assert ours(path, options) == javas(java, path, options)
+    assert our_change(path, options) == java_change(java, path, options)
 
 
 @pytest.mark.parametrize("tag", ["2026-11-01", "2026-11-03", "2026-11-04", "2026-11-05"])
 def test_automatic_tags(tag: str, java: Genuine, path: str) -> None:
     options = {"incremental-to-auto-tag": tag}
-    assert ours(path, options) == javas(java, path, options)
+    assert our_change(path, options) == java_change(java, path, options)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +90,7 @@ def test_what_java_refuses(options: dict[str, str], java: Genuine, path: str) ->
     with pytest.raises(RuntimeError, match="Java"):
         java.audit_log(path, options)
     with pytest.raises((OptionError, SnapshotNotFound)):
-        ours(path, options)
+        our_change(path, options)
 
 
 def test_expired_commits(java: Genuine, tmp_path: Path) -> None:
@@ -113,10 +99,10 @@ def test_expired_commits(java: Genuine, tmp_path: Path) -> None:
     for number in range(4):
         java.write(path, [(number,)], None, {"write-only": "true"})
     java.expire_snapshots(path, 2)
-    assert ours(path, {"incremental-between": "2,4"}) == javas(java, path, {"incremental-between": "2,4"})
+    assert our_change(path, {"incremental-between": "2,4"}) == java_change(java, path, {"incremental-between": "2,4"})
     with pytest.raises(RuntimeError, match="out of available snapshotId range"):
         java.audit_log(path, {"incremental-between": "1,4"})
     with pytest.raises(SnapshotNotFound, match="there are commits 3 to 4"):
-        ours(path, {"incremental-between": "1,4"})
+        our_change(path, {"incremental-between": "1,4"})
     options = {"incremental-between-timestamp": f"0,{2**62}"}
-    assert ours(path, options) == javas(java, path, options) == Counter({("+I", 2): 1, ("+I", 3): 1})
+    assert our_change(path, options) == java_change(java, path, options) == Counter({("+I", 2): 1, ("+I", 3): 1})

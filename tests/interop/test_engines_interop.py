@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import os
 import random
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import our_engine
 import pytest
-from comparing import Row
 from engine_tables import Blobs, EngineTable, draw_table
 from genuine import NO_OPTIONS, Genuine, table_path
-from readers import java_read
+from readers import java_read, telling
 
 pytestmark = pytest.mark.interop
 
@@ -48,12 +46,8 @@ class EngineHistory:
         self._check(NO_OPTIONS)
         self._check({"scan.snapshot-id": str(self.random.choice(our_engine.snapshot_ids(self.path)))})
 
-    def _rows_and_kinds(self) -> tuple[list[Row], list[str]]:
-        rows = self.table.rows(self.random, self.random.randint(1, ROWS))
-        return rows, [self.random.choice(self.table.kinds) for _ in rows]
-
     def _we_write(self) -> None:
-        parts = [self._rows_and_kinds() for _ in range(self.random.choice([1, 1, 2]))]
+        parts = [self.table.rows_and_kinds(self.random, ROWS) for _ in range(self.random.choice([1, 1, 2]))]
         self.log.append(f"we write {parts}")
         our_engine.write(self.path, parts, self._options_of_ours())
 
@@ -62,7 +56,7 @@ class EngineHistory:
         return {"write-only": "true"} if self.table.options.get("merge-engine") == "first-row" else NO_OPTIONS
 
     def _java_writes(self) -> None:
-        rows, kinds = self._rows_and_kinds()
+        rows, kinds = self.table.rows_and_kinds(self.random, ROWS)
         options = self.random.choice([{}, {"write-only": "true"}])
         self.log.append(f"Java writes {options} {list(zip(kinds, rows, strict=True))}")
         self.java.write(self.path, rows, kinds, options)
@@ -75,20 +69,11 @@ class EngineHistory:
 
     def _check(self, options: Mapping[str, str]) -> None:
         ours, javas = our_engine.read(self.path, options), java_read(self.java, self.path, options)
-        assert self._canonical(ours) == self._canonical(javas)
-
-    def _canonical(self, rows: Counter[Row]) -> Counter[Row]:
-        made: Counter[Row] = Counter()
-        for row, count in rows.items():
-            made[tuple(canon(value) for canon, value in zip(self.table.canons, row, strict=True))] += count
-        return made
+        assert self.table.canonical_rows(ours) == self.table.canonical_rows(javas)
 
 
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_any_history_of_any_engine_reads_the_same(seed: int, java: Genuine, blobs: Blobs, tmp_path: Path) -> None:
     history = EngineHistory(seed, table_path(tmp_path), java, blobs)
-    try:
+    with telling(history.log):
         history.run()
-    except Exception as error:
-        error.add_note("\n".join(history.log))
-        raise

@@ -14,6 +14,7 @@ import pytest
 from checker import check_table
 from genuine import Genuine, table_path
 from histories import History
+from readers import telling
 
 pytestmark = pytest.mark.interop
 
@@ -23,10 +24,7 @@ COUNT = int(os.environ.get("PAIMON_HISTORIES", "15"))
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_any_history_reads_the_same(seed: int, java: Genuine, tmp_path: Path) -> None:
     history = History(seed, table_path(tmp_path), java)
-    try:
+    with telling(history.log):
         history.run()
         history.check_reads()
         check_table(history.path)
-    except Exception as error:
-        error.add_note("\n".join(history.log))
-        raise

@@ -13,6 +13,7 @@ import pytest
 from engine_tables import Blobs
 from expiry_histories import ExpiryHistory
 from genuine import Genuine
+from readers import telling
 
 pytestmark = pytest.mark.interop
 
@@ -23,8 +24,5 @@ STEPS = int(os.environ.get("PAIMON_EXPIRY_STEPS", "8"))
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_the_same_files_remain(seed: int, java: Genuine, blobs: Blobs, tmp_path: Path) -> None:
     history = ExpiryHistory(seed, tmp_path, java, blobs, STEPS)
-    try:
+    with telling(history.log):
         history.run()
-    except Exception as error:
-        error.add_note("\n".join(history.log))
-        raise

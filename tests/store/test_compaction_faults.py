@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from checker import check_table
 from compacted_tables import Row, append, batch, new_table, rows_of
-from faulty_store import FaultyFileIO, InjectedFault, When, kill
+from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
 
 from paimon_spark.errors import CommitStateUnknown, CompactionFailed, PaimonError, RowsNotVisible
 from paimon_spark.file_io import FileIO, LocalFileIO
@@ -136,17 +136,6 @@ def test_killed_at_every_point(name: str, tmp_path: Path, capsys: pytest.Capture
         verify(table, options, f"killed at #{at} {when}")
     with capsys.disabled():
         print(f"\n  {name}: killed at {len(points)} points", end="")
-
-
-def in_child(action: Callable[[], None]) -> int:
-    """Runs the action in a forked process; its wait status."""
-    child = os.fork()
-    if child == 0:
-        try:
-            action()
-        finally:
-            os._exit(3)
-    return os.waitpid(child, 0)[1]
 
 
 COMMITS = 200 if LONG else 6

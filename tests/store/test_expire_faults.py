@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from checker import check_table
 from expiring import branch, live_on, new_table, rules, state, states, stored, tag
-from faulty_store import FaultyFileIO, InjectedFault, When, kill
+from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,17 +117,6 @@ def quiet_run(lived: Table, tmp_path: Path, by: RetentionRules) -> tuple[dict[st
     before = states(table)
     expire(replace(table, file_io=io), by)
     return before, without_hints(table), io.log
-
-
-def in_child(action: Callable[[], None]) -> int:
-    """Runs the action in a forked process; its wait status."""
-    child = os.fork()
-    if child == 0:
-        try:
-            action()
-        finally:
-            os._exit(3)
-    return os.waitpid(child, 0)[1]
 
 
 def test_an_error_while_reading_deletes_nothing(lived: Table, tmp_path: Path) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from checker import check_table
-from faulty_store import FaultyFileIO, InjectedFault, When, kill
+from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitStateUnknown, PaimonError
@@ -195,14 +195,3 @@ def test_killed_at_every_point(case: str, tmp_path: Path, capsys: pytest.Capture
 
 def killing(at: int, when: When) -> FileIO:
     return FaultyFileIO(LocalFileIO(), at, when, act=kill)
-
-
-def in_child(action: Callable[[], None]) -> int:
-    """Runs the action in a forked process; its wait status."""
-    child = os.fork()
-    if child == 0:
-        try:
-            action()
-        finally:
-            os._exit(3)
-    return os.waitpid(child, 0)[1]

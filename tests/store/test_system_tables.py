@@ -9,8 +9,7 @@ import datetime as dt
 import pickle
 import re
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -404,12 +403,3 @@ def test_times_are_those_of_the_local_zone(table: Table, shanghai: None) -> None
     committed = table.snapshots.load(1).time_millis
     (one,) = rows(f"{table.location}$snapshots", ["commit_time"], "snapshot_id = 1")
     assert (one["commit_time"] - dt.datetime(1970, 1, 1)) // dt.timedelta(milliseconds=1) == committed + 8 * 3_600_000
-
-
-@pytest.fixture
-def shanghai(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Asia/Shanghai")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()

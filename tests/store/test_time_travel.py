@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -191,15 +189,6 @@ def test_compacted_full_by_the_rhythm_of_full_compactions(tmp_path: Path) -> Non
 @pytest.mark.parametrize("mode", ["default", "latest", "compacted-full"])
 def test_a_table_nobody_wrote_to(mode: str, tmp_path: Path) -> None:
     assert resolve_snapshot(Options({"scan.mode": mode}), store(tmp_path / "t")) == Travel(None)
-
-
-@pytest.fixture
-def shanghai(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Asia/Shanghai")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 def test_local_zone(shanghai: None) -> None:
