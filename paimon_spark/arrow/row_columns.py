@@ -58,9 +58,9 @@ class RowBytes:
 
 def row_bytes(rows: Sequence[bytes]) -> RowBytes:
     """Arity rows that are objects of their own."""
-    ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
-    starts = ends - np.fromiter(map(len, rows), np.int64, len(rows))
-    return RowBytes(b"".join(rows), starts, ends)
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+    ends = np.cumsum(sizes)
+    return RowBytes(b"".join(rows), ends - sizes, ends)
 
 
 def row_field(rows: RowBytes, types: Sequence[DataType], position: int) -> pa.Array:

@@ -7,7 +7,7 @@ between jobs. Sorted by hash and place, all that is known of a key lies together
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,15 +20,9 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.spark.batches import spark_arrow_schema
-from paimon_spark.spark.dynamic_write import (
-    by_owner,
-    collect_messages,
-    message_rows,
-    owned_buckets,
-    owner_numbers,
-    placed_rows,
-)
-from paimon_spark.spark.shuffle_write import MESSAGES, OWNER, PLACE
+from paimon_spark.spark.dynamic_write import PlacedRows, by_owner, owned_buckets, owner_numbers, write_task
+from paimon_spark.spark.shuffle_write import OWNER, PLACE
+from paimon_spark.spark.tasks import MESSAGE_ROWS, Task, collect_messages, with_given_names, with_plain_names
 from paimon_spark.spark.types import spark_type
 from paimon_spark.spark.write_job import WriteJob, align_rows, job_rows
 from paimon_spark.spec import options as o
@@ -42,7 +36,6 @@ from paimon_spark.store.table import Table
 
 HASH, BUCKET, KIND, SPLITS = "hash", "bucket", "kind", "splits"
 OLD_PLACE = -1
-Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def write_cross_partition(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
@@ -58,15 +51,14 @@ def write_cross_partition(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     check_cross_partition_job(table, job.overwrites, whole=job.replaced is None)
     shares = _shares(table)
     schema = _travel_schema(table)
-    numbered = df.toDF(*(f"c{i}" for i in range(len(df.columns))))  # mapInArrow trips over dots and backquotes in names
-    placed = numbered.withColumn(PLACE, sf.monotonically_increasing_id())
+    placed = with_plain_names(df).withColumn(PLACE, sf.monotonically_increasing_id())
     rows = placed.mapInArrow(_rows_task(job, df.columns), schema)
     keys = _table_keys(df.sparkSession, job)
     if keys is not None:
         rows = rows.unionAll(keys)
     met = rows.repartitionById(shares, sf.pmod(sf.col(HASH), sf.lit(shares))).sortWithinPartitions(HASH, PLACE)
     assigned = met.mapInArrow(_assign_task(job, shares), _travel_schema(table, owned=True))
-    return collect_messages(by_owner(assigned).mapInArrow(_write_task(job), f"{MESSAGES} binary"))
+    return collect_messages(by_owner(assigned).mapInArrow(_write_task(job), MESSAGE_ROWS))
 
 
 def _shares(table: Table) -> int:
@@ -117,7 +109,7 @@ def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            given, kinds = job_rows(job, batch.select(range(len(names))).rename_columns(names))
+            given, kinds = job_rows(job, with_given_names(batch, names))
             kept = rules.kept(given, kinds)
             places = batch.column(PLACE) if kept is None else batch.column(PLACE).filter(pa.array(kept))
             rows, kinds = rules.prepare(given, kinds)
@@ -202,15 +194,11 @@ def _key_rows(table: Table, batch: pa.RecordBatch) -> KeyRows:
 
 
 def _write_task(job: WriteJob) -> Task:
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with placed_rows(job) as write:
-            for batch in batches:
-                kinds = batch.column(KIND).to_numpy()
-                write.write(_table_rows(job.table, batch), kinds, owned_buckets(batch))
-            messages = write.finish()
-        yield from message_rows(messages)
+    def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[PlacedRows]:
+        for batch in batches:
+            yield _table_rows(job.table, batch), batch.column(KIND).to_numpy(), owned_buckets(batch)
 
-    return task
+    return write_task(job, placed)
 
 
 def _travelling(table: Table, found: KeyRows, hashes: np.ndarray, schema: pa.Schema) -> pa.RecordBatch:
@@ -221,7 +209,7 @@ def _travelling(table: Table, found: KeyRows, hashes: np.ndarray, schema: pa.Sch
 def _table_rows(table: Table, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The table's columns of travelling rows, in its types."""
     fields = table.schema.fields
-    return align_rows(batch.select(range(len(fields))).rename_columns([f.name for f in fields]), fields)
+    return align_rows(with_given_names(batch, [f.name for f in fields]), fields)
 
 
 def _hashes(table: Table, rows: pa.RecordBatch) -> np.ndarray:

@@ -7,10 +7,8 @@ gives every key the bucket it gave it the first time.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,20 +18,24 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import Buckets
-from paimon_spark.spark.shuffle_write import MESSAGES, OWNER, PLACE, SHUFFLE_PARTITIONS, column_of
-from paimon_spark.spark.write_job import WriteJob, align_rows, current_task, job_rows
-from paimon_spark.spec import options as o
+from paimon_spark.spark.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS, column_of, stored_columns
+from paimon_spark.spark.tasks import (
+    MESSAGE_ROWS,
+    Task,
+    collect_messages,
+    message_rows,
+    with_given_names,
+    with_plain_names,
+)
+from paimon_spark.spark.write_job import Kinds, WriteJob, current_task, job_rows
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.hash_assigner import Channels, HashAssigner, halves, key_numbers, plan_channels
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.row_rules import row_rules
 from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 NUMBER = "number"
-Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
-_MESSAGE = f"{MESSAGES} binary"
+PlacedRows: TypeAlias = tuple[pa.RecordBatch, Kinds | None, Buckets]
 
 
 def write_dynamic(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
@@ -43,25 +45,18 @@ def write_dynamic(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
         OptionError: an option of dynamic buckets makes no sense.
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
-    numbered = df.toDF(*(f"c{i}" for i in range(len(df.columns))))  # mapInArrow trips over dots and backquotes in names
     channels = plan_channels(job.table, int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
-    rows = _by_channel(numbered, df.columns, job.table, channels)
+    rows = _by_channel(with_plain_names(df), df.columns, job.table, channels)
     if job.plan.dynamic.index_manifest is None:
-        tasks = rows.sortWithinPartitions(NUMBER, PLACE).mapInArrow(_first_task(job, df.columns, channels), _MESSAGE)
+        brought, task = rows.sortWithinPartitions(NUMBER, PLACE), _first_task(job, df.columns, channels)
     else:
-        owned = by_owner(_owned(rows, df.columns, job, channels))
-        tasks = owned.mapInArrow(_task(job, df.columns), _MESSAGE)
-    return collect_messages(tasks)
+        brought, task = by_owner(_owned(rows, df.columns, job, channels)), _task(job, df.columns)
+    return collect_messages(brought.mapInArrow(task, MESSAGE_ROWS))
 
 
 def by_owner(df: DataFrame) -> DataFrame:
     """Rows with OWNER and PLACE: one owner's in one Spark partition, in order of their places."""
     return df.repartition(OWNER).sortWithinPartitions(OWNER, PLACE)
-
-
-def collect_messages(tasks: DataFrame) -> list[CommitMessage]:
-    """Runs the tasks."""
-    return [message for row in tasks.collect() for message in pickle.loads(row[MESSAGES])]
 
 
 def owner_numbers(partition_hashes: npt.NDArray[np.int32], buckets: Buckets) -> npt.NDArray[np.int64]:
@@ -110,45 +105,42 @@ def _first_task(job: WriteJob, names: Sequence[str], channels: Channels) -> Task
     """Assigns and writes: the buckets of a channel are all its own."""
     prepare = _partition_columns(job.table)
 
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[PlacedRows]:
         assigner = HashAssigner(job.table, job.plan.dynamic, channels)
-        with placed_rows(job) as write:
-            for batch in batches:
-                rows, kinds = job_rows(job, batch.select(range(len(names))).rename_columns(names))
-                write.write(rows, kinds, assigner.assign(batch.column(NUMBER).to_numpy(), prepare(rows)))
-            messages = write.finish()
-        yield from message_rows(messages)
+        for batch in batches:
+            rows, kinds = job_rows(job, with_given_names(batch, names))
+            yield rows, kinds, assigner.assign(batch.column(NUMBER).to_numpy(), prepare(rows))
 
-    return task
+    return write_task(job, placed)
 
 
 def _task(job: WriteJob, names: Sequence[str]) -> Task:
+    def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[PlacedRows]:
+        for batch in batches:
+            yield *job_rows(job, with_given_names(batch, names)), owned_buckets(batch)
+
+    return write_task(job, placed)
+
+
+def write_task(job: WriteJob, placed: Callable[[Iterator[pa.RecordBatch]], Iterator[PlacedRows]]) -> Task:
+    """A task that writes all rows of its buckets; on any error its files are deleted again.
+
+    Args:
+        placed: the rows of the table out of what Spark hands over, with their kinds and buckets.
+    """
+
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with placed_rows(job) as write:
-            for batch in batches:
-                rows, kinds = job_rows(job, batch.select(range(len(names))).rename_columns(names))
-                write.write(rows, kinds, owned_buckets(batch))
+        write = TableWrite(job.table, job.commit_user, current_task(), job.plan)
+        try:
+            for rows, kinds, buckets in placed(batches):
+                write.write(rows, kinds, buckets)
             messages = write.finish()
+        except BaseException:
+            write.abort()
+            raise
         yield from message_rows(messages)
 
     return task
-
-
-@contextmanager
-def placed_rows(job: WriteJob) -> Iterator[TableWrite]:
-    """The write of one task, which has all rows of its buckets; on any error its files are deleted again."""
-    write = TableWrite(job.table, job.commit_user, current_task(), job.plan)
-    try:
-        yield write
-    except BaseException:
-        write.abort()
-        raise
-
-
-def message_rows(messages: Sequence[CommitMessage]) -> Iterator[pa.RecordBatch]:
-    """What a task hands to the driver."""
-    if messages:
-        yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(list(messages))], pa.binary())], names=[MESSAGES])
 
 
 def _key_columns(table: Table) -> tuple[DataField, ...]:
@@ -157,13 +149,11 @@ def _key_columns(table: Table) -> tuple[DataField, ...]:
 
 def _number_of(table: Table) -> Callable[..., pa.Array]:
     keys = _key_columns(table)
-    # Defaults are filled in here as they will be when the row is written: its place depends on them.
-    rules = row_rules(table.location, replace(table.schema, fields=keys), o.Options())
+    stored = stored_columns(table, keys)
 
     def number(*columns: pa.Array) -> pa.Array:
         given = pa.RecordBatch.from_arrays(list(columns), names=[field.name for field in keys])
-        rows, _ = rules.prepare(align_rows(given, keys), None)
-        return pa.array(key_numbers(table, rows))
+        return pa.array(key_numbers(table, stored(given)))
 
     return number
 
@@ -184,12 +174,9 @@ def _owner_of(job: WriteJob, channels: Channels) -> Callable[..., Iterator[pa.Ar
 def _partition_columns(table: Table) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """A function from rows to their partition columns, as they will be stored."""
     fields = table.schema.partition_fields
-    rules = row_rules(table.location, replace(table.schema, fields=fields), o.Options())
+    stored = stored_columns(table, fields)
 
     def prepare(rows: pa.RecordBatch) -> pa.RecordBatch:
-        if not fields:
-            return rows
-        given = rows.select([field.name for field in fields])
-        return rules.prepare(align_rows(given, fields), None)[0]
+        return stored(rows.select([field.name for field in fields])) if fields else rows
 
     return prepare

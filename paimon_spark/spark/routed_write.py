@@ -6,8 +6,7 @@ large rows instead of many small ones. The driver reads no data file.
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -17,7 +16,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets
-from paimon_spark.spark.shuffle_write import MESSAGES, OWNER, PLACE, SHUFFLE_PARTITIONS
+from paimon_spark.spark.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS
+from paimon_spark.spark.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import MB
 from paimon_spark.spec.schema import VALUE_KIND
@@ -49,10 +49,8 @@ def rewrite_with_spark(spark: SparkSession, rewrite: Rewrite) -> list[CommitMess
     numbers = spark.range(0, len(rewrite.sources), 1, min(len(rewrite.sources), MAX_READERS))
     blocks = numbers.mapInArrow(_reading(rewrite), f"{OWNER} bigint, {PLACE} bigint, {BLOCK} binary")
     shuffled = blocks.repartitionById(tasks, (sf.col(OWNER) % tasks).cast("int")).sortWithinPartitions(OWNER, PLACE)
-    written = shuffled.mapInArrow(_writing(rewrite), f"{MESSAGES} binary")
     with _bounded_batches(spark):
-        rows = written.collect()
-    return [message for row in rows for message in pickle.loads(row[MESSAGES])]
+        return collect_messages(shuffled.mapInArrow(_writing(rewrite), MESSAGE_ROWS))
 
 
 @contextmanager
@@ -69,7 +67,7 @@ def _bounded_batches(spark: SparkSession) -> Iterator[None]:
             spark.conf.set(BATCH_BYTES, before)
 
 
-def _reading(rewrite: Rewrite) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _reading(rewrite: Rewrite) -> Task:
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():  # few
@@ -78,11 +76,9 @@ def _reading(rewrite: Rewrite) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     return read
 
 
-def _writing(rewrite: Rewrite) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _writing(rewrite: Rewrite) -> Task:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        messages = write_blocks(rewrite, batches)
-        if messages:
-            yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(messages)], pa.binary())], names=[MESSAGES])
+        yield from message_rows(write_blocks(rewrite, batches))
 
     return write
 

@@ -7,7 +7,6 @@ them by their place, spilling where it must, and the writer sees one bucket afte
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -19,6 +18,14 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
+from paimon_spark.spark.tasks import (
+    MESSAGE_ROWS,
+    Task,
+    collect_messages,
+    message_rows,
+    with_given_names,
+    with_plain_names,
+)
 from paimon_spark.spark.types import spark_type
 from paimon_spark.spark.write_job import WriteJob, align_rows, current_task, write_rows
 from paimon_spark.spec import options as o
@@ -32,7 +39,6 @@ from paimon_spark.store.table import BucketMode, Table
 
 OWNER = "owner"
 PLACE = "place"
-MESSAGES = "messages"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 SINK_STRATEGY = "partition.sink-strategy"
 
@@ -47,10 +53,9 @@ def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
     keys = owner_fields(job.table)
-    numbered = df.toDF(*(f"c{i}" for i in range(len(df.columns))))  # mapInArrow trips over dots and backquotes in names
-    rows = _owned(numbered, df.columns, job, keys) if keys and not stages_all(job.table, job.plan) else numbered
-    tasks = rows.mapInArrow(_task(job, df.columns), f"{MESSAGES} binary")
-    return [message for row in tasks.collect() for message in pickle.loads(row[MESSAGES])]
+    plain = with_plain_names(df)
+    rows = _owned(plain, df.columns, job, keys) if keys and not stages_all(job.table, job.plan) else plain
+    return collect_messages(rows.mapInArrow(_task(job, df.columns), MESSAGE_ROWS))
 
 
 def owner_fields(table: Table) -> tuple[DataField, ...]:
@@ -99,12 +104,10 @@ def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Ar
     partition = table.schema.partition_fields
     bucket_key = keys[len(partition) :]
     buckets, function = table.options.value(o.BUCKET), table.options.value(o.BUCKET_FUNCTION)
-    # Defaults are filled in here as they will be when the row is written: the owner depends on them.
-    rules = row_rules(table.location, replace(table.schema, fields=keys), o.Options())
+    stored = stored_columns(table, keys)
 
     def owner(*columns: pa.Array) -> pa.Array:
-        given = pa.RecordBatch.from_arrays(list(columns), names=[field.name for field in keys])
-        batch, _ = rules.prepare(align_rows(given, keys), None)
+        batch = stored(pa.RecordBatch.from_arrays(list(columns), names=[field.name for field in keys]))
         owners = np.zeros(batch.num_rows, np.int64)
         if table.bucket_mode is BucketMode.POSTPONE_MODE:
             owners |= numbered_buckets(table, job.plan, batch)
@@ -117,11 +120,23 @@ def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Ar
     return owner
 
 
-def _task(job: WriteJob, names: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def stored_columns(table: Table, fields: tuple[DataField, ...]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """A function that brings these columns of given rows to what will be stored of them.
+
+    Defaults are filled in as they will be when the row is written: its place depends on them.
+    """
+    rules = row_rules(table.location, replace(table.schema, fields=fields), o.Options())
+
+    def stored(given: pa.RecordBatch) -> pa.RecordBatch:
+        rows, _ = rules.prepare(align_rows(given, fields), None)
+        return rows
+
+    return stored
+
+
+def _task(job: WriteJob, names: Sequence[str]) -> Task:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = (batch.select(range(len(names))).rename_columns(names) for batch in batches)
-        messages = write_rows(job, current_task(), rows)
-        if messages:
-            yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(messages)], pa.binary())], names=[MESSAGES])
+        rows = (with_given_names(batch, names) for batch in batches)
+        yield from message_rows(write_rows(job, current_task(), rows))
 
     return task

@@ -25,6 +25,7 @@ from paimon_spark.store.compaction_commit import (
     Place,
     commit_compaction,
     commits_together,
+    committed_units,
     delete_files,
     place_of,
 )
@@ -268,15 +269,13 @@ class _Job:
 
 def _waves(table: Table, tasks: Sequence[CompactTask], commit_bytes: int) -> Iterator[tuple[CompactTask, ...]]:
     """The tasks in groups for one commit each, in their order but for those that are committed together."""
-    together = commits_together(table)
-    units: dict[tuple[Place, int], list[CompactTask]] = {}
-    for number, task in enumerate(tasks):
-        units.setdefault((place_of(table, task.partition, task.bucket), 0 if together else number), []).append(task)
     wave: list[CompactTask] = []
-    for unit in units.values():
+    size = 0
+    for unit in committed_units(table, tasks):
         wave += unit
-        if len(wave) >= WAVE_TASKS or sum(task.weight for task in wave) >= commit_bytes:
+        size += sum(task.weight for task in unit)
+        if len(wave) >= WAVE_TASKS or size >= commit_bytes:
             yield tuple(wave)
-            wave = []
+            wave, size = [], 0
     if wave:
         yield tuple(wave)

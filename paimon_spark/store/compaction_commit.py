@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from paimon_spark.store.changes import Changes, compacted
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, conflict_rules
 from paimon_spark.store.commit_history import recent_snapshots
-from paimon_spark.store.compact_task import CompactResult
+from paimon_spark.store.compact_task import CompactResult, CompactTask
 from paimon_spark.store.conflicts import check_conflicts
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
@@ -39,6 +39,8 @@ Place: TypeAlias = tuple[bytes, int]
 
 Upper: TypeAlias = Mapping[Place, frozenset[tuple[str, int]]]
 """Names and levels of the files above level 0 of each bucket."""
+
+Part = TypeVar("Part", CompactResult, CompactTask)
 
 
 @dataclass(frozen=True)
@@ -271,24 +273,29 @@ def upper_files(live: Iterable[ManifestEntry]) -> Iterable[tuple[str, int]]:
     return ((e.file.file_name, e.file.level) for e in live if e.file.level > 0 and e.kind == FileKind.ADD)
 
 
+def committed_units(table: Table, parts: Iterable[Part]) -> list[list[Part]]:
+    """Tasks or results in groups that are committed together or not at all, in their order."""
+    together = commits_together(table)
+    units: dict[tuple[Place, int], list[Part]] = {}
+    for number, part in enumerate(parts):
+        place = place_of(table, part.partition, part.bucket)
+        units.setdefault((place, 0 if together else number), []).append(part)
+    return list(units.values())
+
+
 def _by_bucket(table: Table, results: Sequence[CompactResult]) -> tuple[_Bucket, ...]:
     """The results that belong together folded into one; those that change nothing are left out."""
-    together = commits_together(table)
-    groups: dict[tuple[Place, int], list[CompactResult]] = {}
-    for number, result in enumerate(results):
-        if result.before or result.after or result.changelog or result.superseded:
-            place = place_of(table, result.partition, result.bucket)
-            groups.setdefault((place, 0 if together else number), []).append(result)
-    return tuple(_folded(place, found) for (place, _), found in groups.items())
+    changing = (r for r in results if r.before or r.after or r.changelog or r.superseded)
+    return tuple(_folded(table, found) for found in committed_units(table, changing))
 
 
-def _folded(place: Place, results: Sequence[CompactResult]) -> _Bucket:
+def _folded(table: Table, results: Sequence[CompactResult]) -> _Bucket:
     superseded: dict[str, list[bytes]] = {}
     for result in results:
         for name, positions in result.superseded.items():
             superseded.setdefault(name, []).append(positions)
     return _Bucket(
-        place=place,
+        place=place_of(table, results[0].partition, results[0].bucket),
         message=CommitMessage(
             results[0].partition,
             results[0].bucket,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec import options as o
-from paimon_spark.spec.paths import changelog_directory, changelog_path, earliest_hint_path, snapshot_path
+from paimon_spark.spec.paths import changelog_directory, changelog_path, snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
 from paimon_spark.store.consumer_files import consumer_positions
@@ -37,7 +37,6 @@ from paimon_spark.store.expire_used import (
 from paimon_spark.store.retention import Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
-from paimon_spark.store.versioned import read_hint
 
 _log = logging.getLogger(__name__)
 
@@ -107,13 +106,12 @@ def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = Fal
     """The same by given rules. Errors as in expire_snapshots."""
     began = time.monotonic()
     store = table.snapshots
-    earliest, latest = store.earliest_id(), store.latest_id()
+    (earliest, is_hinted), latest = store.earliest(), store.latest_id()
     if earliest is None or latest is None:
         return ExpiryResult(dry_run=dry_run)
     end = _end(table, rules, earliest, latest)
     if end <= earliest:
-        hint = earliest_hint_path(table.location, table.branch)
-        if not dry_run and read_hint(table.file_io, hint) != earliest:  # the last step of an expiry that broke off
+        if not dry_run and not is_hinted:  # the last step of an expiry that broke off
             delete_marks(store, earliest)
             store.write_earliest_hint(earliest)
         return ExpiryResult(dry_run=dry_run)
@@ -156,11 +154,16 @@ def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int
 
 
 def _end_by_time(store: SnapshotStore, kept: Retention, begin: int, end: int) -> int:
-    """A snapshot expires when the next one is old enough: until then it was the state of the table."""
-    for start in range(begin, end, _LOOKAHEAD):
-        for following in find_snapshots(store, range(start + 1, min(start + _LOOKAHEAD, end) + 1)):
+    """A snapshot expires when the next one is old enough: until then it was the state of the table.
+
+    The first is looked at alone: after most commits nothing is old enough.
+    """
+    step = 1
+    while begin < end:
+        for following in find_snapshots(store, range(begin + 1, min(begin + step, end) + 1)):
             if following.time_millis >= kept.keep_since:
                 return following.id - 1
+        begin, step = begin + step, _LOOKAHEAD
     return end
 
 

@@ -59,9 +59,7 @@ class PostponePlan:
                     buckets.setdefault(entry.bucket, []).append(entry.file)
             yield PostponeSplit(
                 partition=partition,
-                real=tuple(
-                    self._bucket(partition, directory, b, [e.file for e in real if e.bucket == b]) for b in buckets
-                ),
+                real=tuple(self._bucket(partition, directory, bucket, files) for bucket, files in buckets.items()),
                 postponed=tuple(waiting),
                 postponed_path=bucket_path(self.location, directory, POSTPONE_BUCKET, self.options),
                 first_sequence=newest + 1,

@@ -134,7 +134,7 @@ def _sorted(table: Table, message: CommitMessage, level: int) -> CommitMessage:
 def as_stored(table: Table) -> Table:
     """The table as one that takes its own merged rows back unchanged: no default fills a null, nothing is merged."""
     fields = tuple(replace(f, default_value=None) for f in table.schema.fields)
-    options = {key: value for key, value in table.options.items() if key not in (o.ROWKIND_FIELD.key,)}
+    options = {key: value for key, value in table.options.items() if key != o.ROWKIND_FIELD.key}
     options |= {
         o.MERGE_ENGINE.key: "deduplicate",
         o.CHANGELOG_PRODUCER.key: "none",

@@ -54,11 +54,15 @@ class SnapshotStore:
 
     def earliest_id(self) -> int | None:
         """The oldest id. The EARLIEST hint is believed only when its snapshot exists."""
+        return self.earliest()[0]
+
+    def earliest(self) -> tuple[int | None, bool]:
+        """(earliest_id, whether the hint says so)."""
         hint = read_hint(self.file_io, f"{self.directory}/EARLIEST")
         if hint is not None and self.exists(hint):
-            return hint
+            return hint, True
         ids = self.ids()
-        return ids[0] if ids else None
+        return (ids[0] if ids else None), False
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot; None when the table has none. With a true hint it takes three small reads."""

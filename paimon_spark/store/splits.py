@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
@@ -20,8 +21,32 @@ class DeletionFile:
     cardinality: int | None = None
 
 
+class _Files(ABC):
+    """What every unit of a read tells of its data files."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def files(self) -> Iterator[DataFileMeta]: ...
+
+    @property
+    def file_count(self) -> int:
+        return sum(1 for _ in self.files)
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the files: an upper bound of the rows that a read returns."""
+        return sum(file.row_count for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(file.file_size for file in self.files)
+
+
 @dataclass(frozen=True, slots=True)
-class Split:
+class Split(_Files):
     """What one task reads of one (partition, bucket).
 
     Attributes:
@@ -49,20 +74,6 @@ class Split:
                 yield from run.files
 
     @property
-    def file_count(self) -> int:
-        return sum(1 for _ in self.files)
-
-    @property
-    def row_count(self) -> int:
-        """Rows in the files: an upper bound of the rows that a read returns."""
-        return sum(file.row_count for file in self.files)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the files."""
-        return sum(file.file_size for file in self.files)
-
-    @property
     def exact_row_count(self) -> int | None:
         """The rows that a read without a condition returns; None when only reading can tell."""
         if self.sections:
@@ -79,7 +90,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffSplit:
+class DiffSplit(_Files):
     """Two states of the same keys, of which a task reads the difference (Java: IncrementalSplit).
 
     Each side has one split a bucket; files of tables with keys are all in its sections, which ascend by key.
@@ -95,27 +106,13 @@ class DiffSplit:
             yield from split.files
 
     @property
-    def file_count(self) -> int:
-        return sum(1 for _ in self.files)
-
-    @property
-    def row_count(self) -> int:
-        """Rows in the files: an upper bound of the rows that a read returns."""
-        return sum(file.row_count for file in self.files)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the files."""
-        return sum(file.file_size for file in self.files)
-
-    @property
     def exact_row_count(self) -> None:
         """Only reading can tell how many rows differ."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class PostponeSplit:
+class PostponeSplit(_Files):
     """Some buckets of a partition, and the rows that wait to come into them (Java: PostponeMergePlan).
 
     Attributes:
@@ -143,20 +140,6 @@ class PostponeSplit:
         for split in self.real:
             yield from split.files
         yield from self.postponed
-
-    @property
-    def file_count(self) -> int:
-        return sum(1 for _ in self.files)
-
-    @property
-    def row_count(self) -> int:
-        """Rows in the files: an upper bound of the rows that a read returns."""
-        return sum(file.row_count for file in self.files)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the files."""
-        return sum(file.file_size for file in self.files)
 
     @property
     def exact_row_count(self) -> None:

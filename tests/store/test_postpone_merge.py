@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,23 +12,19 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from staging import Row, put
 
-from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.window import MergeSpec
 from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.compaction import compact_table
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.local_pool import LocalRunner
 from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_moves import place_staged
-from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.sorted_runs import sorted_runs
 from paimon_spark.store.splits import PostponeSplit
 from paimon_spark.store.table import Table, open_table
-from paimon_spark.store.write_plan import plan_write
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("a", pa.int64()), ("b", pa.string())])
 WAITING = {"postpone.batch-write-fixed-bucket": "false"}
@@ -43,21 +38,12 @@ ENGINES: dict[str, dict[str, str]] = {
     "vectors": {"deletion-vectors.enabled": "true"},
     "first-row": {"merge-engine": "first-row"},
 }
-Row = tuple[Any, ...]
 
 
 def make(path: Path, parts: Sequence[str] = ("part",), **options: str) -> Table:
     stored = {"bucket": "-2", "postpone.default-bucket-num": "3"} | options
     create_table(str(path), new_schema(COLUMNS, (*parts, "id"), parts, stored))
     return open_table(str(path))
-
-
-def put(table: Table, rows: Sequence[Row], kinds: Sequence[int] | None = None) -> None:
-    user, plan, schema = str(uuid.uuid4()), plan_write(table), arrow_schema(table.schema.fields)
-    arrays = [pa.array(list(c), f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
-    write = open_task_write(table, user, 0, plan)
-    write.write(pa.RecordBatch.from_arrays(arrays, schema=schema), None if kinds is None else np.array(kinds, np.int8))
-    TableCommit(table, user, plan.since).append(place_staged(table, user, plan, write.finish()))
 
 
 def wait(table: Table, rows: Sequence[Row], kinds: Sequence[int] | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,8 @@ from checker import check_table
 from commit_states import latest, with_rivals
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from staging import Row, put
 
-from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, OptionError, UnsupportedFeature
 from paimon_spark.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.spec.snapshot import CommitKind
@@ -24,28 +23,16 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.commit_attempt import table_state
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_moves import place_staged
-from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.rescale import rescale, set_option
 from paimon_spark.store.table import Table, open_table
-from paimon_spark.store.write_plan import plan_write
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
-Row = tuple[Any, ...]
 
 
 def make(path: Path, keys: Sequence[str] = ("part", "id"), parts: Sequence[str] = ("part",), **options: str) -> Table:
     stored = {"bucket": "2"} | {k.replace("__", "-").replace("_", "."): v for k, v in options.items()}
     create_table(str(path), new_schema(COLUMNS, keys, parts, stored))
     return open_table(str(path))
-
-
-def put(table: Table, rows: Sequence[Row], kinds: Sequence[int] | None = None) -> None:
-    user, plan, schema = str(uuid.uuid4()), plan_write(table), arrow_schema(table.schema.fields)
-    arrays = [pa.array(list(c), f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
-    write = open_task_write(table, user, 0, plan)
-    write.write(pa.RecordBatch.from_arrays(arrays, schema=schema), None if kinds is None else np.array(kinds, np.int8))
-    TableCommit(table, user, plan.since).append(place_staged(table, user, plan, write.finish()))
 
 
 def entries(table: Table) -> list[ManifestEntry]:
