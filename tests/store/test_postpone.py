@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
-import numpy as np
 import pyarrow as pa
 import pytest
 from checker import check_table
@@ -20,6 +19,7 @@ from faulty_store import FaultyFileIO, When
 from golden_tables import GoldenTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from staging import Row, put
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, DataError, OptionError, PaimonError, UnsupportedFeature
@@ -38,7 +38,6 @@ from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write_plan import plan_write
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])
-Row = tuple[Any, ...]
 WAITING = {"postpone.batch-write-fixed-bucket": "false"}
 INSERT, BEFORE, AFTER, DELETE = range(4)
 
@@ -47,21 +46,6 @@ def make(path: Path, parts: Sequence[str] = (), **options: str) -> Table:
     stored = {"bucket": "-2"} | {k.replace("__", "-").replace("_", "."): v for k, v in options.items()}
     create_table(str(path), new_schema(COLUMNS, (*parts, "id"), parts, stored))
     return open_table(str(path))
-
-
-def put(table: Table, *tasks: Sequence[Row], kinds: Sequence[int] | None = None, **more: Any) -> int | None:
-    """One write job, a task for each list of rows; the snapshot it made."""
-    user, plan = str(uuid.uuid4()), plan_write(table)
-    schema = arrow_schema(table.schema.fields)
-    messages = []
-    for number, rows in enumerate(tasks):
-        columns = [list(c) for c in zip(*rows, strict=True)] if rows else [[] for _ in schema]
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-        write = open_task_write(table, user, number, plan)
-        write.write(pa.RecordBatch.from_arrays(arrays, schema=schema), None if kinds is None else np.array(kinds, "i1"))
-        messages += write.finish()
-    done = TableCommit(table, user, plan.since).append(place_staged(table, user, plan, messages), **more)
-    return None if done is None else done.snapshot_id
 
 
 def wait(table: Table, *tasks: Sequence[Row], kinds: Sequence[int] | None = None) -> int | None:

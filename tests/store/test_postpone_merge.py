@@ -47,7 +47,7 @@ def make(path: Path, parts: Sequence[str] = ("part",), **options: str) -> Table:
 
 
 def wait(table: Table, rows: Sequence[Row], kinds: Sequence[int] | None = None) -> None:
-    put(table.with_options(WAITING), rows, kinds)
+    put(table.with_options(WAITING), rows, kinds=kinds)
 
 
 def read(table: Table, columns: Sequence[str] | None = None, where: str | None = None, **options: str) -> list[Row]:
