@@ -13,6 +13,7 @@ from functools import partial
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from paimon_spark.spark.compact_job import SparkRunner, TableOptimizer
+from paimon_spark.spark.maintained_table import MaintainedTable
 from paimon_spark.spark.new_table import NewTable
 from paimon_spark.spark.options import (
     COLUMNS,
@@ -31,15 +32,10 @@ from paimon_spark.spark.write_roads import write_by_bucket
 from paimon_spark.spec.options import BRANCH
 from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.expire import ExpiryResult, expire_snapshots
-from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.maintenance import maintain
-from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_manifests
 from paimon_spark.store.rescale import RescaleMetrics, rescale
-from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table, find_table, open_table
-from paimon_spark.store.truncate import TruncateMetrics, drop_partitions, truncate_table
 from paimon_spark.store.visibility import wait_until_visible
 
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -49,7 +45,7 @@ _DETAIL = (
 )
 
 
-class PaimonTable(VersionedTable):
+class PaimonTable(VersionedTable, MaintainedTable):
     """A table at a path. It holds no state of the table: every call sees the latest one."""
 
     def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
@@ -238,54 +234,6 @@ class PaimonTable(VersionedTable):
             TableNotFound: there is no such system table; the message lists their names.
         """
         return self._read(f"{self._path}${name}", columns, where, self._options)
-
-    def expire_snapshots(
-        self,
-        retain_max: int | None = None,
-        retain_min: int | None = None,
-        older_than: Moment | None = None,
-        max_deletes: int | None = None,
-        dry_run: bool = False,
-    ) -> ExpiryResult:
-        """Expires old snapshots now, by other rules than the options `snapshot.*` say where given.
-
-        Args:
-            retain_max, retain_min: at most, at least so many snapshots stay.
-            older_than: a datetime, or text such as "2026-11-01 12:30:00" in the local zone: what was the state of the
-                table at that time or later stays, but for retain_max.
-            max_deletes: at most so many expire.
-            dry_run: whether only to tell what would go.
-        """
-        return expire_snapshots(self._open(), retain_max, retain_min, older_than, max_deletes, dry_run)
-
-    def expire_changelogs(
-        self,
-        retain_max: int | None = None,
-        retain_min: int | None = None,
-        older_than: Moment | None = None,
-        max_deletes: int | None = None,
-        dry_run: bool = False,
-    ) -> ExpiryResult:
-        """Expires old changelogs that have outlived their snapshots; arguments as for ``expire_snapshots``."""
-        return expire_changelogs(self._open(), retain_max, retain_min, older_than, max_deletes, dry_run)
-
-    def compact_manifest(self) -> ManifestMetrics:
-        """Merges the manifests now, in one snapshot: none deletes any more, and at most one is small."""
-        return compact_manifests(self._open())
-
-    def truncate(self) -> TruncateMetrics:
-        """Takes all rows away in one snapshot; the files go when the snapshots before it expire."""
-        table = self._open()
-        metrics = truncate_table(table)
-        maintain(table)
-        return metrics
-
-    def drop_partitions(self, where: str) -> TruncateMetrics:
-        """The same for partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``."""
-        table = self._open()
-        metrics = drop_partitions(table, where)
-        maintain(table)
-        return metrics
 
     def _read(
         self, path: str, columns: Sequence[str] | None, where: str | None, options: Mapping[str, str]

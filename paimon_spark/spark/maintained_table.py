@@ -1,0 +1,75 @@
+"""What PaimonTable does to keep a table small, sound and known; what is big of it runs on Spark.
+
+Each method is a function of the store on the table as it is now; arguments and errors are told there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from pyspark.sql import SparkSession
+
+from paimon_spark.store.expire import ExpiryResult, expire_snapshots
+from paimon_spark.store.expire_changelogs import expire_changelogs
+from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_manifests
+from paimon_spark.store.retention import Moment
+from paimon_spark.store.table import Table
+from paimon_spark.store.truncate import TruncateMetrics, drop_partitions, truncate_table
+
+
+class MaintainedTable(ABC):
+    """The upkeep of a table: what goes, what is repaired, what is counted."""
+
+    _spark: SparkSession
+
+    @abstractmethod
+    def _open(self) -> Table: ...
+
+    def expire_snapshots(
+        self,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: Moment | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+    ) -> ExpiryResult:
+        """Expires old snapshots now, by other rules than the options `snapshot.*` say where given.
+
+        Args:
+            retain_max, retain_min: at most, at least so many snapshots stay.
+            older_than: a datetime, or text such as "2026-11-01 12:30:00" in the local zone: what was the state of the
+                table at that time or later stays, but for retain_max.
+            max_deletes: at most so many expire.
+            dry_run: whether only to tell what would go.
+        """
+        return expire_snapshots(self._open(), retain_max, retain_min, older_than, max_deletes, dry_run)
+
+    def expire_changelogs(
+        self,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than: Moment | None = None,
+        max_deletes: int | None = None,
+        dry_run: bool = False,
+    ) -> ExpiryResult:
+        """Expires old changelogs that have outlived their snapshots; arguments as for ``expire_snapshots``."""
+        return expire_changelogs(self._open(), retain_max, retain_min, older_than, max_deletes, dry_run)
+
+    def compact_manifest(self) -> ManifestMetrics:
+        """Merges the manifests now, in one snapshot: none deletes any more, and at most one is small."""
+        return compact_manifests(self._open())
+
+    def truncate(self) -> TruncateMetrics:
+        """Takes all rows away in one snapshot; the files go when the snapshots before it expire."""
+        table = self._open()
+        metrics = truncate_table(table)
+        maintain(table)
+        return metrics
+
+    def drop_partitions(self, where: str) -> TruncateMetrics:
+        """The same for partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``."""
+        table = self._open()
+        metrics = drop_partitions(table, where)
+        maintain(table)
+        return metrics
