@@ -30,13 +30,13 @@ from paimon_spark.store.commit_history import CommitHistory, recent_snapshots
 from paimon_spark.store.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.file_paths import changelog_paths, created_paths
 from paimon_spark.store.hash_index_changes import HashIndexUpdate
+from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.overwrite import overwritten, upgraded
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.postpone_files import created_at
 from paimon_spark.store.publish import write_hint
 from paimon_spark.store.table import BucketMode, Table
-from paimon_spark.store.time_travel import local_wall_millis
 
 _log = logging.getLogger(__name__)
 

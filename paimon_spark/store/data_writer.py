@@ -18,8 +18,8 @@ from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.store.background import Background
 from paimon_spark.store.file_layout import FileLayout
+from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.row_rules import DELETE, UPDATE_BEFORE
-from paimon_spark.store.time_travel import local_wall_millis
 
 SLICE_ROWS = 1 << 16
 _LEAST_SLICE_ROWS = 1 << 10

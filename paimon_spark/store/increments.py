@@ -15,8 +15,9 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.auto_tags import auto_tag_time
+from paimon_spark.store.local_time import parse_local_timestamp
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.time_travel import parse_local_timestamp, resolved_mode
+from paimon_spark.store.time_travel import resolved_mode
 
 _log = logging.getLogger(__name__)
 

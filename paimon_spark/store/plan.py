@@ -32,11 +32,11 @@ from paimon_spark.store.deletion_files import DeletionFiles, find_deletion_files
 from paimon_spark.store.file_filter import FileFilter, manifest_filter
 from paimon_spark.store.integer_stats import leave_out_by_integers
 from paimon_spark.store.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
+from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.manifest_files import read_manifest_columns, read_manifest_list
 from paimon_spark.store.postpone_plan import PostponePlan
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.splits import ReadUnit, Split, pack_parts
-from paimon_spark.store.time_travel import local_wall_millis
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 

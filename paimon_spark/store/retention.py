@@ -10,7 +10,7 @@ from typing import TypeAlias
 from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
-from paimon_spark.store.time_travel import parse_local_timestamp
+from paimon_spark.store.local_time import parse_local_timestamp
 
 Moment: TypeAlias = dt.datetime | str | int
 """A time: with a zone or local, as text such as "2026-11-01 12:30:00" in the local zone, or as epoch millis."""

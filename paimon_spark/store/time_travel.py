@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Option, Options
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
+from paimon_spark.store.local_time import parse_local_timestamp, time_text
 from paimon_spark.store.snapshots import SnapshotStore
 
 _TRAVEL = (
@@ -25,7 +24,6 @@ _TRAVEL = (
 _INCREMENTAL = (o.INCREMENTAL_BETWEEN, o.INCREMENTAL_BETWEEN_TIMESTAMP, o.INCREMENTAL_TO_AUTO_TAG)
 _CREATION = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
 _WATERMARK_PREFIX = "watermark-"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # The options a mode needs one of; every other option of the three groups above contradicts it.
 _NEEDED: dict[str, Sequence[Option[Any]]] = {
@@ -167,9 +165,9 @@ def _at_time(millis: int, snapshots: SnapshotStore) -> Snapshot:
     if snapshot is None:
         earliest = snapshots.earliest_id()
         oldest = None if earliest is None else snapshots.find(earliest)
-        text = "" if oldest is None else f"; the earliest was committed at {_time_text(oldest.time_millis)}"
+        text = "" if oldest is None else f"; the earliest was committed at {time_text(oldest.time_millis)}"
         raise SnapshotNotFound(
-            f"reading the table at {snapshots.table} as of {_time_text(millis)}: no snapshot is that old{text}; "
+            f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old{text}; "
             f"{snapshots.available()}"
         )
     return snapshot
@@ -199,33 +197,3 @@ def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | No
         if rhythm is None or identifier % rhythm == 0 or identifier == 2**63 - 1:
             return snapshot
     return snapshots.load(latest)
-
-
-def parse_local_timestamp(text: str, key: str = "scan.timestamp") -> int:
-    """Epoch millis of a text such as "2026-11-01 12:30:00" or "2026-11-01", read in the local time zone.
-
-    Args:
-        text: of the time.
-        key: of the option it comes from, for messages.
-
-    Raises:
-        OptionError: it is not a timestamp.
-    """
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
-    except (ValueError, OverflowError, OSError):
-        raise OptionError(
-            f"the option '{key}' has the value '{text}': expected a time such as 2026-11-01 12:30:00"
-        ) from None
-
-
-def local_wall_millis(epoch_millis: int) -> int:
-    """The local wall clock at an instant, as millis as if it were UTC: the form of DataFileMeta.creation_time."""
-    return epoch_millis + time.localtime(epoch_millis // 1000).tm_gmtoff * 1000
-
-
-def _time_text(millis: int) -> str:
-    return (
-        f"{datetime.fromtimestamp(millis / 1000).astimezone().isoformat(sep=' ', timespec='milliseconds')} ({millis})"
-    )

@@ -16,8 +16,8 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.auto_tags import auto_tag_time
 from paimon_spark.store.increments import Difference, Increment, find_increment
+from paimon_spark.store.local_time import parse_local_timestamp
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.time_travel import parse_local_timestamp
 
 KINDS = {1: "APPEND", 2: "APPEND", 3: "COMPACT", 4: "OVERWRITE", 5: "APPEND", 6: "APPEND", 7: "COMPACT"}
 

@@ -12,8 +12,9 @@ from paimon_spark.spec.options import Options
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.increments import reads_increment
+from paimon_spark.store.local_time import local_wall_millis, parse_local_timestamp
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.time_travel import Travel, local_wall_millis, parse_local_timestamp, resolve_snapshot
+from paimon_spark.store.time_travel import Travel, resolve_snapshot
 
 
 def snapshot(snapshot_id: int, kind: str = "APPEND", identifier: int = 2**63 - 1) -> Snapshot:

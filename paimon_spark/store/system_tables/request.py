@@ -18,9 +18,10 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.type_text import parse_type
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.increments import reads_increment
+from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.time_travel import local_wall_millis, resolve_snapshot
+from paimon_spark.store.time_travel import resolve_snapshot
 
 NANOS_OF_MILLI = 10**6
 Columns: TypeAlias = Mapping[str, pa.Array]

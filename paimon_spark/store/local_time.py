@@ -1,0 +1,50 @@
+"""Times in the local zone: what options say as text, what data files note, and what messages show."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+from paimon_spark.errors import OptionError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHORT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(\.\d{1,9})?)?", re.ASCII)
+
+
+def parse_local_timestamp(text: str, key: str = "scan.timestamp") -> int:
+    """Epoch millis of a text such as "2026-11-01 12:30:00" or "2026-11-1", read in the local time zone.
+
+    Args:
+        text: of the time. A part may lack its leading zero (Java: DateTimeUtils.parseTimestampData).
+        key: of the option it comes from, for messages.
+
+    Raises:
+        OptionError: it is not a timestamp.
+    """
+    try:
+        moment = datetime.fromisoformat(_padded(text.strip()))
+        return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
+    except (ValueError, OverflowError, OSError):
+        raise OptionError(
+            f"the option '{key}' has the value '{text}': expected a time such as 2026-11-01 12:30:00"
+        ) from None
+
+
+def _padded(text: str) -> str:
+    match = _SHORT.fullmatch(text)
+    if match is None:
+        return text
+    year, month, day, hour, minute, second = (part and part.zfill(2) for part in match.groups()[:6])
+    return f"{year}-{month}-{day}" + (f" {hour}:{minute}:{second}{match[7] or ''}" if hour else "")
+
+
+def local_wall_millis(epoch_millis: int) -> int:
+    """The local wall clock at an instant, as millis as if it were UTC: the form of DataFileMeta.creation_time."""
+    return epoch_millis + time.localtime(epoch_millis // 1000).tm_gmtoff * 1000
+
+
+def time_text(millis: int) -> str:
+    """An instant for messages: the local time, and the epoch millis that options take."""
+    moment = datetime.fromtimestamp(millis / 1000).astimezone()
+    return f"{moment.isoformat(sep=' ', timespec='milliseconds')} ({millis})"
