@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from paimon_spark.file_io import FileIO
 from paimon_spark.spec.index_manifest import decode_index_manifest
 from paimon_spark.spec.manifest import IndexManifestEntry, ManifestFileMeta
 from paimon_spark.spec.manifest_codec import decode_manifest_list
@@ -15,6 +14,7 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.manifest_files import READ_THREADS
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
+from paimon_spark.store.versioned import find_bytes
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -27,13 +27,6 @@ def in_threads(function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         return [function(item) for item in given]
     with ThreadPoolExecutor(min(READ_THREADS, len(given))) as threads:
         return list(threads.map(function, given))
-
-
-def find_bytes(file_io: FileIO, path: str) -> bytes | None:
-    try:
-        return file_io.read_bytes(path)
-    except FileNotFoundError:
-        return None
 
 
 def find_manifest_list(table: Table, name: str) -> list[ManifestFileMeta] | None:

@@ -11,8 +11,8 @@ from paimon_spark.spec.paths import tag_directory
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, decode_tag
 from paimon_spark.store.expire_marks import expiring_until
-from paimon_spark.store.expire_reading import find_bytes
 from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.versioned import find_bytes
 
 DELETION_PREFIX = ".deleting-"
 

@@ -19,12 +19,12 @@ from paimon_spark.spec.paths import tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.auto_tags import auto_tag_time
-from paimon_spark.store.create import publish_schema
-from paimon_spark.store.expire_reading import find_bytes
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
+from paimon_spark.store.tag_files import new_tag, publish_tag
 from paimon_spark.store.tag_keep import check_kept
+from paimon_spark.store.versioned import find_bytes
 
 _log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ def replace_tag(
     old = store.find_tag(_checked_name(name))
     if old is None:
         raise _no_such_tag(store, name)
-    tag = _tag(_chosen(table, name, snapshot, None), None if time_retained is None else _millis(time_retained))
+    tag = new_tag(_chosen(table, name, snapshot, None), None if time_retained is None else _millis(time_retained))
     path = tag_path(table.location, name, table.branch)
     table.file_io.overwrite(path, encode_tag(tag))
     try:
@@ -116,12 +116,7 @@ def rename_tag(table: Table, name: str, new_name: str) -> None:
     tag = store.find_tag(_checked_name(name))
     if tag is None:
         raise _no_such_tag(store, name)
-    _publish(store, _checked_name(new_name), tag)
-    try:
-        check_kept(store, tag.snapshot, new_name)
-    except SnapshotNotFound:
-        table.file_io.delete(tag_path(table.location, new_name, table.branch))
-        raise
+    publish_tag(store, _checked_name(new_name), tag)
     table.file_io.delete(tag_path(table.location, name, table.branch))
 
 
@@ -129,13 +124,8 @@ def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None)
     """As create_tag, of a snapshot that was found; millis: how long the tag lives."""
     store = table.snapshots
     _check_not_tagged_twice(table, name, snapshot)
-    tag = _tag(snapshot, millis)
-    _publish(store, name, tag)
-    try:
-        check_kept(store, snapshot, name)
-    except SnapshotNotFound:
-        table.file_io.delete(tag_path(table.location, name, table.branch))
-        raise
+    tag = new_tag(snapshot, millis)
+    publish_tag(store, name, tag)
     if table.options.value(o.TAG_CREATE_SUCCESS_FILE):
         _write_success_file(store, name)
     return _created(name, tag)
@@ -218,23 +208,6 @@ def _check_not_tagged_twice(table: Table, name: str, snapshot: Snapshot) -> None
         raise NameTaken(
             f"making the tag '{name}': snapshot {snapshot.id} of the table at {table.location} has the automatic tag "
             f"'{others[0]}' already; choose a name that is no time"
-        )
-
-
-def _tag(snapshot: Snapshot, millis: int | None) -> Tag:
-    """Without a length of life the time is left out, so that old releases read the tag."""
-    if millis is None:
-        return Tag(snapshot)
-    now = time.time_ns()
-    offset = time.localtime(now // 1_000_000_000).tm_gmtoff
-    return Tag(snapshot, now + offset * 1_000_000_000, millis * _MILLI)
-
-
-def _publish(store: SnapshotStore, name: str, tag: Tag) -> None:
-    path = tag_path(store.table, name, store.branch)
-    if store.file_io.exists(path) or not publish_schema(store.file_io, path, encode_tag(tag)):
-        raise NameTaken(
-            f"the table at {store.table} has a tag '{name}' already; replace or delete it, or choose another name"
         )
 
 

@@ -1,4 +1,4 @@
-"""Files numbered by their name (``schema-3``, ``snapshot-17``) and the hints that point at the newest and the oldest.
+"""Files numbered by their name (``schema-3``, ``snapshot-17``), the hints that point at the newest and the oldest.
 
 Format section 1, "Hints"; Java: FileUtils.listVersionedFiles, HintFileUtils.
 """
@@ -25,3 +25,11 @@ def read_hint(file_io: FileIO, path: str) -> int | None:
     except FileNotFoundError:
         return None
     return int(text) if text.isascii() and text.isdigit() else None
+
+
+def find_bytes(file_io: FileIO, path: str) -> bytes | None:
+    """What a file holds; None when there is none."""
+    try:
+        return file_io.read_bytes(path)
+    except FileNotFoundError:
+        return None
