@@ -253,7 +253,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     finder, doomed = FileFinder(table), DoomedFiles()
     doomed.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)
     if not decoupled:
-        doomed.changelog = finder.changelog(expired)
+        doomed.changelog = finder.added(snapshot.changelog_manifest_list for snapshot in expired)
     if produces or not decoupled:  # else the data files of changelogs are named in these
         finder.add_lists((name for s in expired for name in (s.base_manifest_list, s.delta_manifest_list)), doomed)
     if not decoupled:

@@ -134,7 +134,7 @@ def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DoomedFiles:
     finder, doomed = FileFinder(table), DoomedFiles()
     plain = [changelog for changelog in changelogs if changelog.changelog_manifest_list is None]
     doomed.data = finder.deleted(plain, keeps_appended=False)
-    doomed.changelog = finder.changelog(changelogs)
+    doomed.changelog = finder.added(changelog.changelog_manifest_list for changelog in changelogs)
     finder.add_lists((name for c in plain for name in (c.delta_manifest_list, c.base_manifest_list)), doomed)
     finder.add_lists((changelog.changelog_manifest_list for changelog in changelogs), doomed)
     return doomed

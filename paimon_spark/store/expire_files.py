@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from paimon_spark.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestFileMeta
-from paimon_spark.spec.manifest_columns import decode_manifests
+from paimon_spark.spec.manifest_columns import ManifestColumns, decode_manifests
 from paimon_spark.spec.paths import (
     data_file_path,
     extra_file_path,
@@ -113,11 +113,9 @@ class FileFinder:
             else:
                 gone.pop(name, None)
                 doomed.pop(name, None)
-        numbers = list(gone.values())
-        places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
-        for file, (code, bucket) in zip(columns.data_files(numbers, False, False), places, strict=True):
+        for file, place in _files(columns, list(gone.values())):
             if not (keeps_appended and file.file_source in (None, FileSource.APPEND)):
-                doomed[file.file_name] = self._doomed(file, (columns.partitions[code], bucket))
+                doomed[file.file_name] = self._doomed(file, place)
 
     def live(self, snapshot: Snapshot) -> dict[str, DoomedFile]:
         """The live data files of a snapshot; none when a manifest is gone: then they are too. Errors as in deleted."""
@@ -130,27 +128,20 @@ class FileFinder:
         columns = decode_manifests(manifests)
         canonical = canonical_partitions(columns, [f.type for f in self._table.schema.partition_fields])
         codes = canonical[columns.partition_code]
-        numbers = fold(columns, codes, np.arange(len(columns)))
-        places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
-        files = columns.data_files(numbers, False, False)
-        return {
-            file.file_name: self._doomed(file, (columns.partitions[code], bucket))
-            for file, (code, bucket) in zip(files, places, strict=True)
-        }
+        live = fold(columns, codes, np.arange(len(columns))).tolist()
+        return {file.file_name: self._doomed(file, place) for file, place in _files(columns, live)}
 
-    def changelog(self, snapshots: Iterable[Snapshot]) -> dict[str, DoomedFile]:
-        """The changelog files of snapshots; what of their manifests is gone is passed over. Errors as in deleted."""
-        names = [s.changelog_manifest_list for s in snapshots if s.changelog_manifest_list is not None]
-        lists = in_threads(lambda name: find_manifest_list(self._table, name), names)
+    def added(self, names: Iterable[str | None]) -> dict[str, DoomedFile]:
+        """The files that manifest lists add; what of their manifests is gone is passed over. Errors as in deleted."""
+        distinct = list(dict.fromkeys(name for name in names if name is not None))
+        lists = in_threads(lambda name: find_manifest_list(self._table, name), distinct)
         metas = [meta for found in lists for meta in found or ()]
         doomed: dict[str, DoomedFile] = {}
         for start in range(0, len(metas), _CHUNK):
             found = in_threads(lambda meta: find_manifests(self._table, [meta]), metas[start : start + _CHUNK])
             columns = decode_manifests([manifest for manifests in found if manifests for manifest in manifests])
-            numbers = [number for number, kind in enumerate(columns.kind.tolist()) if kind == FileKind.ADD]
-            places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
-            for file, (code, bucket) in zip(columns.data_files(numbers, False, False), places, strict=True):
-                doomed[file.file_name] = self._doomed(file, (columns.partitions[code], bucket))
+            added = np.flatnonzero(columns.kind == FileKind.ADD).tolist()
+            doomed.update((file.file_name, self._doomed(file, place)) for file, place in _files(columns, added))
         return doomed
 
     def add_lists(self, names: Iterable[str | None], doomed: DoomedFiles) -> None:
@@ -192,3 +183,10 @@ class FileFinder:
 
     def _metadata_path(self, name: str) -> str:
         return manifest_path(self._table.location, name)
+
+
+def _files(columns: ManifestColumns, numbers: list[int]) -> Iterator[tuple[DataFileMeta, Place]]:
+    """The files of some entries, without their statistics, and where they lie."""
+    places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
+    for file, (code, bucket) in zip(columns.data_files(numbers, False, False), places, strict=True):
+        yield file, (columns.partitions[code], bucket)

@@ -1,7 +1,7 @@
-"""Random lives of tables that end twice: one copy is expired by Java, one by us, round after round.
+"""Random lives of tables that end twice: one copy is kept small by Java, one by us, round after round.
 
-Keyed tables live as in lsm_histories; tables with partitions, with and without keys, live here. Tags, branches and
-consumers come in between. The clock of the table is set by hand: a snapshot a minute.
+The lives are those of expiry_lives. Tags, branches, consumers, statistics, rollbacks and expiries by either side come
+in between. The clock of the table is set by hand: a snapshot a minute.
 """
 
 from __future__ import annotations
@@ -13,107 +13,35 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import java_expiry
+import java_tags
 import our_engine
 from checker import check_table
 from comparing import Row
 from engine_tables import Blobs
-from genuine import NO_OPTIONS, Genuine
+from expiry_lives import KeyedLife, PartitionedLife
+from genuine import Genuine
 from java_expiry import Settings
-from lsm_histories import LsmHistory
 from readers import java_read
 
 from paimon_spark import open_table
+from paimon_spark.store.consumers import expire_consumers
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.retention import Retention, RetentionRules
+from paimon_spark.store.rollback import rollback
+from paimon_spark.store.table import Table
+from paimon_spark.store.tag_deletion import delete_tags, expire_tags
+
+T = TypeVar("T")
 
 MINUTE = 60_000
-PARTS = ["a", "b", "c"]
-ROUNDS = 3
-
-
-class KeyedLife(LsmHistory):
-    """Something may happen beside the table after every step. What readers see is the concern of test_lsm_histories."""
-
-    between: Callable[[], None]
-
-    def check(self) -> None:
-        self.between()
-
-    def check_changelog(self) -> None:
-        """Not here."""
-
-
-class PartitionedLife:
-    """A small table of partitions, of two levels at most, that lose all their files now and then."""
-
-    def __init__(self, seed: int, path: str, java: Genuine, steps: int, between: Callable[[], None]) -> None:
-        self.random = random.Random(seed)
-        self.path, self.java, self.steps, self.between = path, java, steps, between
-        self.log: list[str] = []
-        self.parts = self.random.choice([["p"], ["p", "q"]])
-        self.keys = self.random.choice([[], ["k", *self.parts]])
-        self.options = {"bucket": "1" if self.keys else "-1", "file.format": self.random.choice(["parquet", "avro"])}
-        self.options["snapshot.clean-empty-directories"] = self.random.choice(["true", "false"])
-        if self.random.random() < 0.5:
-            self.options["deletion-vectors.enabled"] = "true"
-        elif self.keys:
-            self.options["changelog-producer"] = self.random.choice(["none", "input", "lookup"])
-
-    def run(self) -> None:
-        maker: Any = self.random.choice([our_engine, self.java])
-        columns = {"k": "INT NOT NULL", "p": "STRING NOT NULL", "q": "INT NOT NULL", "v": "STRING"}
-        self.log.append(f"create keys {self.keys} parts {self.parts} {self.options}")
-        maker.create(self.path, columns, self.keys, self.parts, self.options)
-        deeds = [self._we_write, self._java_writes, self._we_overwrite, self._java_overwrites, self._compact]
-        if not self.keys and "deletion-vectors.enabled" in self.options:
-            deeds.append(self._delete)
-        for _ in range(self.steps):
-            self.random.choice(deeds)()
-            self.between()
-
-    def rows(self) -> list[Row]:
-        draw = self.random
-        return [(draw.randrange(5), draw.choice(PARTS), draw.randrange(2), "x") for _ in range(draw.randint(1, 4))]
-
-    def _we_write(self) -> None:
-        self.log.append("we write")
-        our_engine.write(self.path, [(self.rows(), None)])
-        if self.keys:
-            our_engine.compact(self.path, full=False)
-
-    def _java_writes(self) -> None:
-        self.log.append("Java writes")
-        self.java.write(self.path, self.rows())
-
-    def _we_overwrite(self) -> None:
-        self.log.append("we overwrite")
-        our_engine.overwrite(self.path, self.rows(), self.random.choice([None, "dynamic"]))
-
-    def _java_overwrites(self) -> None:
-        self.log.append("Java overwrites")
-        self.java.write(self.path, self.rows(), None, NO_OPTIONS, {})
-
-    def _compact(self) -> None:
-        if self.keys and self.java.files(self.path):
-            self.log.append("compact")
-            self.random.choice([our_engine, self.java]).compact(self.path, True)
-        elif self.java.files(self.path):
-            self.log.append("Java compacts")
-            self.java.compact(self.path)
-
-    def _delete(self) -> None:
-        files = self.java.files(self.path)
-        if files:
-            name, _, count = self.random.choice(files)
-            self.log.append("Java deletes")
-            self.java.delete_positions(self.path, {name: [self.random.randrange(count)]})
+ROUNDS = 4
 
 
 class ExpiryHistory:
@@ -123,12 +51,13 @@ class ExpiryHistory:
         self.random = random.Random(seed)
         self.folder, self.java = folder, java
         self.path, self.mine, self.javas = (str(folder / name / "t") for name in ("lived", "mine", "javas"))
-        self.tags: dict[str, int] = {}
-        self.branches: list[str] = []
-        self.life: Any
-        if seed % 3:
-            self.life = KeyedLife(self.random.getrandbits(32) * 5 + seed % 5, self.path, java, blobs, steps)
-            self.life.between = self._between
+        self.tags_made = 0
+        self.branches: dict[str, str] = {}  # name -> the tag it was made from, which stays, for Java 2.0.0 forgets it
+        self.life: KeyedLife | PartitionedLife
+        if seed % 2:
+            self.life = KeyedLife(
+                self.random.getrandbits(32) * 5 + seed % 5, self.path, java, blobs, steps, self._between
+            )
         else:
             self.life = PartitionedLife(self.random.getrandbits(32), self.path, java, steps, self._between)
         self.log: list[str] = self.life.log
@@ -138,49 +67,123 @@ class ExpiryHistory:
         self._set_clock()
         for target in (self.mine, self.javas):
             shutil.copytree(self.path, target)
-        for _ in range(ROUNDS):
-            self._expire(self.random.choice(["main", *self.branches]))
+        self._part_external_files()
+        ends = [self._delete_tags, self._expire_tags, self._expire_consumers, self._roll_back]
+        for number in range(ROUNDS):
+            if number % 2 == 0 or self.random.random() < 0.3:
+                self._expire(self.random.choice(["main", *self.branches]))
+            else:
+                self.random.choice(ends)()
             self._compare()
 
+    # ------------------------------------------------------------------------------------------------ beside the life
+
     def _between(self) -> None:
-        ids, draw = our_engine.snapshot_ids(self.path), self.random
-        if not ids:
+        if not our_engine.snapshot_ids(self.path):
             return
-        if draw.random() < 0.25:
-            name, number = f"t{len(self.tags)}", draw.choice(ids)
-            self.log.append(f"tag {name} of snapshot {number}")
+        chances = [
+            (0.25, self._tag),
+            (0.05, self._branch),
+            (0.3, self._write_to_a_branch),
+            (0.06, self._consume),
+            (0.08, self._analyze),
+            (0.08, self._expire_early),
+            (0.05, self._go_back),
+            (0.04, self._untag),
+        ]
+        for chance, deed in chances:
+            if self.random.random() < chance:
+                deed()
+
+    def _tag(self) -> None:
+        name, number = f"t{self.tags_made}", self.random.choice(our_engine.snapshot_ids(self.path))
+        self.tags_made += 1
+        hours = self.random.choice([None, None, 0, 100])
+        self.log.append(f"tag {name} of snapshot {number} for {hours} hours")
+        if hours is None:
             self.java.create_tag(self.path, name, number)
-            self.tags[name] = number
-        if self.tags and len(self.branches) < 2 and draw.random() < 0.1:
-            name, tag = f"b{len(self.branches)}", draw.choice([*self.tags])
+        else:
+            self.java.run(java_tags.create_tag, self.path, name, number, hours)
+
+    def _branch(self) -> None:
+        tags = open_table(self.path).snapshots.tag_names()
+        if tags and len(self.branches) < 2:
+            name, tag = f"b{len(self.branches)}", self.random.choice(tags)
             self.log.append(f"branch {name} from {tag}")
             self.java.create_branch(self.path, name, tag)
-            self.branches.append(name)
-        if self.branches and draw.random() < 0.3:
-            branch = draw.choice(self.branches)
-            self.log.append(f"Java writes to branch {branch}")
-            self.java.write(self.path, self._rows(), None, {"branch": branch})
-        if draw.random() < 0.05:
-            number = draw.choice(ids) + 2
-            self.log.append(f"a consumer at {number}")
-            consumers = Path(self.path, "consumer")
-            consumers.mkdir(exist_ok=True)
-            (consumers / f"consumer-c{number}").write_text(json.dumps({"nextSnapshot": number}))
+            self.branches[name] = tag
 
-    def _rows(self) -> list[Row]:
-        if isinstance(self.life, PartitionedLife):
-            return self.life.rows()
-        return self.life.table.rows(self.random, 3)
+    def _write_to_a_branch(self) -> None:
+        if self.branches and getattr(self.life, "mode", "") != "cross":
+            branch = self.random.choice([*self.branches])
+            self.log.append(f"Java writes to branch {branch}")
+            self.java.write(self.path, self.life.rows(), None, {"branch": branch})
+
+    def _consume(self) -> None:
+        number = self.random.choice(our_engine.snapshot_ids(self.path)) + 2
+        self.log.append(f"a consumer at {number}")
+        consumers = Path(self.path, "consumer")
+        consumers.mkdir(exist_ok=True)
+        (consumers / f"consumer-c{number}").write_text(json.dumps({"nextSnapshot": number}))
+
+    def _analyze(self) -> None:
+        self.log.append("Java commits statistics")
+        self.java.run(java_expiry.commit_statistics, self.path)
+
+    def _expire_early(self) -> None:
+        settings = self._draw_settings()
+        ours = bool(self.branches) or self.random.random() < 0.5
+        self.log.append(f"{'we' if ours else 'Java'} expire {settings}")
+        if ours:
+            expire_snapshots_by(open_table(self.path), our_rules(settings))
+        else:
+            self.java.run(java_expiry.expire_snapshots, self.path, "main", settings)
+
+    def _go_back(self) -> None:
+        if self.branches or not self.life.keeps_buckets:
+            return
+        target = self._draw_target(self.path)
+        ours = self.random.random() < 0.5
+        self.log.append(f"{'we' if ours else 'Java'} roll back to {target!r}")
+        if ours:
+            self._roll_our_table_back(self.path, target)
+        else:
+            self.java.run(java_tags.rollback, self.path, target)
+
+    def _untag(self) -> None:
+        tags = self._free_tags(self.path)
+        if tags:
+            name = self.random.choice(tags)
+            ours = bool(self.branches) or self.random.random() < 0.5
+            self.log.append(f"{'we' if ours else 'Java'} delete tag {name}")
+            if ours:
+                delete_tags(open_table(self.path), [name])
+            else:
+                self.java.run(java_tags.delete_tag, self.path, name)
+
+    def _free_tags(self, path: str) -> list[str]:
+        """Tags that no branch was made from."""
+        return [name for name in open_table(path).snapshots.tag_names() if name not in self.branches.values()]
+
+    def _draw_target(self, path: str) -> int | str:
+        return self.random.choice([*our_engine.snapshot_ids(path), *open_table(path).snapshots.tag_names()])
+
+    def _roll_our_table_back(self, path: str, target: int | str) -> None:
+        table = open_table(path)
+        rollback(table, snapshot=target) if isinstance(target, int) else rollback(table, tag=target)
 
     def _set_clock(self) -> None:
-        """Snapshot n is as old as if one had been made each minute up to now."""
+        """Snapshot n is as old as if one had been made each minute up to now; tags and consumers get any age."""
         latest = max(our_engine.snapshot_ids(self.path))
         now = time.time_ns() // 1_000_000
-        for path in Path(self.path).rglob("*"):
+        for path in sorted(Path(self.path).rglob("*")):
             if re.fullmatch(r"(snapshot|tag)-.*", path.name) and path.is_file():
                 number = json.loads(path.read_text())["id"]
                 then = now - (latest - number) * MINUTE
                 path.write_text(re.sub(r'("timeMillis"\s*:\s*)\d+', rf"\g<1>{then}", path.read_text()))
+            if re.fullmatch(r"(tag|consumer)-.*", path.name) and path.is_file():
+                made = now // 1000 - 60 * self.random.randint(0, 10)
+                os.utime(path, (made, made))
 
     def _draw_settings(self) -> Settings:
         draw = self.random
@@ -194,6 +197,32 @@ class ExpiryHistory:
         bounded = None if most == 2**31 - 1 else most + 1
         return draw.choice([more, Settings(most, least, millis, settings.max_deletes, bounded, least + 1)])
 
+    # ---------------------------------------------------------------------------------------------------- the two ends
+
+    def _part_external_files(self) -> None:
+        """Both copies name the same external places; a link shows each of them its own."""
+        external = self.folder / "external"
+        if external.exists():
+            external.rename(self.folder / "external-mine")
+            shutil.copytree(self.folder / "external-mine", self.folder / "external-javas")
+            external.symlink_to(self.folder / "external-mine")
+
+    def _at_java(self, function: Any, *args: Any) -> Any:
+        """What a function of Java gives of its copy."""
+        return self._with_javas_external(lambda: self.java.run(function, self.javas, *args))
+
+    def _with_javas_external(self, run: Callable[[], T]) -> T:
+        external = self.folder / "external"
+        if not external.exists():
+            return run()
+        external.unlink()
+        external.symlink_to(self.folder / "external-javas")
+        try:
+            return run()
+        finally:
+            external.unlink()
+            external.symlink_to(self.folder / "external-mine")
+
     def _expire(self, branch: str) -> None:
         settings = self._draw_settings()
         before = self._states(self.mine)
@@ -201,38 +230,92 @@ class ExpiryHistory:
         rules = our_rules(settings)
         table = open_table(self.mine, {"branch": branch})
         ours = expire_snapshots_by(table, rules)
-        javas = self.java.run(java_expiry.expire_snapshots, self.javas, branch, settings)
+        javas = self._at_java(java_expiry.expire_snapshots, branch, settings)
         assert len(ours.ids) == javas
         if Path(self.mine, "changelog").exists() and self.random.random() < 0.7:
             later = self._draw_settings()
             self.log.append(f"expire changelogs of {branch} by {later}")
             ours = expire_changelogs_by(table, our_rules(later).changelogs)
-            javas = self.java.run(java_expiry.expire_changelogs, self.javas, branch, later)
+            javas = self._at_java(java_expiry.expire_changelogs, branch, later)
             assert (len(ours.ids) > 0) == (javas > 0)
+        self._check_states(before)
+
+    def _delete_tags(self) -> None:
+        tags = self._free_tags(self.mine)
+        names = self.random.sample(tags, self.random.randint(0, len(tags)))
+        self.log.append(f"delete the tags {names}")
+        before = self._states(self.mine)
+        delete_tags(open_table(self.mine), names)
+        for name in names:
+            self._at_java(java_tags.delete_tag, name)
+        self._check_states(before)
+
+    def _expire_tags(self) -> None:
+        if self.branches:
+            return
+        older_than = self.random.choice(
+            [None, time.time_ns() // 1_000_000 - MINUTE * self.random.randint(0, 10) - 30_000]
+        )
+        self.log.append(f"expire tags older than {older_than}")
+        before = self._states(self.mine)
+        ours = expire_tags(open_table(self.mine), older_than)
+        assert sorted(ours.names) == sorted(self._at_java(java_expiry.expire_tags, older_than))
+        self._check_states(before)
+
+    def _expire_consumers(self) -> None:
+        older_than = time.time_ns() // 1_000_000 - MINUTE * self.random.randint(0, 10) - 30_000
+        self.log.append(f"expire consumers older than {older_than}")
+        expire_consumers(open_table(self.mine), older_than)
+        self._at_java(java_expiry.expire_consumers, older_than)
+
+    def _roll_back(self) -> None:
+        if self.branches:
+            return
+        target = self._draw_target(self.mine)
+        self.log.append(f"roll back to {target!r}")
+        before = self._states(self.mine)
+        self._roll_our_table_back(self.mine, target)
+        self._at_java(java_tags.rollback, target)
+        self._check_states(before)
+
+    def _check_states(self, before: Mapping[str, Counter[Row]]) -> None:
+        """What is still there reads as before; a snapshot that a rollback makes of a tag reads as the tag."""
         after = self._states(self.mine)
-        assert after == {name: rows for name, rows in before.items() if name in after}
+        assert all(rows == before[name] for name, rows in after.items() if name in before)
+        assert all(rows in before.values() for rows in after.values())
 
     def _compare(self) -> None:
         """The same files, the same hints, and what stays can be read by both."""
         mine, javas = stored(self.mine), stored(self.javas)
         assert not javas.keys() - mine.keys(), sorted(javas.keys() - mine.keys())
-        more = mine.keys() - javas.keys() - self._changelogs_of_branches()
+        more = mine.keys() - javas.keys() - self._java_forgets()
         assert not more, sorted(more)
         assert {path: mine[path] for path in javas} == javas
+        assert stored(str(self.folder / "external-mine")) == stored(str(self.folder / "external-javas"))
         check_table(self.mine)
-        assert java_read(self.java, self.mine) == java_read(self.java, self.javas)
+        ours = java_read(self.java, self.mine)
+        assert ours == self._with_javas_external(lambda: java_read(self.java, self.javas))
 
-    def _changelogs_of_branches(self) -> set[str]:
-        """The changelogs that snapshots of branches name: Java 2.0.0 forgets that the main branch has the same ones."""
+    def _java_forgets(self) -> set[str]:
+        """What Java 2.0.0 deletes although it is needed: the changelogs that snapshots of branches name too, and with a
+        tag the files of a long-lived changelog that has no changelog files of its own."""
         found: set[str] = set()
         for branch in self.branches:
             table = open_table(self.mine, {"branch": branch})
             snapshots = [s for n in table.snapshots.ids() if (s := table.snapshots.load(n)).changelog_manifest_list]
-            doomed = DoomedFiles(changelog=FileFinder(table).changelog(snapshots))
-            FileFinder(table).add_lists((s.changelog_manifest_list for s in snapshots), doomed)
-            found |= {os.path.relpath(path, self.mine) for stage in doomed.stages() for path in stage}
-            found |= {os.path.dirname(path) for path in found}
-        return found
+            found |= self._paths(table, [s.changelog_manifest_list for s in snapshots])
+        table, ids = open_table(self.mine), [int(p.name[10:]) for p in Path(self.mine, "changelog").glob("changelog-*")]
+        changes = [change for n in ids if (change := table.snapshots.find_change(n)) is not None]
+        found |= self._paths(table, [c.delta_manifest_list for c in changes if c.changelog_manifest_list is None])
+        return found | {os.path.dirname(path) for path in found}
+
+    def _paths(self, table: Table, lists: Iterable[str | None]) -> set[str]:
+        """Manifest lists and all that they name and add."""
+        doomed = DoomedFiles()
+        finder = FileFinder(table)
+        finder.add_lists(lists, doomed)
+        doomed.data = finder.added(lists)
+        return {os.path.relpath(path, self.mine) for stage in doomed.stages() for path in stage}
 
     def _states(self, path: str) -> Mapping[str, Counter[Row]]:
         """The rows of every snapshot, tag and branch."""

@@ -29,7 +29,35 @@ def expire_changelogs(paimon: Any, path: str, branch: str, settings: Settings) -
     return int(_table(paimon, path, branch).newExpireChangelog().config(_config(paimon, settings)).expire())
 
 
-def _table(paimon: Any, path: str, branch: str) -> Any:
+def expire_tags(paimon: Any, path: str, older_than: int | None) -> list[str]:
+    """older_than: epoch millis; without it only those go that have lived as long as they were given."""
+    table = _table(paimon, path)
+    deletion, callbacks = table.store().newTagDeletion(), jpype.java.util.ArrayList()
+    made = paimon.tag.TagTimeExpire.create(table.snapshotManager(), table.tagManager(), deletion, callbacks)
+    if older_than is not None:
+        made = made.withOlderThanTime(_local_time(paimon, older_than))
+    return [str(name) for name in made.expire()]
+
+
+def expire_consumers(paimon: Any, path: str, older_than: int) -> None:
+    """older_than: epoch millis."""
+    consumers = paimon.consumer.ConsumerManager(paimon.fs.local.LocalFileIO.create(), paimon.fs.Path(path))
+    consumers.expire(_local_time(paimon, older_than))
+
+
+def commit_statistics(paimon: Any, path: str) -> None:
+    """As ANALYZE does, of the latest snapshot."""
+    table, count = _table(paimon, path), jpype.java.lang.Long(1)
+    latest = table.snapshotManager().latestSnapshot()
+    with table.newBatchWriteBuilder().newCommit() as commit:
+        commit.updateStatistics(paimon.stats.Statistics(latest.id(), latest.schemaId(), count, count))
+
+
+def _local_time(paimon: Any, millis: int) -> Any:
+    return paimon.utils.DateTimeUtils.toLocalDateTime(jpype.JLong(millis))
+
+
+def _table(paimon: Any, path: str, branch: str = "main") -> Any:
     file_io = paimon.fs.local.LocalFileIO.create()
     table = paimon.table.FileStoreTableFactory.create(file_io, paimon.fs.Path(path))
     return table if branch == "main" else table.switchToBranch(branch)

@@ -83,8 +83,10 @@ def write_cross_partition(
 
 def _keys(table: Table) -> list[KeyRows]:
     """The keys that the table has, where they are."""
-    first_row = {o.MERGE_ENGINE.key: "deduplicate"} if table.options.value(o.MERGE_ENGINE) == "first-row" else {}
-    reading = Table(table.location, table.file_io, table.schema, Options({**table.options, **first_row}))
+    changed = {o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
+    if table.options.value(o.MERGE_ENGINE) == "first-row":
+        changed[o.MERGE_ENGINE.key] = "deduplicate"
+    reading = Table(table.location, table.file_io, table.schema, Options({**table.options, **changed}))
     scan, found = reading.scan(), []
     for split in scan.plan().splits:
         assert isinstance(split, Split)

@@ -17,7 +17,7 @@ from readers import telling
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PAIMON_EXPIRY_HISTORIES", "6"))
+COUNT = int(os.environ.get("PAIMON_EXPIRY_HISTORIES", "8"))
 STEPS = int(os.environ.get("PAIMON_EXPIRY_STEPS", "8"))
 
 
