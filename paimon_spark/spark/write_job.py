@@ -176,7 +176,7 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
         CommitConflict, RetriesExhausted, DataError: nothing was committed, and the files are deleted again.
         CommitStateUnknown: nothing is deleted.
     """
-    commit = TableCommit(job.table, job.commit_user, job.plan.since)
+    commit = TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base)
     try:
         if job.overwrites:
             return commit.overwrite(messages, job.replaced)

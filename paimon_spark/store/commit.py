@@ -26,7 +26,8 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
-from paimon_spark.store.commit_history import CommitHistory, recent_snapshots
+from paimon_spark.store.commit_base import stands, take_back
+from paimon_spark.store.commit_history import CommitHistory, is_committed
 from paimon_spark.store.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.file_paths import changelog_paths, created_paths
 from paimon_spark.store.hash_index_changes import HashIndexUpdate
@@ -69,13 +70,14 @@ class TableCommit:
     after a crash, finds the snapshot of the first try. A batch job therefore draws a new user and commits once.
     """
 
-    def __init__(self, table: Table, commit_user: str, since: int | None = None) -> None:
+    def __init__(self, table: Table, commit_user: str, since: int | None = None, planned: str | None = None) -> None:
         """
         Args:
             table: with the options of this write.
             commit_user: the same in all processes of a job and in all its retries.
             since: the id of the latest snapshot (0: none) when the user was drawn: only newer ones can be its own.
                 None: unknown; the last commit_history.RECENT snapshots are searched.
+            planned: the base manifest list of that snapshot, which tells whether it is still the same after a rollback.
 
         Raises:
             UnsupportedFeature, OptionError: the table cannot be written.
@@ -84,6 +86,7 @@ class TableCommit:
         self._table = table
         self._user = commit_user
         self._since = since
+        self._planned = planned
         self._batch: tuple[CommitMessage, ...] | None = None
         self._index: HashIndexUpdate | None = None
 
@@ -171,9 +174,8 @@ class TableCommit:
 
         Not to be called after CommitStateUnknown. Files of a commit that was made stay, whatever the caller thinks.
         """
-        snapshots = self._table.snapshots
-        recent = recent_snapshots(snapshots, snapshots.latest(), self._since)
-        if any(s.commit_user == self._user and s.commit_identifier == identifier for s in recent):
+        named = (self._user, identifier)
+        if is_committed(self._table.snapshots, self._since, lambda s: (s.commit_user, s.commit_identifier) == named):
             _log.warning("the commit of user %s is in the table: its files are not deleted", self._user)
             return
         if self._index is not None:
@@ -190,14 +192,14 @@ class TableCommit:
     def _appended(self, messages: Sequence[CommitMessage], new: Changes) -> Callable[[TableState], Changes]:
         """What an append changes; asked in every attempt, for only then it is known whether dynamic buckets fit."""
         index = self._index = HashIndexUpdate(self._table, messages, self._since)
-        since, user = self._since, self._user
+        since, user, planned = self._since, self._user, self._planned
         crosses = bool(new.files) and self._table.bucket_mode == BucketMode.KEY_DYNAMIC
         if crosses and since is None:
             raise ValueError("a commit to a cross-partition table needs to know the snapshot it was planned on")
 
         def changes(state: TableState) -> Changes:
             if crosses and since is not None:
-                check_cross_partition(state, since, user)
+                check_cross_partition(state, since, user, planned)
             return index.added(state, new)
 
         return changes
@@ -282,7 +284,7 @@ def new_user(table: Table) -> str:
 
 
 class _LostRace(Exception):
-    """Another writer published the next snapshot first."""
+    """Another writer published the next snapshot first, or the latest one was taken away."""
 
 
 def commit_request(table: Table, request: CommitRequest, since: int | None) -> tuple[Snapshot, int]:
@@ -322,6 +324,10 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
                 checks = request.checks_files or _may_be_rescaled(state, overwritten)
                 snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
                 if snapshot is None:
+                    raise _LostRace
+                if not stands(table.snapshots, state.snapshot):
+                    take_back(table.snapshots, snapshot)
+                    history.forget()
                     raise _LostRace
                 write_hint(table.snapshots, snapshot.id)
                 return snapshot, number

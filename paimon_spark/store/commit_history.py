@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from paimon_spark.spec.snapshot import Snapshot
@@ -32,6 +33,20 @@ def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: i
     return [latest, *earlier] if latest.id >= oldest else earlier
 
 
+def is_committed(snapshots: SnapshotStore, since: int | None, names: Callable[[Snapshot], bool]) -> bool:
+    """Whether a commit is in the table after all. After a rollback its id may be older than what it was planned on.
+
+    Args:
+        snapshots: of the table.
+        since: as for recent_snapshots.
+        names: whether a snapshot is this commit.
+    """
+    latest = snapshots.latest()
+    if since is not None and latest is not None:
+        since = min(since, max(latest.id - RECENT, 0))
+    return any(names(snapshot) for snapshot in recent_snapshots(snapshots, latest, since))
+
+
 class CommitHistory:
     """The snapshots of a table as a commit sees them come.
 
@@ -54,24 +69,35 @@ class CommitHistory:
         self._has_looked = False
 
     def look(self) -> list[Snapshot]:
-        """The snapshots that were not returned before, newest first."""
+        """The snapshots that were not returned before, newest first.
+
+        After a rollback or a fast-forward those of the last RECENT, for other ones may have the ids of old ones.
+        """
         found = self._walk() if self._has_looked else None
         if found is None:
             self.latest = self._snapshots.latest()
-            found = recent_snapshots(self._snapshots, self.latest, self._seen)
+            went_back = (self._seen or 0) > (0 if self.latest is None else self.latest.id)
+            found = recent_snapshots(self._snapshots, self.latest, None if went_back else self._seen)
         elif found:
             self.latest = found[0]
         self._has_looked = True
         self._seen = 0 if self.latest is None else self.latest.id
         return found
 
+    def forget(self) -> None:
+        """Nothing seen so far counts any more: it was taken away."""
+        self._has_looked, self._seen = False, None
+
     def _walk(self) -> list[Snapshot] | None:
-        """The snapshots after the latest known one, newest first; None when that one has expired, and maybe more."""
+        """The snapshots after the latest known one, newest first; None when that one is gone, and maybe more."""
         found: list[Snapshot] = []
         last = 0 if self.latest is None else self.latest.id
         while (following := self._snapshots.find(last + 1)) is not None:
             found.append(following)
             last = following.id
-        if last and not self._snapshots.exists(last):
+        now = None if self.latest is None else self._snapshots.find(self.latest.id)
+        if now != self.latest:
+            if now is not None:
+                self.forget()
             return None
         return found[::-1]

@@ -21,7 +21,7 @@ from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snap
 from paimon_spark.store.changes import Changes, compacted
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, conflict_rules
-from paimon_spark.store.commit_history import recent_snapshots
+from paimon_spark.store.commit_history import is_committed
 from paimon_spark.store.compact_task import CompactResult, CompactTask
 from paimon_spark.store.conflicts import check_conflicts
 from paimon_spark.store.live_files import canonical_row
@@ -312,8 +312,7 @@ def _folded(table: Table, results: Sequence[CompactResult]) -> _Bucket:
 def _is_published(table: Table, request: CommitRequest, since: int) -> bool:
     """Whether the commit is in the table after all; taken for yes when that cannot be found out."""
     try:
-        snapshots = recent_snapshots(table.snapshots, table.snapshots.latest(), since)
+        return is_committed(table.snapshots, since, request.names)
     except OSError as error:
         _log.warning("a failed compaction of %s leaves its files behind: %s", table.location, error)
         return True
-    return any(request.names(snapshot) for snapshot in snapshots)

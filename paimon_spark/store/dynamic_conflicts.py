@@ -57,20 +57,28 @@ def check_hash_index(state: TableState, since: int | None, planned: str | None, 
     )
 
 
-def check_cross_partition(state: TableState, since: int, user: str) -> None:
+def check_cross_partition(state: TableState, since: int, user: str, planned: str | None = None) -> None:
     """Whether nobody has moved or added keys since a job on a cross-partition table was planned.
 
     Args:
         state: the table now.
         since: the snapshot in which the job looked for keys; 0: there was none.
         user: of the job.
+        planned: the base manifest list of the snapshot since; None: unknown.
 
     Raises:
-        CommitConflict: somebody has, or the snapshots that could tell have expired.
+        CommitConflict: somebody has, or a rollback has taken away what the job looked at, or the snapshots that could
+            tell have expired.
     """
     latest = state.snapshot
     if latest is None:
         return
+    base = state.table.snapshots.find(since) if planned is not None else None
+    if latest.id < since or (base is not None and base.base_manifest_list != planned):
+        raise CommitConflict(
+            f"this commit to {state.table.location} was planned on snapshot {since}, which a rollback has taken away "
+            f"since. {_AGAIN}"
+        )
     found = [s for s in recent_snapshots(state.table.snapshots, latest, since) if s.id > since]
     others = [s for s in found if s.commit_kind not in _PLACES_KEPT and s.commit_user != user]
     if others:

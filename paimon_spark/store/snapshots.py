@@ -14,11 +14,16 @@ from paimon_spark.spec.paths import (
 )
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, decode_snapshot, decode_tag
+from paimon_spark.store.local_time import time_text
 from paimon_spark.store.versioned import list_ids, read_hint
 
 _SNAPSHOT_PREFIX = "snapshot-"
 _TAG_PREFIX = "tag-"
 _NO_WATERMARK = -(2**63)  # written by engines without watermarks; the same as none
+
+
+def _watermark(snapshot: Snapshot) -> int:
+    return _NO_WATERMARK if snapshot.watermark is None else snapshot.watermark
 
 
 def has_watermark(snapshot: Snapshot) -> bool:
@@ -72,6 +77,10 @@ class SnapshotStore:
             if snapshot is not None:
                 return snapshot
         ids = self.ids()
+        for number in reversed(ids):  # a rollback may take the newest away between listing and reading
+            snapshot = self.find(number)
+            if snapshot is not None:
+                return snapshot
         return self.load(ids[-1]) if ids else None
 
     def find(self, snapshot_id: int) -> Snapshot | None:
@@ -134,20 +143,30 @@ class SnapshotStore:
         if not ids:
             text = "the table has no snapshot"
         elif len(ids) == 1:
-            text = f"the only snapshot is {ids[0]}"
+            text = f"the only snapshot is {ids[0]}{self._committed(ids[0])}"
         else:
-            text = f"snapshots {ids[0]} to {ids[-1]} are available"
+            text = f"snapshots {ids[0]}{self._committed(ids[0])} to {ids[-1]}{self._committed(ids[-1])} are available"
         names = self.tag_names()
         return f"{text}; its tags are {', '.join(names)}" if names else text
 
+    def _committed(self, snapshot_id: int) -> str:
+        snapshot = self.find(snapshot_id)
+        return "" if snapshot is None else f" of {time_text(snapshot.time_millis)}"
+
     def find_at_time(self, millis: int) -> Snapshot | None:
-        """The newest snapshot committed at or before the epoch millis; None when all are later."""
+        """The newest snapshot committed at or before the epoch millis; None when all are later.
+
+        Of several committed in that very millisecond it is the one that Java's search meets first, so that both read
+        the same.
+        """
         found = None
         low, high = self.earliest_id(), self.latest_id()
         while low is not None and high is not None and low <= high:
             middle = (low + high) // 2
             snapshot = self.find(middle)
-            if snapshot is None or snapshot.time_millis <= millis:  # a missing one expired meanwhile: too old
+            if snapshot is not None and snapshot.time_millis == millis:
+                return snapshot
+            if snapshot is None or snapshot.time_millis < millis:  # a missing one expired meanwhile: too old
                 found, low = snapshot or found, middle + 1
             else:
                 high = middle - 1
@@ -169,23 +188,35 @@ class SnapshotStore:
     def find_at_watermark(self, watermark: int) -> Snapshot | None:
         """The oldest snapshot whose watermark is at least this; None when there is none.
 
-        Snapshots without a watermark never answer; watermarks never fall, so the search walks to the next one that has.
+        Watermarks never fall; a snapshot without one never answers. Of several with that very watermark it is the one
+        that Java's search meets first, or the oldest of all with a watermark, so that both read the same.
         """
-        found = None
         low, high = self.earliest_id(), self.latest_id()
-        while low is not None and high is not None and low <= high:
+        latest = None if high is None else self.find(high)
+        if low is None or high is None or latest is None or not has_watermark(latest):
+            return None
+        low, found = self._next_with_watermark(low, high)
+        if found is not None and _watermark(found) >= watermark:
+            return found
+        found = None
+        while low <= high:
             middle = (low + high) // 2
-            position, snapshot = middle, self.find(middle)
-            while (snapshot is None or not has_watermark(snapshot)) and position < high:
-                position += 1
-                snapshot = self.find(position)
-            if snapshot is None or snapshot.watermark is None or not has_watermark(snapshot):
-                high = middle - 1  # no watermark from middle to high
-            elif snapshot.watermark >= watermark:
-                found, high = snapshot, middle - 1
-            else:
+            position, snapshot = self._next_with_watermark(middle, high)
+            if snapshot is not None and _watermark(snapshot) == watermark:
+                return snapshot
+            if snapshot is not None and _watermark(snapshot) < watermark:
                 low = position + 1
+            else:
+                found, high = snapshot or found, middle - 1
         return found
+
+    def _next_with_watermark(self, low: int, high: int) -> tuple[int, Snapshot | None]:
+        """The first snapshot from low to high that has a watermark, and its id."""
+        snapshot = self.find(low)
+        while (snapshot is None or snapshot.watermark is None) and low < high:
+            low += 1
+            snapshot = self.find(low)
+        return low, None if snapshot is None or snapshot.watermark is None else snapshot
 
     def tag_names(self) -> list[str]:
         """The names of all tags, sorted."""

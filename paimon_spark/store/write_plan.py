@@ -26,6 +26,7 @@ class WritePlan:
     buckets: canonical partition -> its number of buckets. Of a table with postponed buckets: of all partitions that
         have some. Of a table with fixed buckets: of partitions with another number than the option ``bucket`` says.
     overwrites: whether the job replaces rows: then it writes no changelog, for an overwrite commits none.
+    base: the base manifest list of the snapshot since, its name that nothing else has. For TableCommit too.
     """
 
     since: int
@@ -33,6 +34,7 @@ class WritePlan:
     buckets: Mapping[bytes, int] = field(default_factory=dict)
     dynamic: DynamicPlan = field(default_factory=DynamicPlan)
     overwrites: bool = False
+    base: str | None = field(default=None, compare=False)
 
 
 def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
@@ -52,7 +54,7 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
     if latest is None:
         return WritePlan(0, 0, overwrites=overwrites)
     if table.bucket_mode == BucketMode.BUCKET_UNAWARE:
-        return WritePlan(latest.id, 0, overwrites=overwrites)
+        return WritePlan(latest.id, 0, overwrites=overwrites, base=latest.base_manifest_list)
     manifests = read_data_manifests(table.file_io, table.location, latest)
     columns = read_manifest_columns(table.file_io, table.location, manifests)
     # Deleted files count too: a number above theirs does no harm, and no folding is needed.
@@ -61,7 +63,7 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
     if table.bucket_mode in (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC) and not overwrites:
         dynamic = plan_dynamic(table, latest, columns)
     buckets = {} if overwrites else _bucket_numbers(table, columns)
-    return WritePlan(latest.id, first_sequence, buckets, dynamic, overwrites)
+    return WritePlan(latest.id, first_sequence, buckets, dynamic, overwrites, latest.base_manifest_list)
 
 
 def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[bytes, int]:

@@ -1,0 +1,208 @@
+"""A rollback and a writer at once: nothing that was taken away comes back, and what was committed after it stays."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from checker import check_table
+from commit_states import Between, with_rivals
+from compacting import make, rows_of, write
+from faulty_store import FaultyFileIO, When, in_child, kill
+from turns import in_turns, operations
+
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import CommitConflict, CommitStateUnknown
+from paimon_spark.file_io import FileIO
+from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.rollback import rollback
+from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.write import TableWrite
+
+COLUMNS = pa.schema([("k", pa.int32()), ("v", pa.int64())])
+NEW = (9, 9)
+
+
+def life(path: Path, options: dict[str, str] | None = None) -> Table:
+    """An append table whose snapshot n has the rows 1 to n; four of them."""
+    table = make(path / "t", COLUMNS, [], {"bucket": "-1", **(options or {})})
+    for number in range(1, 5):
+        write(table, [(number, number)])
+    return table
+
+
+def copied(table: Table, path: Path) -> Table:
+    return open_table(str(shutil.copytree(table.location, path)))
+
+
+def through(table: Table, file_io: FileIO) -> Table:
+    return Table(table.location, file_io, table.schema, table.options, table.branch)
+
+
+def planned(table: Table, row: tuple[int, int] = NEW) -> tuple[str, Any, int]:
+    """What a job has written before it commits: its user, messages, and the latest snapshot then."""
+    user, since = str(uuid.uuid4()), table.snapshots.latest_id() or 0
+    task = TableWrite(table, user)
+    columns = [
+        pa.array([value], field.type) for value, field in zip(row, arrow_schema(table.schema.fields), strict=True)
+    ]
+    task.write(pa.RecordBatch.from_arrays(columns, schema=arrow_schema(table.schema.fields)))
+    return user, task.finish(), since
+
+
+def commit(table: Table, job: tuple[str, Any, int]) -> None:
+    user, messages, since = job
+    TableCommit(table, user, since).append(messages)
+
+
+def test_a_writer_that_publishes_after_the_rollback(tmp_path: Path) -> None:
+    """It was about to make snapshot 5 of 4, which is gone."""
+    table = life(tmp_path)
+    commit(with_rivals(table, lambda: rollback(table, 2)), planned(table))
+    assert rows_of(table) == [(1, 1), (2, 2), NEW]
+    assert table.snapshots.ids() == [1, 2, 3]
+    check_table(table.location)
+
+
+def test_when_others_have_taken_the_ids_again(tmp_path: Path) -> None:
+    """Snapshot 4 is there again, but it is another one."""
+    table = life(tmp_path)
+
+    def rival() -> None:
+        rollback(table, 2)
+        for number in (13, 14):
+            write(table, [(number, number)])
+
+    commit(with_rivals(table, rival), planned(table))
+    assert rows_of(table) == [(1, 1), (13, 13), (14, 14), (2, 2), NEW]
+    assert table.snapshots.ids() == [1, 2, 3, 4, 5]
+    check_table(table.location)
+
+
+def test_a_base_that_has_expired_is_none_that_was_taken_away(tmp_path: Path) -> None:
+    table = life(tmp_path)
+    with_old = Path(table.location, "snapshot")
+
+    class Expiring(FaultyFileIO):
+        def create_if_absent(self, path: str, data: bytes) -> bool:
+            done = super().create_if_absent(path, data)
+            if path.endswith("snapshot-5"):
+                for number in range(1, 5):
+                    (with_old / f"snapshot-{number}").unlink()
+            return done
+
+    commit(through(table, Expiring(table.file_io)), planned(table))
+    assert table.snapshots.ids() == [5]
+
+
+def test_a_base_in_the_middle_of_an_expiry(tmp_path: Path) -> None:
+    """Expiries of ours may delete a newer snapshot before an older one; their mark tells that it is one."""
+    table = life(tmp_path)
+    with_old = Path(table.location, "snapshot")
+
+    class Expiring(FaultyFileIO):
+        def create_if_absent(self, path: str, data: bytes) -> bool:
+            done = super().create_if_absent(path, data)
+            if path.endswith("snapshot-5"):
+                (with_old / f".expiring-5-{uuid.uuid4()}").touch()
+                (with_old / "snapshot-4").unlink()
+            return done
+
+    commit(through(table, Expiring(table.file_io)), planned(table))
+    assert table.snapshots.ids() == [1, 2, 3, 5]
+
+
+def test_what_cannot_be_taken_back_is_told(tmp_path: Path) -> None:
+    table = life(tmp_path)
+
+    class Ends(FaultyFileIO):
+        def delete(self, path: str) -> None:
+            raise OSError("storage is away")
+
+        def create_if_absent(self, path: str, data: bytes) -> bool:
+            rollback(table, 2)
+            return super().create_if_absent(path, data)
+
+    with pytest.raises(CommitStateUnknown, match=r"snapshot 5 on top of .* Roll the table back again, then run"):
+        commit(through(table, Ends(table.file_io)), planned(table))
+    rollback(table, 2)
+    assert (table.snapshots.ids(), rows_of(table)) == ([1, 2], [(1, 1), (2, 2)])
+
+
+def test_files_that_went_with_the_rollback_cannot_be_replaced(tmp_path: Path) -> None:
+    """A compaction of files that are gone is a conflict, as with any other job that took them."""
+    table = life(tmp_path)
+    state = table.scan().plan().splits
+    files = [file for split in state for file in split.files]
+    user, messages, since = planned(table)
+    new = messages[0].new_files
+    message = replace(messages[0], new_files=(), compact_before=tuple(files), compact_after=new)
+    with pytest.raises(CommitConflict, match="no longer live"):
+        commit(with_rivals(table, lambda: rollback(table, 2)), (user, [message], since))
+    assert rows_of(table) == [(1, 1), (2, 2)]
+
+
+def test_abort_after_a_rollback_spares_what_was_committed(tmp_path: Path) -> None:
+    """The commit has an id that is lower than the one it was planned on."""
+    table = life(tmp_path)
+    user, messages, since = planned(table)
+    rollback(table, 1)
+    work = TableCommit(table, user, since)
+    work.append(messages)
+    for number in (12, 13, 14):
+        write(table, [(number, number)])
+    TableCommit(table, user, since).abort(messages)
+    assert NEW in rows_of(table)
+
+
+@pytest.mark.parametrize("writer_first", [True, False])
+def test_every_order_of_operations(tmp_path: Path, writer_first: bool) -> None:
+    """One goes up to any of its operations, the other up to any of its own, then the one ends, then the other."""
+    whole = life(tmp_path)
+    job = planned(whole)
+    writes = operations(whole.file_io, lambda io: commit(through(copied(whole, tmp_path / "a"), io), job))
+    steps = operations(whole.file_io, lambda io: rollback(through(copied(whole, tmp_path / "b"), io), 2))
+    seen = set()
+    for i in range(len(writes) + 1):
+        for j in range(len(steps) + 1):
+            table = copied(whole, tmp_path / "t" / f"{i}-{j}")
+            writer = (lambda io, table=table: commit(through(table, io), job)), i
+            back = (lambda io, table=table: rollback(through(table, io), 2)), j
+            errors = in_turns(table.file_io, *((writer, back) if writer_first else (back, writer)))
+            assert errors == [None, None], (i, j)
+            rows = rows_of(table)
+            assert rows in ([(1, 1), (2, 2)], [(1, 1), (2, 2), NEW]), (i, j)
+            assert table.snapshots.ids() == list(range(1, 1 + len(rows))), (i, j)
+            if writer_first and j == len(steps):  # only who was sure of his base before the rollback loses his rows
+                assert (NEW in rows) == (i <= writes.index("!create") + 1), (i, j)
+            seen.add(len(rows))
+            shutil.rmtree(table.location)
+    assert seen == {2, 3}
+
+
+@pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
+def test_a_writer_that_is_killed(tmp_path: Path, when: When) -> None:
+    """Whatever it leaves, the table reads, and a rollback again takes away what it may have brought back."""
+    whole = life(tmp_path)
+    job = planned(whole)
+    names = operations(whole.file_io, lambda io: commit(through(copied(whole, tmp_path / "log"), io), job))
+    for at, name in enumerate(names):
+        if not name.startswith("!"):
+            continue
+        table = copied(whole, tmp_path / f"{at}")
+        faulty = FaultyFileIO(table.file_io, at, when, act=kill)
+
+        def act(table: Table = table, faulty: FaultyFileIO = faulty) -> None:
+            commit(through(table, Between(faulty, [lambda: rollback(table, 2)])), job)
+
+        assert in_child(act) == signal.SIGKILL
+        assert (1, 1) in rows_of(table)
+        rollback(table, 2)
+        assert (table.snapshots.ids(), rows_of(table)) == ([1, 2], [(1, 1), (2, 2)])
+        check_table(table.location)
