@@ -3,7 +3,7 @@
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream
 from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.file_io.local import LocalFileIO
-from paimon_spark.file_io.locate import file_io_for
+from paimon_spark.file_io.locate import file_io_for, is_same_store
 from paimon_spark.file_io.object_store import ObstoreFileIO
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "ObstoreFileIO",
     "OutputStream",
     "file_io_for",
+    "is_same_store",
 ]

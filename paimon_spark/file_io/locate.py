@@ -10,6 +10,8 @@ from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.file_io.local import LocalFileIO
 from paimon_spark.file_io.object_store import ObstoreFileIO, azure_config, gcs_config, s3_config
 
+_KIN = ({"s3", "s3a", "s3n"}, {"az", "abfs", "abfss"}, {"hdfs", "viewfs"})
+
 
 def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
     """The store of a location such as ``/lake/t``, ``file:/lake/t``, ``s3://bucket/t``, ``hdfs://host/t``.
@@ -22,7 +24,7 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
     Raises:
         UnsupportedFeature: nothing here serves that scheme.
     """
-    scheme = location.partition(":")[0] if "://" in location or location.startswith("file:") else "file"
+    scheme = _scheme(location)
     match scheme:
         case "file":
             return LocalFileIO()
@@ -39,3 +41,13 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
     raise UnsupportedFeature(
         f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, gs, az, abfss or hdfs"
     )
+
+
+def is_same_store(location: str, other: str) -> bool:
+    """Whether the store of one location reaches the other too."""
+    scheme, another = _scheme(location), _scheme(other)
+    return scheme == another or any(scheme in kin and another in kin for kin in _KIN)
+
+
+def _scheme(location: str) -> str:
+    return location.partition(":")[0] if "://" in location or location.startswith("file:") else "file"

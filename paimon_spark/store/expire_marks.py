@@ -37,6 +37,12 @@ def delete_marks(store: SnapshotStore, end: int) -> None:
             store.file_io.delete(path)
 
 
+def end_of_mark(name: str) -> int | None:
+    """The id below which snapshots go, by the name of a mark; None for any other file."""
+    match = _MARK.fullmatch(name)
+    return None if match is None else int(match[1])
+
+
 def _marks(store: SnapshotStore) -> list[tuple[int, str]]:
-    found = [(_MARK.fullmatch(status.name), status.path) for status in store.file_io.list(store.directory)]
-    return [(int(match[1]), path) for match, path in found if match is not None]
+    found = [(end_of_mark(status.name), status.path) for status in store.file_io.list(store.directory)]
+    return [(end, path) for end, path in found if end is not None]

@@ -1,0 +1,198 @@
+"""Removing files that nothing in a table names (features 7.1; Java: OrphanFilesClean, LocalOrphanFilesClean).
+
+They are left behind by writers that failed, by rollbacks, by branches that were deleted. First the old files are
+listed, then what all snapshots, tags, branches and changelogs use is read; so a commit in between keeps its files. Only
+then the first file goes. A listing or a read that fails ends it before anything is deleted; after a crash the next
+removal finds the rest.
+
+Deliberately safer than Java: a listing that fails, or a snapshot whose metadata are missing, stops it; nothing goes
+before the users are known; directories go only when they are old too, never above the root of the data; marks that tell
+of a broken expiry stay until an expiry has finished it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spec import options as o
+from paimon_spark.spec.paths import SNAPSHOT_PREFIX
+from paimon_spark.store.checks.report import Progress
+from paimon_spark.store.expire_delete import THREADS, delete_stages
+from paimon_spark.store.expire_marks import end_of_mark
+from paimon_spark.store.orphans_listing import (
+    Listing,
+    OldFile,
+    OldFiles,
+    Stage,
+    StorageWork,
+    find_old_files,
+    list_directory,
+)
+from paimon_spark.store.orphans_used import branches_of, used_names
+from paimon_spark.store.retention import Moment, epoch_millis
+from paimon_spark.store.table import Table
+from paimon_spark.store.versioned import list_ids
+
+_log = logging.getLogger(__name__)
+
+DAY_MILLIS = 24 * 3_600_000
+_PIECE = 4000  # files deleted between two reports of progress
+
+
+@dataclass(frozen=True)
+class OrphansRemoved:
+    """What went, or would go if it was a dry run.
+
+    Attributes:
+        paths: of the files, in the order they went. Some may have been gone already.
+        bytes: of the files.
+        directories: of buckets and partitions that were left empty, or were so before; not told by a dry run.
+        not_reached: external paths in another store than the table, which were not looked at.
+        older_than_millis: only what was changed before this time (epoch millis) was looked at.
+        dry_run: whether nothing was deleted.
+        millis: wall time.
+    """
+
+    paths: tuple[str, ...]
+    bytes: int
+    directories: tuple[str, ...]
+    not_reached: tuple[str, ...]
+    older_than_millis: int
+    dry_run: bool
+    millis: int
+
+
+@dataclass(frozen=True)
+class ThreadedWork:
+    """See StorageWork: by threads of this process."""
+
+    table: Table
+
+    def list(self, directories: Sequence[str], before: int) -> list[Listing]:
+        with ThreadPoolExecutor(self.table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS) as threads:
+            return [*threads.map(partial(list_directory, self.table.file_io, before=before), directories)]
+
+    def delete(self, paths: Sequence[str]) -> None:
+        delete_stages(self.table, [paths])
+
+
+def remove_orphan_files(
+    table: Table,
+    older_than: Moment | None = None,
+    dry_run: bool = True,
+    work: StorageWork | None = None,
+    progress: Progress | None = None,
+) -> OrphansRemoved:
+    """Removes old files that no snapshot, tag, branch or changelog names, and empty old directories.
+
+    Args:
+        table: any branch of it; all are looked at. Its external paths must be its own: files of other tables there
+            are orphans of this one.
+        older_than: only what was last changed before this time goes; a datetime, text such as "2026-11-01 12:30:00" in
+            the local zone, or epoch millis. None: one day ago. A job that has been writing since before this time, and
+            commits after its files were looked for, loses them: leave more time than the longest job takes.
+        dry_run: whether only to tell what would go.
+        work: who lists and deletes; None: threads of this process, `file-operation.thread-num` of them.
+        progress: is told how far it is.
+
+    Raises:
+        OptionError: the time is none, or not past (Java's rule: OrphanFilesClean.olderThanMillis).
+        CorruptFile: metadata are damaged or missing; nothing was deleted.
+        OSError: the storage failed. While listing and reading nothing was deleted; else the next removal goes on.
+    """
+    now = time.time_ns() // 1_000_000
+    before = now - DAY_MILLIS if older_than is None else epoch_millis(older_than, "older_than")
+    if before >= now:
+        raise OptionError(
+            f"older_than is {older_than}: it must be past, else files that are being written now, and that no snapshot "
+            "names yet, would go"
+        )
+    return remove_orphans_before(table, before, dry_run, work, progress)
+
+
+def remove_orphans_before(
+    table: Table, before: int, dry_run: bool, work: StorageWork | None = None, progress: Progress | None = None
+) -> OrphansRemoved:
+    """The same with any threshold (epoch millis), for who knows that nobody writes. Errors the same."""
+    began = time.monotonic()
+    work = work or ThreadedWork(table)
+    tell = progress or _tell_nobody
+    old = find_old_files(table, branches_of(table), before, work, tell)
+    names = {file.name for file in old.files if file.stage is not Stage.WORK}
+    used = used_names(table, names, tell) if old.files else set[str]()
+    unused = sorted((file for file in old.files if file.name not in used), key=lambda file: (file.stage, file.path))
+    orphans = _without_marks(table, unused)
+    paths = tuple(file.path for file in orphans)
+    directories: tuple[str, ...] = ()
+    if not dry_run:
+        _delete(work, orphans, tell)
+        directories = tuple(_remove_directories(table, old, orphans, before))
+        _log.info("removed %d orphan files of %s", len(paths), table.location)
+    return OrphansRemoved(
+        paths=paths,
+        bytes=sum(file.size for file in orphans),
+        directories=directories,
+        not_reached=old.unreachable,
+        older_than_millis=before,
+        dry_run=dry_run,
+        millis=round((time.monotonic() - began) * 1000),
+    )
+
+
+def _tell_nobody(what: str, done: int, total: int) -> None:
+    """A progress for those who do not want to know."""
+
+
+def _without_marks(table: Table, orphans: Iterable[OldFile]) -> list[OldFile]:
+    """A mark of an expiry that broke off stays while a snapshot is there that the expiry wanted to delete."""
+    earliest: dict[str, int] = {}
+    left = []
+    for file in orphans:
+        end = end_of_mark(file.name) if file.stage is Stage.WORK else None
+        if end is not None and file.directory not in earliest:
+            ids = list_ids(table.file_io, file.directory, SNAPSHOT_PREFIX)
+            earliest[file.directory] = ids[0] if ids else end
+        if end is None or earliest[file.directory] >= end:
+            left.append(file)
+    return left
+
+
+def _delete(work: StorageWork, orphans: Sequence[OldFile], tell: Progress) -> None:
+    """Stage by stage."""
+    done = 0
+    for _, files in groupby(orphans, key=lambda file: file.stage):
+        paths = [file.path for file in files]
+        for start in range(0, len(paths), _PIECE):
+            tell("orphans", done, len(orphans))
+            piece = paths[start : start + _PIECE]
+            work.delete(piece)
+            done += len(piece)
+    tell("orphans", done, len(orphans))
+
+
+def _remove_directories(table: Table, old: OldFiles, orphans: Iterable[OldFile], before: int) -> Iterator[str]:
+    """Removes buckets and partitions that hold nothing any more, and then what holds nothing but them.
+
+    Young ones stay: a writer may just have made them.
+    """
+    left = Counter(old.entries)
+    left.subtract(file.directory for file in orphans if file.stage is Stage.DATA)
+    waiting = [path for path in old.entries if left[path] <= 0]
+    while waiting:
+        path = waiting.pop()
+        if old.modified_millis[path] >= before or not table.file_io.remove_empty_directory(path):
+            continue
+        yield path
+        parent = path.rpartition("/")[0]
+        if parent in old.entries:
+            left[parent] -= 1
+            if left[parent] == 0:
+                waiting.append(parent)
