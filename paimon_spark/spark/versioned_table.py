@@ -21,6 +21,7 @@ from paimon_spark.store.branches import (
 from paimon_spark.store.consumers import ConsumersDeleted, clear_consumers, reset_consumer
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.rollback import RollbackResult, rollback, rollback_to_timestamp, rollback_to_watermark
+from paimon_spark.store.rollback_as_latest import RolledBackAsLatest, rollback_to_as_latest
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import TagsDeleted, delete_tags, expire_tags
 from paimon_spark.store.tags import Duration, TagCreated, create_tag, rename_tag, replace_tag
@@ -79,6 +80,12 @@ class VersionedTable(ABC):
     def rollback_to_watermark(self, watermark: int, dry_run: bool = False) -> RollbackResult:
         """Takes the table back to the newest snapshot whose watermark is not above this."""
         return rollback_to_watermark(self._open(), watermark, dry_run)
+
+    def rollback_to_as_latest(
+        self, version: int | str | None = None, snapshot: int | None = None, tag: str | None = None
+    ) -> RolledBackAsLatest:
+        """Makes an older state the latest snapshot again; nothing goes, and every writer notices."""
+        return rollback_to_as_latest(self._open(), version, snapshot, tag)
 
     def create_branch(
         self, name: str, tag: str | None = None, snapshot: int | None = None, ignore_if_exists: bool = False

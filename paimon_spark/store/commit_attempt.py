@@ -50,7 +50,9 @@ class CommitRequest:
         changes: the changes on top of a snapshot (None: the first one); asked anew in every attempt.
         checks_files: whether live files must be compared with the changes. A plain append of new files needs none.
         watermark, properties: for the snapshot.
+        numbers_files: whether `sequence.snapshot-ordering` numbers the added files: not those that come back.
         rewrites_manifests: whether the commit is there to merge the manifests, however few; all else stays as it is.
+        statistics: the name of a new statistics file; None: the old one stays as long as the schema does.
     """
 
     user: str
@@ -61,7 +63,9 @@ class CommitRequest:
     checks_files: bool
     watermark: int | None = None
     properties: Mapping[str, str] | None = None
+    numbers_files: bool = True
     rewrites_manifests: bool = False
+    statistics: str | None = None
 
     def names(self, snapshot: Snapshot) -> bool:
         """Whether the snapshot is this very commit."""
@@ -191,7 +195,8 @@ def _prepare(
     base, base_size = writer.write_list(manifests)
     snapshot_id = 1 if latest is None else latest.id + 1
     files = changes.files
-    if table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING) and request.kind != CommitKind.COMPACT:
+    numbers = request.numbers_files and request.kind != CommitKind.COMPACT
+    if numbers and table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
         files = numbered_by_snapshot(files, snapshot_id)
     delta, delta_size = writer.write_list(writer.write_manifests(files))
     changelog, changelog_size = None, None
@@ -218,7 +223,7 @@ def _prepare(
         delta_record_count=added,
         changelog_record_count=record_count(changes.changelog) if changes.changelog else None,
         watermark=_watermark(latest, request.watermark),
-        statistics=_statistics(table, latest, schema_id),
+        statistics=request.statistics or _statistics(table, latest, schema_id),
         properties=request.properties or None,
         next_row_id=0 if latest is None or latest.next_row_id is None else latest.next_row_id,
         operation=request.operation,

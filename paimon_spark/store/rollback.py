@@ -2,7 +2,8 @@
 
 Newer snapshots, newest first, long-lived changelogs and tags go; their data files stay for the removal of orphan files.
 A state that only a tag keeps becomes a snapshot again before anything goes. So at any point the table reads, as before
-or as after, or as one of the states between; a second call finishes the work.
+or as after, or as one of the states between; a second call finishes the work. A writer of ours that has prepared a
+commit on a state that goes notices (``commit_base``); one of the official system does not (``rollback_as_latest``).
 """
 
 from __future__ import annotations
@@ -74,6 +75,13 @@ def rollback(
         SnapshotNotFound: there is no such target, or it is expiring just now; nothing was changed.
         OSError: the storage failed; call it again to finish.
     """
+    return _roll_back(table, rollback_target(table, version, snapshot, tag)[0], dry_run)
+
+
+def rollback_target(
+    table: Table, version: int | str | None, snapshot: int | None, tag: str | None
+) -> tuple[Snapshot, str | None]:
+    """The state to go back to, and the name of the tag if one was asked for. Arguments and errors as in rollback."""
     given = [target for target in (version, snapshot, tag) if target is not None]
     if len(given) != 1:
         raise OptionError(f"rolling back {table.location}: give just one of version, snapshot and tag")
@@ -84,13 +92,13 @@ def rollback(
         snapshot = version
     store = table.snapshots
     if tag is None:
-        return _roll_back(table, tagged_snapshot(store, int(snapshot or 0)), dry_run)
+        return tagged_snapshot(store, int(snapshot or 0)), None
     found = store.find_tag(tag)
     if found is None:
         raise SnapshotNotFound(
             f"rolling back {table.location} to the tag '{tag}': there is no such tag; {store.available()}"
         )
-    return _roll_back(table, found.snapshot, dry_run)
+    return found.snapshot, tag
 
 
 def rollback_to_timestamp(table: Table, timestamp: Moment, dry_run: bool = False) -> RollbackResult:
