@@ -44,7 +44,6 @@ from paimon_spark.store.versioned import list_ids
 _log = logging.getLogger(__name__)
 
 DAY_MILLIS = 24 * 3_600_000
-_PIECE = 4000  # files deleted between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,10 @@ class ThreadedWork:
     """See StorageWork: by threads of this process."""
 
     table: Table
+    directories_at_once: int = 512
+    files_at_once: int = 4000
 
-    def list(self, directories: Sequence[str], before: int) -> list[Listing]:
+    def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
         with ThreadPoolExecutor(self.table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS) as threads:
             return [*threads.map(partial(list_directory, self.table.file_io, before=before), directories)]
 
@@ -170,9 +171,9 @@ def _delete(work: StorageWork, orphans: Sequence[OldFile], tell: Progress) -> No
     done = 0
     for _, files in groupby(orphans, key=lambda file: file.stage):
         paths = [file.path for file in files]
-        for start in range(0, len(paths), _PIECE):
+        for start in range(0, len(paths), work.files_at_once):
             tell("orphans", done, len(orphans))
-            piece = paths[start : start + _PIECE]
+            piece = paths[start : start + work.files_at_once]
             work.delete(piece)
             done += len(piece)
     tell("orphans", done, len(orphans))

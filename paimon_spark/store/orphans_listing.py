@@ -31,8 +31,6 @@ from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.table import Table
 
-PIECE = 512  # directories listed between two reports of progress
-
 _BUCKET_PREFIX = "bucket-"
 _MANAGED_BLOBS = ".managed.blob"  # shared by tables; the official system never takes them for orphans
 _HINTS = frozenset({EARLIEST, LATEST})
@@ -78,7 +76,17 @@ class Listing:
 class StorageWork(Protocol):
     """Who lists and deletes: threads of this process, or tasks on a cluster."""
 
-    def list(self, directories: Sequence[str], before: int) -> list[Listing]:
+    @property
+    def directories_at_once(self) -> int:
+        """How many directories one call lists; progress is told in between."""
+        ...
+
+    @property
+    def files_at_once(self) -> int:
+        """The same for files that are deleted."""
+        ...
+
+    def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
         """The listings, in any order.
 
         Args:
@@ -155,10 +163,11 @@ def find_old_files(
     found = OldFiles(unreachable=unreachable)
 
     def list_all(directories: Sequence[str]) -> Iterator[Listing]:
-        for start in range(0, len(directories), PIECE):
+        piece = work.directories_at_once
+        for start in range(0, len(directories), piece):
             if progress is not None:
                 progress("directories", start, len(directories))
-            yield from work.list(directories[start : start + PIECE], before)
+            yield from work.listings(directories[start : start + piece], before)
 
     for listing in _leaves(roots, len(table.schema.partition_keys), list_all, found):
         for file in listing.old:

@@ -1,0 +1,99 @@
+"""Orphan files of big tables: directories are listed and files deleted by Spark tasks (Java: SparkOrphanFilesClean).
+
+The driver reads the metadata, and keeps the names of the old files. A storage error in a task is the same error here;
+nothing is repeated by Spark because of it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from paimon_spark.store.checks.report import Progress
+from paimon_spark.store.orphans import OrphansRemoved, ThreadedWork, remove_orphan_files
+from paimon_spark.store.orphans_listing import Listing
+from paimon_spark.store.retention import Moment
+from paimon_spark.store.table import Table
+
+_DIRECTORIES = 256  # listed by one task
+_FILES = 2000  # deleted by one task
+_PATHS = "paths"
+_OUTCOME = "outcome"
+
+
+@dataclass(frozen=True)
+class SparkWork:
+    """See StorageWork: by Spark tasks, on classic Spark and on Connect.
+
+    Attributes:
+        least_directories, least_files: less than that this process does itself.
+    """
+
+    spark: SparkSession
+    table: Table
+    least_directories: int = 1024
+    least_files: int = 20_000
+    directories_at_once: int = 50_000
+    files_at_once: int = 200_000
+
+    def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
+        here = ThreadedWork(self.table)
+        if len(directories) < self.least_directories:
+            return here.listings(directories, before)
+        found = self._run("list", directories, _DIRECTORIES, lambda paths: here.listings(paths, before))
+        return [listing for listings in found for listing in listings]
+
+    def delete(self, paths: Sequence[str]) -> None:
+        here = ThreadedWork(self.table)
+        if len(paths) < self.least_files:
+            here.delete(paths)
+        else:
+            self._run("delete", paths, _FILES, here.delete)
+
+    def _run(self, what: str, paths: Sequence[str], piece: int, work: Callable[[Sequence[str]], Any]) -> list[Any]:
+        """What the work gives for each piece of the paths. Errors: OSError."""
+        pieces = [(pickle.dumps(paths[start : start + piece]),) for start in range(0, len(paths), piece)]
+        try:
+            given = self.spark.createDataFrame(pieces, f"{_PATHS} binary").repartition(len(pieces))
+            rows = given.mapInArrow(_task(work), f"{_OUTCOME} binary").collect()
+        except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
+            raise OSError(f"Spark failed the job to {what} {len(paths)} paths of {self.table.location}") from error
+        outcomes = [pickle.loads(row[_OUTCOME]) for row in rows]
+        for outcome in outcomes:
+            if isinstance(outcome, OSError):
+                raise outcome
+        return outcomes
+
+
+def remove_orphans_with_spark(
+    spark: SparkSession,
+    table: Table,
+    older_than: Moment | None,
+    dry_run: bool,
+    distributed: bool | None,
+    progress: Progress | None,
+) -> OrphansRemoved:
+    """See remove_orphan_files; distributed: whether Spark lists and deletes. None: where there is much of it."""
+    if distributed is False:
+        return remove_orphan_files(table, older_than, dry_run, None, progress)
+    work = SparkWork(spark, table, 1, 1) if distributed else SparkWork(spark, table)
+    return remove_orphan_files(table, older_than, dry_run, work, progress)
+
+
+def _task(work: Callable[[Sequence[str]], Any]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for paths in batch.column(0).to_pylist():  # one
+                outcome: Any
+                try:
+                    outcome = work(pickle.loads(paths))
+                except OSError as error:
+                    outcome = error
+                yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)], pa.binary())], names=[_OUTCOME])
+
+    return task
