@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
 from paimon_spark.store.auto_tag_creation import AutomaticTags, trigger_tag_automatic_creation
+from paimon_spark.store.branch_merge import BranchMerged, merge_branch
 from paimon_spark.store.branches import (
     BranchCreated,
     BranchesDeleted,
@@ -104,6 +105,10 @@ class VersionedTable(ABC):
     def fast_forward(self, branch: str) -> FastForwarded:
         """Gives this table the snapshots of a branch in place of its own since the branch began."""
         return fast_forward(self._open(), branch)
+
+    def merge_branch(self, source: str, target: str = "main") -> BranchMerged:
+        """Adds the files of a branch that another one does not have: of tables without primary key."""
+        return merge_branch(self._open(), source, target)
 
     def reset_consumer(self, consumer: str, next_snapshot: int | None = None) -> None:
         """Lets a consumer go on with another snapshot; None forgets it."""

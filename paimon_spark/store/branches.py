@@ -167,7 +167,7 @@ def fast_forward(table: Table, branch: str) -> FastForwarded:
     if branch in (MAIN_BRANCH, table.branch):
         raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {table.branch}")
     _check_there(table, branch)
-    theirs = _on(table, branch)
+    theirs = on_branch(table, branch)
     ids, own, file_io = theirs.snapshots.ids(), table.snapshots.ids(), table.file_io
     if not ids:
         raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
@@ -198,6 +198,18 @@ def fast_forward(table: Table, branch: str) -> FastForwarded:
     return FastForwarded(tuple(gone), tuple(ids), tuple(removed), tuple(tags))
 
 
+def on_branch(table: Table, branch: str) -> Table:
+    """The table on another branch, as it is stored there: options of the caller do not count.
+
+    Raises:
+        SnapshotNotFound: there is no such branch.
+    """
+    schema = SchemaStore(table.file_io, table.location, branch).latest()
+    if schema is None:
+        raise _missing(table, branch)
+    return replace(table, schema=schema, options=Options(schema.options), branch=branch)
+
+
 def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:
     """The branch has the snapshot, if its files are still there."""
     made = [snapshot_path(table.location, snapshot.id, name)]
@@ -211,14 +223,6 @@ def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag
         for path in made:
             table.file_io.delete(path)
         raise
-
-
-def _on(table: Table, branch: str) -> Table:
-    """The table on another branch, as it is stored."""
-    schema = SchemaStore(table.file_io, table.location, branch).latest()
-    if schema is None:
-        raise _missing(table, branch)
-    return replace(table, schema=schema, options=Options(schema.options), branch=branch)
 
 
 def _files(table: Table, branch: str) -> list[str]:
