@@ -6,13 +6,23 @@ Each method is a function of the store on the table as it is now; arguments and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from paimon_spark.spark.analyze_job import count_columns
+from paimon_spark.spark.orphan_job import remove_orphans_with_spark
+from paimon_spark.spec.options import SCAN_SNAPSHOT_ID
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.table_statistics import NUMBERS, ColumnStatistics
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.analyze import AnalyzeMetrics, analyze
+from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_manifests
+from paimon_spark.store.orphans import OrphansRemoved
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table
 from paimon_spark.store.truncate import TruncateMetrics, drop_partitions, truncate_table
@@ -25,6 +35,9 @@ class MaintainedTable(ABC):
 
     @abstractmethod
     def _open(self) -> Table: ...
+
+    @abstractmethod
+    def toDF(self, columns: Sequence[str] | None, where: None, options: Mapping[str, str]) -> DataFrame: ...
 
     def expire_snapshots(
         self,
@@ -60,6 +73,25 @@ class MaintainedTable(ABC):
         """Merges the manifests now, in one snapshot: none deletes any more, and at most one is small."""
         return compact_manifests(self._open())
 
+    def remove_orphan_files(
+        self,
+        older_than: Moment | None = None,
+        dry_run: bool = True,
+        distributed: bool | None = None,
+        progress: Progress | None = None,
+    ) -> OrphansRemoved:
+        """Removes old files that no snapshot, tag, branch or changelog names, and empty old directories.
+
+        Args:
+            older_than: a datetime, or text such as "2026-11-01 12:30:00" in the local zone; what was changed later
+                stays. None: one day ago. Leave more time than the longest job takes: what it has written, and not
+                committed yet, is an orphan when it is old enough.
+            dry_run: whether only to tell what would go.
+            distributed: whether Spark tasks list and delete; None: where there is much of it.
+            progress: is told how far it is.
+        """
+        return remove_orphans_with_spark(self._spark, self._open(), older_than, dry_run, distributed, progress)
+
     def truncate(self) -> TruncateMetrics:
         """Takes all rows away in one snapshot; the files go when the snapshots before it expire."""
         table = self._open()
@@ -73,3 +105,23 @@ class MaintainedTable(ABC):
         metrics = drop_partitions(table, where)
         maintain(table)
         return metrics
+
+    def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeMetrics:
+        """Counts the rows that a read gives, and what is in columns, and keeps it in the table's statistics.
+
+        The numbers of distinct values are estimates, as Spark's own ANALYZE makes them. Later snapshots keep the
+        statistics until the schema changes; the system table ``$statistics`` shows them.
+
+        Args:
+            columns: names; "all": every column, which must all be numbers, texts, times, booleans or binary; None: only
+                the rows are counted.
+        """
+
+        def count(snapshot: Snapshot, fields: Sequence[DataField]) -> tuple[int, Mapping[str, ColumnStatistics]]:
+            names = [field.name for field in fields] or [cheapest]
+            return count_columns(self.toDF(names, None, {SCAN_SNAPSHOT_ID.key: str(snapshot.id)}), fields)
+
+        table = self._open()
+        numbers = (field.name for field in table.schema.fields if field.type.root in NUMBERS)
+        cheapest = next(numbers, table.schema.names[0])
+        return analyze(table, columns, count)

@@ -175,12 +175,14 @@ def conflict_rules(table: Table) -> ConflictRules:
 
 def partition_words(table: Table, row: bytes) -> str:
     """A partition row in words, for messages."""
+    return f"partition {partition_name(table, row)}" if table.schema.partition_fields else "the table"
+
+
+def partition_name(table: Table, row: bytes) -> str:
+    """``k=v/k2=v2``, the values as casts to a string print them."""
     fields = table.schema.partition_fields
-    if not fields:
-        return "the table"
     values = decode_arity_row(row, [f.type for f in fields])
-    path = partition_path(values, fields, table.options.value(o.PARTITION_DEFAULT_NAME), legacy=False)
-    return f"partition {path.rstrip('/')}"
+    return partition_path(values, fields, table.options.value(o.PARTITION_DEFAULT_NAME), legacy=False).rstrip("/")
 
 
 def _prepare(
