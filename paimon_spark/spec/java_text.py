@@ -53,6 +53,14 @@ def civil_date(days: int) -> tuple[int, int, int]:
     return year, month, day_of_year - (153 * month_index + 2) // 5 + 1
 
 
+def civil_days(year: int, month: int, day: int) -> int:
+    """The inverse of civil_date; a day past the end of its month is counted on."""
+    year_from_march = year - (month <= 2)
+    era, year_of_era = divmod(year_from_march, 400)
+    day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
+    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
+
+
 def date_text(days: int) -> str:
     """A DATE cast to a string: ``2023-12-09``; years past 9999 lose their first digits, as in Java."""
     year, month, day = civil_date(days)

@@ -44,6 +44,16 @@ def local_wall_millis(epoch_millis: int) -> int:
     return epoch_millis + time.localtime(epoch_millis // 1000).tm_gmtoff * 1000
 
 
+def epoch_millis_of_wall(wall_millis: int) -> int:
+    """The inverse of local_wall_millis; of an hour that comes twice the first, an hour left out counted on.
+
+    Raises:
+        ValueError, OverflowError: a year beyond 1 to 9999.
+    """
+    wall = datetime(1970, 1, 1) + timedelta(milliseconds=wall_millis)
+    return (wall.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
+
+
 def time_text(millis: int) -> str:
     """An instant for messages: the local time, and the epoch millis that options take."""
     moment = datetime.fromtimestamp(millis / 1000).astimezone()

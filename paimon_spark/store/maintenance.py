@@ -1,7 +1,7 @@
 """What a commit is followed by, so that a table stays small (Java: TableCommitImpl.maintain).
 
-The order is that of Java 2.0.0: tags are made before the snapshots they keep could go, consumers leave before the
-snapshots they hold, and snapshots, which take longest, come last.
+The order is that of Java 2.0.0: tags are made before the snapshots they keep could go, partitions leave before the
+snapshots that hold their files, consumers before the snapshots they hold, and snapshots, which take longest, come last.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from paimon_spark.store.auto_tag_creation import create_batch_tag, create_due_ta
 from paimon_spark.store.consumers import expire_consumers
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
+from paimon_spark.store.partition_expiry import expire_due_partitions
 from paimon_spark.store.retention import retention_rules
 from paimon_spark.store.table import Table
 
@@ -43,6 +44,7 @@ def expire_by_options(table: Table) -> None:
 STEPS = (
     Step("creating tags", create_due_tags),
     Step("expiring tags", expire_tags_by_options),
+    Step("expiring partitions", expire_due_partitions),
     Step("expiring consumers", expire_consumers),
     Step("expiring snapshots", expire_by_options),
 )

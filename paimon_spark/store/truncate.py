@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
@@ -48,7 +48,7 @@ def truncate_table(table: Table) -> TruncateMetrics:
         UnsupportedFeature: the table cannot be written.
         Others as TableCommit.append.
     """
-    return _truncate(table, AlwaysTrue())
+    return take_away(table, lambda state: overwritten(state, Changes(), None), "TRUNCATE")
 
 
 def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
@@ -59,32 +59,46 @@ def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
         OptionError: it looks at columns that are not partition columns.
         Others as truncate_table.
     """
-    return _truncate(table, partition_condition(table, where))
+    chosen = partition_condition(table, where)
+    if isinstance(chosen, AlwaysTrue):
+        return truncate_table(table)
+    return take_away(table, lambda state: without_partitions(state, _partitions(state, chosen)), "TRUNCATE")
 
 
-def _truncate(table: Table, chosen: Predicate) -> TruncateMetrics:
+def without_partitions(state: TableState, rows: Iterable[bytes]) -> Changes:
+    """All that lives in the partitions of these rows goes."""
+    return overwritten(state, Changes(), PartitionFilter.of_rows(state.table.schema.partition_fields, rows))
+
+
+def take_away(
+    table: Table, changes: Callable[[TableState], Changes], operation: str | None, dry_run: bool = False
+) -> TruncateMetrics:
+    """Commits one OVERWRITE snapshot that only deletes; none where there is nothing to delete.
+
+    Args:
+        changes: what goes; asked anew in every attempt, so that it sees files which others have added.
+        operation: for people who read the snapshot.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        As truncate_table.
+    """
     began = time.monotonic()
     check_writable(table.schema, table.options)
     last: list[Changes] = []
 
-    def changes(state: TableState) -> Changes:
-        last[:] = [_changes(state, chosen)]
+    def asked(state: TableState) -> Changes:
+        last[:] = [changes(state)]
         return last[0]
 
     latest = table.snapshots.latest()
-    if latest is None or changes(table_state(table, latest)).is_empty:
+    if latest is None or asked(table_state(table, latest)).is_empty:
         return _metrics(table, [], began, None)
-    request = CommitRequest(new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, "TRUNCATE", changes, True)
+    if dry_run:
+        return _metrics(table, last[0].files, began, None)
+    request = CommitRequest(new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, operation, asked, True)
     snapshot, _ = commit_request(table, request, latest.id)
     return _metrics(table, last[0].files, began, snapshot.id)
-
-
-def _changes(state: TableState, chosen: Predicate) -> Changes:
-    """Asked anew in every attempt, so that it sees files which others have added."""
-    if isinstance(chosen, AlwaysTrue):
-        return overwritten(state, Changes(), None)
-    rows = _partitions(state, chosen)
-    return overwritten(state, Changes(), PartitionFilter.of_rows(state.table.schema.partition_fields, rows))
 
 
 def _partitions(state: TableState, condition: Predicate) -> list[bytes]:

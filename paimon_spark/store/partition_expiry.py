@@ -1,0 +1,273 @@
+"""Partitions that are too old leave the table (features 3.15, 7.1; Java: NormalPartitionExpire and its strategies).
+
+Their files leave in snapshots of kind OVERWRITE, as those of dropped partitions, and storage when older snapshots
+expire. With `values-time` a partition is as old as its values say; with `update-time` as its newest file.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import TypeAlias
+
+import numpy as np
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spec import options as o
+from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.spec.manifest import FileKind
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import partition_text
+from paimon_spark.spec.types import BINARIES
+from paimon_spark.store.changes import Changes
+from paimon_spark.store.commit_attempt import TableState, partition_name, table_state
+from paimon_spark.store.live_files import canonical_partitions, canonical_row
+from paimon_spark.store.local_time import epoch_millis_of_wall
+from paimon_spark.store.manifest_files import read_manifest_columns
+from paimon_spark.store.partition_times import partition_times
+from paimon_spark.store.table import Table
+from paimon_spark.store.tags import Duration
+from paimon_spark.store.truncate import TruncateMetrics, take_away, without_partitions
+
+_log = logging.getLogger(__name__)
+
+_EPOCH = datetime(1970, 1, 1)
+_MICRO, _MILLI = 10**3, 10**6
+_NEVER, _UNKNOWN = -(2**63), 2**63 - 1
+_NO_TIME = (
+    "partition %s of %s, and maybe others, does not expire, because its values say no time: %s. Look at the options "
+    "'partition.timestamp-*', drop it by hand, or use 'partition.expiration-strategy' = 'update-time'"
+)
+
+
+@dataclass(frozen=True)
+class PartitionsExpired:
+    """What left the table. The files stay on storage until the older snapshots expire.
+
+    Attributes:
+        partitions: ``dt=2026-11-01/hour=10``, in the order in which they left.
+        without_time: those that stay because their values say no time.
+        files, bytes, rows: of the data files; rows of equal keys count each.
+        snapshot_ids: of the commits, one a batch.
+        millis: wall time.
+    """
+
+    partitions: tuple[str, ...]
+    without_time: tuple[str, ...]
+    files: int
+    bytes: int
+    rows: int
+    snapshot_ids: tuple[int, ...]
+    millis: int
+
+
+@dataclass(frozen=True)
+class PartitionAge:
+    """A partition that has files: its arity row, and when the newest was made, as local wall millis; None: unknown.
+
+    Deleted files count for the time as long as manifests name them.
+    """
+
+    partition: bytes
+    last_file: int | None
+
+
+IsTooOld: TypeAlias = Callable[[PartitionAge], bool]
+
+
+def expire_partitions(
+    table: Table,
+    expiration_time: Duration | None = None,
+    timestamp_formatter: str | None = None,
+    timestamp_pattern: str | None = None,
+    expire_strategy: str | None = None,
+    max_expires: int | None = None,
+    dry_run: bool = False,
+) -> PartitionsExpired:
+    """Expires partitions now, whenever it was done last.
+
+    Args:
+        table: its options `partition.*` say what the arguments leave out.
+        expiration_time: how long a partition lives, such as "7 d".
+        timestamp_formatter: a pattern of Java's DateTimeFormatter, such as "yyyyMMdd".
+        timestamp_pattern: the text it reads, such as "$dt $hour:00:00"; else the first partition column.
+        expire_strategy: "values-time" or "update-time".
+        max_expires: at most so many go, in the order of their values as text.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        OptionError: the table has no partitions, no time is given, or an argument cannot be read.
+        Others as drop_partitions; what was done is done.
+    """
+    if isinstance(expiration_time, timedelta):
+        expiration_time = f"{expiration_time // timedelta(milliseconds=1)} ms"
+    given = {
+        o.PARTITION_EXPIRATION_TIME.key: expiration_time,
+        o.PARTITION_TIMESTAMP_FORMATTER.key: timestamp_formatter,
+        o.PARTITION_TIMESTAMP_PATTERN.key: timestamp_pattern,
+        o.PARTITION_EXPIRATION_STRATEGY.key: expire_strategy,
+        o.PARTITION_EXPIRATION_MAX_NUM.key: None if max_expires is None else str(max_expires),
+    }
+    table = table.with_options({key: value for key, value in given.items() if value is not None})
+    if not table.schema.partition_keys:
+        raise OptionError(f"expiring partitions of {table.location}: the table has no partition columns")
+    if table.options.value(o.PARTITION_EXPIRATION_TIME) is None:
+        raise OptionError(
+            f"expiring partitions of {table.location}: how long they live is not said; give expiration_time, or set "
+            f"the option '{o.PARTITION_EXPIRATION_TIME.key}' of the table"
+        )
+    return expire_partitions_at(table, datetime.now(), dry_run)
+
+
+def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> PartitionsExpired:
+    """Expires partitions by the options of the table, at a local time.
+
+    Others may write meanwhile. What they add to a partition that its values make too old goes too; one that is too
+    old by its last update stays when it gets a file. Errors as in expire_partitions.
+    """
+    began = time.monotonic()
+    latest, lifetime = table.snapshots.latest(), table.options.value(o.PARTITION_EXPIRATION_TIME)
+    if latest is None or lifetime is None:
+        return _expired((), (), (), began)
+    is_too_old, without_time = _rule(table, (now - _EPOCH) // timedelta(microseconds=1) * _MICRO - lifetime * _MILLI)
+    state = table_state(table, latest)
+    ages = sorted(partition_ages(state), key=lambda age: _order(table, age.partition))
+    limit = table.options.value(o.PARTITION_EXPIRATION_MAX_NUM)
+    if limit < 0:
+        raise OptionError(f"at most {limit} partitions are to expire: give 0 or more")
+    expired = [age.partition for age in ages if is_too_old(age)][:limit]
+    done: list[TruncateMetrics] = []
+    for batch in _batches(expired, table.options):
+
+        def changes(state: TableState, batch: frozenset[bytes] = frozenset(batch)) -> Changes:
+            return without_partitions(state, _still_too_old(state, batch, is_too_old))
+
+        done.append(take_away(table, changes, None, dry_run))
+    names = tuple(partition_name(table, row) for row in expired)
+    kept = tuple(partition_name(table, row) for row in without_time)
+    if names and not dry_run:
+        _log.info("%d partitions of %s expired: %s", len(names), table.location, ", ".join(names[:5]))
+    return _expired(names, kept, done, began)
+
+
+def partition_ages(state: TableState) -> list[PartitionAge]:
+    """The partitions that have files (Java: PartitionEntry.merge), in no order."""
+    table = state.table
+    columns = read_manifest_columns(table.file_io, table.location, state.manifests)
+    types = [f.type for f in table.schema.partition_fields]
+    codes = canonical_partitions(columns, types)[columns.partition_code]
+    files = np.zeros(len(columns.partitions), np.int64)
+    np.add.at(files, codes, np.where(columns.kind == FileKind.DELETE, -1, 1))
+    made = columns.attribute("creation_time")
+    last = np.full(len(columns.partitions), _NEVER, np.int64)
+    np.maximum.at(last, codes, np.where(made.valid, made.values, _UNKNOWN))
+    times = [None if millis == _UNKNOWN else millis for millis in last.tolist()]
+    alive = np.flatnonzero(files > 0).tolist()
+    return [PartitionAge(canonical_row(columns.partitions[code], types), times[code]) for code in alive]
+
+
+def _rule(table: Table, limit: int) -> tuple[IsTooOld, list[bytes]]:
+    """What is older than a local time in nanoseconds, and a list that it fills with the partitions that say no time."""
+    without_time: list[bytes] = []
+    if table.options.value(o.PARTITION_EXPIRATION_STRATEGY) == "update-time":
+        return _made_before(limit // _MILLI), without_time
+    time_of = partition_times(table.schema, table.options)
+
+    def said_before(age: PartitionAge) -> bool:
+        try:
+            return time_of(age.partition) < limit
+        except ValueError as error:
+            if not without_time:
+                _log.warning(_NO_TIME, partition_name(table, age.partition), table.location, error)
+            without_time.append(age.partition)
+            return False
+
+    return said_before, without_time
+
+
+def _made_before(wall_millis: int) -> IsTooOld:
+    """Whether the last file was made before a time on the wall; both are compared as instants."""
+    try:
+        limit = epoch_millis_of_wall(wall_millis)
+    except (ValueError, OverflowError):  # a lifetime of thousands of years
+        return lambda age: False
+    return lambda age: age.last_file is not None and epoch_millis_of_wall(age.last_file) < limit
+
+
+def _still_too_old(state: TableState, batch: frozenset[bytes], is_too_old: IsTooOld) -> Sequence[bytes]:
+    if state.table.options.value(o.PARTITION_EXPIRATION_STRATEGY) == "values-time":
+        return list(batch)  # values do not change
+    return [age.partition for age in partition_ages(state) if age.partition in batch and is_too_old(age)]
+
+
+def _order(table: Table, row: bytes) -> bytes:
+    """Java sorts the texts of values with commas between, by UTF-16 units."""
+    fields = table.schema.partition_fields
+    default = table.options.value(o.PARTITION_DEFAULT_NAME)
+    values = zip(decode_arity_row(row, [f.type for f in fields]), fields, strict=True)
+    texts = (default if v is None else partition_text(v, f.type, f.type.root not in BINARIES) for v, f in values)
+    return ",".join(texts).encode("utf-16-be", "surrogatepass")
+
+
+def _batches(rows: Sequence[bytes], options: Options) -> list[Sequence[bytes]]:
+    size = options.value(o.PARTITION_EXPIRATION_BATCH_SIZE)
+    size = options.value(o.PARTITION_EXPIRATION_MAX_NUM) if size is None else size
+    step = size if size > 0 else max(len(rows), 1)
+    return [rows[start : start + step] for start in range(0, len(rows), step)]
+
+
+def _expired(
+    names: tuple[str, ...], without_time: tuple[str, ...], done: Sequence[TruncateMetrics], began: float
+) -> PartitionsExpired:
+    return PartitionsExpired(
+        partitions=names,
+        without_time=without_time,
+        files=sum(metrics.files for metrics in done),
+        bytes=sum(metrics.bytes for metrics in done),
+        rows=sum(metrics.rows for metrics in done),
+        snapshot_ids=tuple(metrics.snapshot_id for metrics in done if metrics.snapshot_id is not None),
+        millis=round((time.monotonic() - began) * 1000),
+    )
+
+
+@dataclass
+class CheckTimes:
+    """When tables were looked at last, in seconds of one clock. Threads may share it."""
+
+    _last: dict[tuple[str, str], float] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def is_due(self, place: tuple[str, str], interval: float, now: float) -> bool:
+        """Whether an interval has passed since. A table that was never seen is taken for seen within the last interval,
+        at random, so that a process that ends before an interval has passed may look too."""
+        with self._lock:
+            last = self._last.setdefault(place, now - random.random() * interval)
+            return interval <= 0 or now - last > interval
+
+    def looked(self, place: tuple[str, str], now: float) -> None:
+        with self._lock:
+            self._last[place] = now
+
+
+_CHECKS = CheckTimes()  # of this process
+
+
+def expire_due_partitions(table: Table) -> None:
+    """What follows a commit: expires partitions if the options say so and it was not done just before.
+
+    `partition.expiration-check-interval` is counted in each process; with `end-input.check-partition-expire` every
+    batch write looks. Errors as in expire_partitions.
+    """
+    options = table.options
+    if options.value(o.PARTITION_EXPIRATION_TIME) is None or not table.schema.partition_keys:
+        return
+    place, now = (table.location, table.branch), time.monotonic()
+    is_due = _CHECKS.is_due(place, options.value(o.PARTITION_EXPIRATION_CHECK_INTERVAL) / 1000, now)
+    if is_due or options.value(o.END_INPUT_CHECK_PARTITION_EXPIRE):
+        expire_partitions_at(table, datetime.now())
+        _CHECKS.looked(place, now)

@@ -1,0 +1,60 @@
+"""The time that the values of a partition say (features 3.15; Java: PartitionTimeExtractor)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paimon_spark.spec import options as o
+from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import partition_text
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.time_pattern import DEFAULT_PATTERN, time_pattern
+from paimon_spark.spec.types import BINARIES, DataField
+
+
+def partition_times(schema: TableSchema, options: Options) -> Callable[[bytes], int]:
+    """A function from a partition row to nanoseconds from 1970-01-01 00:00 to the local time that it says.
+
+    The text of the first partition column is read, or `partition.timestamp-pattern` with ``$column`` replaced by its
+    text, as `partition.timestamp-formatter` says. A DATE is the text of its day number, so that it says no time.
+
+    Args:
+        schema: of a table with partition columns.
+        options: of the table.
+
+    Returns:
+        The function; it raises ValueError where a partition says no time, for a null among others.
+
+    Raises:
+        OptionError: the formatter cannot be read.
+    """
+    fields = schema.partition_fields
+    types = [field.type for field in fields]
+    pattern = options.value(o.PARTITION_TIMESTAMP_PATTERN)
+    formatter = options.value(o.PARTITION_TIMESTAMP_FORMATTER)
+    times = DEFAULT_PATTERN if formatter is None else time_pattern(formatter, o.PARTITION_TIMESTAMP_FORMATTER.key)
+
+    def nanos(row: bytes) -> int:
+        return times.parse(_text(decode_arity_row(row, types), fields, pattern))
+
+    return nanos
+
+
+def _text(values: Sequence[Any], fields: Sequence[DataField], pattern: str | None) -> str:
+    if pattern is None:
+        return _value_text(values[0], fields[0])
+    text = pattern
+    for value, field in zip(values, fields, strict=True):
+        if value is None:  # any of them, asked for or not
+            raise ValueError(f"{field.name} is null")
+        if f"${field.name}" in text:
+            text = text.replace(f"${field.name}", _value_text(value, field))
+    return text
+
+
+def _value_text(value: Any, field: DataField) -> str:
+    if value is None or field.type.root in BINARIES:
+        raise ValueError(f"{field.name} is {'null' if value is None else 'of bytes'}")
+    return partition_text(value, field.type, legacy=True)
