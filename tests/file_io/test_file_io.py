@@ -8,6 +8,7 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,15 @@ from s3_server import s3_server
 from werkzeug.serving import make_server
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.file_io import FileIO, HadoopFileIO, LocalFileIO, NotCreated, ObstoreFileIO, file_io_for
+from paimon_spark.file_io import (
+    FileIO,
+    HadoopFileIO,
+    LocalFileIO,
+    NotCreated,
+    ObstoreFileIO,
+    file_io_for,
+    is_same_store,
+)
 from paimon_spark.file_io.hadoop import split_hadoop
 from paimon_spark.file_io.object_store import azure_config, gcs_config, s3_config
 
@@ -137,6 +146,37 @@ def test_write_list_overwrite_delete(store: Store) -> None:
     assert not io.exists(f"{root}/a/b/x")
 
 
+def test_delete_many(store: Store) -> None:
+    """More files than one bulk request takes; most are not there; names that stores may encode."""
+    io, root = store
+    names = ["a%3Ab c/ü=1/x", "a%3Ab c/ü=1/y", "a/first", "a/last", "a/stays"]
+    for name in names:
+        io.write_bytes(f"{root}/{name}", b"1")
+    (stays,) = (s.path for s in io.list(f"{root}/a") if s.name == "stays")
+    listed = [s.path for directory in ("a%3Ab c/ü=1", "a") for s in io.list(f"{root}/{directory}") if s.path != stays]
+    assert sorted(listed) == sorted(f"{root}/{name}" for name in names[:-1])
+    absent = [f"{root}/a/absent-{number}" for number in range(1100)]
+    io.delete_many([*listed[:2], *absent, *listed[2:]])
+    assert [io.exists(f"{root}/{name}") for name in names] == [False, False, False, False, True]
+    io.delete_many(listed)
+    io.delete_many([])
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (
+            "200 OK",
+            "<DeleteResult><Error><Key>t/x</Key><Code>AccessDenied</Code><Message>no</Message></Error></DeleteResult>",
+        ),
+        ("403 Forbidden", "<Error><Code>AccessDenied</Code><Message>no</Message></Error>"),
+    ],
+)
+def test_a_refused_bulk_delete_is_an_error(status: str, answer: str) -> None:
+    with s3_that_says(status, answer) as options, pytest.raises(OSError, match="s3://strict/t/x"):
+        file_io_for("s3://strict/t", options).delete_many(["s3://strict/t/x", "s3://strict/t/y"])
+
+
 def test_random_access(store: Store) -> None:
     io, root = store
     data = bytes(range(256)) * 100
@@ -243,19 +283,24 @@ def test_hadoop_addresses() -> None:
 
 def test_refuses_a_lookalike_that_ignores_conditions() -> None:
     """Says 200 to every request, as old S3 servers do to an If-None-Match they do not know."""
+    with s3_that_says("200 OK", "") as options, pytest.raises(UnsupportedFeature, match="If-None-Match"):
+        file_io_for("s3://old/t", options).create_if_absent("s3://old/t/snapshot/snapshot-1", b"x")
+
+
+@contextmanager
+def s3_that_says(status: str, answer: str) -> Iterator[dict[str, str]]:
+    """A server that has one answer to every request; yields the options that reach it."""
 
     def serve(environment: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         environment["wsgi.input"].read(int(environment.get("CONTENT_LENGTH") or 0))
-        start_response("200 OK", [("ETag", '"1"'), ("Content-Length", "0")])
-        return [b""]
+        start_response(status, [("ETag", '"1"'), ("Content-Length", str(len(answer)))])
+        return [answer.encode()]
 
     server = make_server("127.0.0.1", 0, serve, threaded=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    options = {"s3.endpoint": f"http://127.0.0.1:{server.server_port}", "s3.access-key": "a", "s3.secret-key": "b"}
     try:
-        with pytest.raises(UnsupportedFeature, match="If-None-Match"):
-            file_io_for("s3://old/t", options).create_if_absent("s3://old/t/snapshot/snapshot-1", b"x")
+        yield {"s3.endpoint": f"http://127.0.0.1:{server.server_port}", "s3.access-key": "a", "s3.secret-key": "b"}
     finally:
         server.shutdown()
         thread.join()
@@ -280,6 +325,13 @@ def test_s3_settings_under_all_their_names() -> None:
     assert s3_config({"bucket": "4"}) == ()
     assert azure_config({"fs.azure.account.key.me.dfs.core.windows.net": "k"}) == (("account_key", "k"),)
     assert gcs_config({"fs.gs.auth.service.account.json.keyfile": "f"}) == (("service_account", "f"),)
+
+
+def test_same_stores() -> None:
+    together = [("/lake/t", "file:///other"), ("s3://a/t", "s3a://b/t"), ("abfss://c@a.net/t", "az://c/t")]
+    assert [is_same_store(one, other) for one, other in together] == [True] * 3
+    apart = [("/lake/t", "s3://a/t"), ("s3://a/t", "gs://a/t"), ("hdfs://h/t", "file:/t"), ("/lake/t", "oss://b/t")]
+    assert [is_same_store(one, other) for one, other in apart] == [False] * 4
 
 
 def test_locations() -> None:
