@@ -26,6 +26,7 @@ from paimon_spark.store.orphans import OrphansRemoved
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table
 from paimon_spark.store.truncate import TruncateMetrics, drop_partitions, truncate_table
+from paimon_spark.store.unexisting_files import UnexistingFiles, remove_unexisting_files
 
 
 class MaintainedTable(ABC):
@@ -105,6 +106,14 @@ class MaintainedTable(ABC):
         metrics = drop_partitions(table, where)
         maintain(table)
         return metrics
+
+    def remove_unexisting_files(self, dry_run: bool = True) -> UnexistingFiles:
+        """Takes the data files out of the table that storage has lost, and with them their rows; first tells which."""
+        table = self._open()
+        found = remove_unexisting_files(table, dry_run)
+        if found.snapshot_id is not None:
+            maintain(table)
+        return found
 
     def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeMetrics:
         """Counts the rows that a read gives, and what is in columns, and keeps it in the table's statistics.

@@ -5,7 +5,6 @@ Every later snapshot inherits them as long as the schema stays what it was.
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -24,14 +23,12 @@ from paimon_spark.spec.types import DataField
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
-from paimon_spark.store.commit_history import recent_snapshots
+from paimon_spark.store.failed_commit import discard_unused
 from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.scan import find_fields
 from paimon_spark.store.table import Table
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
-
-_log = logging.getLogger(__name__)
 
 ALL = "all"
 
@@ -132,7 +129,7 @@ def commit_statistics(table: Table, statistics: TableStatistics, since: int) -> 
     except CommitStateUnknown:
         raise  # the snapshot may be there
     except (PaimonError, OSError):
-        _discard_unused(table, request, path)
+        discard_unused(table, request, since, [path])
         raise
     return snapshot
 
@@ -144,15 +141,6 @@ def _stored(table: Table, snapshot: Snapshot) -> tuple[int, int]:
     canonical = canonical_partitions(columns, [f.type for f in table.schema.partition_fields])
     live = fold(columns, canonical[columns.partition_code], np.arange(len(columns)))
     return int(columns.row_count[live].sum()), int(columns.file_size[live].sum())
-
-
-def _discard_unused(table: Table, request: CommitRequest, path: str) -> None:
-    """Deletes the file of an analysis that failed, if that failed before its snapshot was made, not after."""
-    try:
-        if not any(request.names(found) for found in recent_snapshots(table.snapshots, table.snapshots.latest(), None)):
-            table.file_io.delete(path)
-    except OSError as error:
-        _log.warning("left behind %s of an analysis that failed: %s", path, error)
 
 
 def _nothing(state: TableState) -> Changes:

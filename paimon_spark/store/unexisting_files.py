@@ -1,0 +1,173 @@
+"""Data files that a table lists and storage has lost leave the table (features 7; Java: ListUnexistingFiles).
+
+Their rows are lost with them; without this no read of their partitions works. What is on storage is never touched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from paimon_spark.errors import CommitStateUnknown, PaimonError
+from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry
+from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.paths import data_file_path
+from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.store.changes import Changes
+from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.compaction_commit import Place, place_of
+from paimon_spark.store.expire_reading import in_threads
+from paimon_spark.store.failed_commit import discard, discard_unused
+from paimon_spark.store.file_paths import bucket_directory
+from paimon_spark.store.table import BucketMode, Table
+from paimon_spark.store.vector_files import find_vector_files, vector_changes
+
+
+@dataclass(frozen=True)
+class UnexistingFiles:
+    """What left the table, or would leave it if it was a dry run.
+
+    Attributes:
+        paths: of the lost data files, sorted.
+        rows: they had, as the table lists them; rows of equal keys count each.
+        bytes: they had.
+        snapshot_id: the snapshot made without them; None: none is lost, or it was a dry run.
+        dry_run: whether the table is as it was.
+        millis: wall time.
+    """
+
+    paths: tuple[str, ...]
+    rows: int
+    bytes: int
+    snapshot_id: int | None
+    dry_run: bool
+    millis: int
+
+
+def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFiles:
+    """Takes the data files out of the latest snapshot that storage does not have, in one OVERWRITE snapshot.
+
+    Files that another job takes out meanwhile are left to it. Older snapshots and tags stay as they are.
+
+    Args:
+        table: with the options of the call.
+        dry_run: whether only to tell which they are.
+
+    Raises:
+        OSError: the storage could not say of every file whether it is there; nothing was changed.
+        CorruptFile: metadata of the table are lost or damaged too; nothing was changed.
+        UnsupportedFeature: the table cannot be written.
+        Others as TableCommit.append.
+    """
+    began = time.monotonic()
+    if not dry_run:
+        check_writable(table.schema, table.options)
+    latest = table.snapshots.latest()
+    if latest is None:
+        return _result(table, (), None, dry_run, began)
+    lost = _lost(table, table_state(table, latest).live_entries(None))
+    now = table.snapshots.latest() or latest
+    still_live = _live_of(table_state(table, now), lost) if lost else []
+    if dry_run or not still_live:
+        return _result(table, still_live, None, dry_run, began)
+    removal = _Removal(frozenset(lost))
+    request = CommitRequest(
+        new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, removal.changes, checks_files=True
+    )
+    snapshot: Snapshot | None = None
+    try:
+        snapshot, _ = commit_request(table, request, now.id)
+    except _NothingLeft:
+        removal.discard_vectors(table)
+    except CommitStateUnknown:
+        raise  # the snapshot may be there
+    except (PaimonError, OSError):
+        discard_unused(table, request, now.id, removal.created)
+        raise
+    return _result(table, removal.entries, None if snapshot is None else snapshot.id, dry_run, began)
+
+
+class _NothingLeft(Exception):
+    """Others have taken all lost files out meanwhile: there is no snapshot to make."""
+
+
+class _Removal:
+    """What to take out of the snapshot that an attempt of the commit builds on.
+
+    Attributes:
+        entries: the lost files that were live there at the last attempt.
+        created: paths of the index files that it needs.
+    """
+
+    def __init__(self, lost: frozenset[str]) -> None:
+        self.entries: list[ManifestEntry] = []
+        self.created: list[str] = []
+        self._lost = lost
+
+    def changes(self, state: TableState) -> Changes:
+        self.discard_vectors(state.table)
+        self.entries = _live_of(state, self._lost)
+        if not self.entries:
+            raise _NothingLeft
+        gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in self.entries)
+        return Changes(gone, index=self._vectors_without(state))
+
+    def discard_vectors(self, table: Table) -> None:
+        """Deletes the index files of an attempt that lost."""
+        discard(table, self.created)
+        self.created.clear()
+
+    def _vectors_without(self, state: TableState) -> tuple[IndexManifestEntry, ...]:
+        """The index files that change because a file with a deletion vector goes."""
+        table = state.table
+        live = find_vector_files(table, state.snapshot)
+        unaware = table.bucket_mode == BucketMode.BUCKET_UNAWARE
+        names: defaultdict[Place, set[str]] = defaultdict(set)
+        for entry in self.entries if live else ():
+            names[place_of(table, entry.partition, 0 if unaware else entry.bucket)].add(entry.file.file_name)
+        changed: list[IndexManifestEntry] = []
+        for place, removed in names.items():
+            index = vector_changes(table, live, *place, removed, {})
+            self.created += index.created
+            changed += index.entries
+        return tuple(changed)
+
+
+def _lost(table: Table, entries: Sequence[ManifestEntry]) -> set[str]:
+    """The paths of live files that are not there. Directories are listed, and what they do not show is asked for."""
+    wanted: defaultdict[str, set[str]] = defaultdict(set)
+    for entry in entries:
+        directory, _, name = _path(table, entry).rpartition("/")
+        wanted[directory].add(name)
+
+    def unlisted(directory: str) -> list[str]:
+        names = wanted[directory] - {status.name for status in table.file_io.list(directory)}
+        return [f"{directory}/{name}" for name in sorted(names)]
+
+    candidates = [path for paths in in_threads(unlisted, wanted) for path in paths]
+    exists = in_threads(table.file_io.exists, candidates)
+    return {path for path, is_there in zip(candidates, exists, strict=True) if not is_there}
+
+
+def _live_of(state: TableState, lost: frozenset[str] | set[str]) -> list[ManifestEntry]:
+    return [entry for entry in state.live_entries(None) if _path(state.table, entry) in lost]
+
+
+def _path(table: Table, entry: ManifestEntry) -> str:
+    return data_file_path(bucket_directory(table, entry.partition, entry.bucket), entry.file)
+
+
+def _result(
+    table: Table, entries: Sequence[ManifestEntry], snapshot_id: int | None, dry_run: bool, began: float
+) -> UnexistingFiles:
+    return UnexistingFiles(
+        paths=tuple(sorted(_path(table, entry) for entry in entries)),
+        rows=sum(entry.file.row_count for entry in entries),
+        bytes=sum(entry.file.file_size for entry in entries),
+        snapshot_id=snapshot_id,
+        dry_run=dry_run,
+        millis=round((time.monotonic() - began) * 1000),
+    )
