@@ -50,6 +50,18 @@ class CorruptFile(PaimonError):
     """A file of the table is missing, truncated or not what its name says."""
 
 
+class MissingFile(CorruptFile):
+    """A file that the table names does not exist: restore it, or read a state that does not need it.
+
+    Attributes:
+        path: of the file; "" when another process raised the error.
+    """
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
 class CommitConflict(PaimonError):
     """Another writer changed what this commit was based on: run the job again on the new state."""
 

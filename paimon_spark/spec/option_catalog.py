@@ -54,6 +54,7 @@ _READ_RULES = (
     _Rule("scan.fallback-snapshot-branch", (), "chain tables"),
     _Rule("scan.fallback-delta-branch", (), "chain tables"),
     _Rule("batch-scan-mode", ("none",), "internal scan modes"),
+    _Rule("stream-scan-mode", ("none",), "internal scan modes"),
     _Rule("blob-field", (), "BLOB columns"),
     _Rule("blob-descriptor-field", (), "BLOB columns"),
     _Rule("blob.stored-descriptor-fields", (), "BLOB columns"),

@@ -31,13 +31,14 @@ _Place: TypeAlias = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class _Bucket:
-    """One bucket in one state. totals: the numbers of buckets that its files know of."""
+    """One bucket in one state, that of a snapshot. totals: the numbers of buckets that its files know of."""
 
     partition: bytes
     number: int
     totals: frozenset[int]
     files: Mapping[_Place, DataFileMeta]
     deletions: Mapping[str, DeletionFile]
+    snapshot_id: int
 
     def rows_of(self) -> dict[_Place, DeletionFile | None]:
         """Which rows live here: files, and what deletes some of their rows."""
@@ -84,7 +85,7 @@ def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Spli
         _refuse_joined(request, files)
         where = _directory(request, partition, bucket)
         for part in pack_parts(keep.matching_values(keep.matching_keys(files)), (), target, open_cost):
-            yield Split(partition, bucket, where, *part)
+            yield Split(partition, bucket, where, *part, snapshot_id=increment.snapshots[0].id)
 
 
 def _refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
@@ -138,7 +139,7 @@ def _state(request: ScanRequest, snapshot: Snapshot) -> dict[tuple[bytes, int], 
         vectors = deletions.get(key, {})
         found = {file.file_name: vectors[file.file_name] for file in left if file.file_name in vectors}
         places = {(bucket, file.level, file.file_name): file for file in left}
-        state[key] = _Bucket(partition, bucket, totals, places, found)
+        state[key] = _Bucket(partition, bucket, totals, places, found, snapshot.id)
     return state
 
 
@@ -227,7 +228,7 @@ def _rows_of(buckets: Iterable[_Bucket]) -> dict[_Place, DeletionFile | None]:
 def _split(request: ScanRequest, bucket: _Bucket) -> Split:
     """A split of the bucket without files."""
     where = _directory(request, bucket.partition, bucket.number)
-    return Split(bucket.partition, bucket.number, where, (), deletions=bucket.deletions)
+    return Split(bucket.partition, bucket.number, where, (), (), bucket.deletions, bucket.snapshot_id)
 
 
 def _directory(request: ScanRequest, partition: bytes, bucket: int) -> str:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
@@ -70,9 +70,10 @@ def read_deleted_positions(file_io: FileIO, deletion: DeletionFile) -> np.ndarra
             file.seek(min(start, size))
             data = file.read(end - start)
     except FileNotFoundError:
-        raise CorruptFile(
+        raise MissingFile(
             f"reading the deletion vector {where}: the file does not exist. If the snapshot that names it has just "
-            f"expired, read a newer one; else the table is damaged and the file must be restored"
+            f"expired, read a newer one; else the table is damaged and the file must be restored",
+            deletion.path,
         ) from None
     positions = deleted_positions(decode_vector(data, where, deletion.length))
     if deletion.cardinality is not None and deletion.cardinality != len(positions):

@@ -16,7 +16,7 @@ from paimon_spark.arrow.evolution import ReadMapping, map_fields
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.arrow.pruning import may_match
 from paimon_spark.arrow.types import from_internal
-from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta, FileSource
@@ -109,29 +109,40 @@ def read_file(
             skipped. For a reader that learns while it reads what it needs no more.
 
     Raises:
-        CorruptFile: the file is missing, damaged, or not the one that the manifest speaks of.
+        CorruptFile: the file is damaged, or not the one that the manifest speaks of; MissingFile: there is none.
     """
     path, meta = stored.path, stored.meta
     try:
         source = file_io.open_input(path, meta.file_size)
         reader = open_reader(source, file_format_of(meta.file_name), path, orc_legacy_ltz=stored.orc_legacy_ltz)
-    except FileNotFoundError:
-        raise CorruptFile(
+        try:
+            yield from _read(reader, stored, request, batch_rows, still)
+        finally:
+            reader.close()
+    except FileNotFoundError:  # object stores notice it only when they read
+        raise MissingFile(
             f"reading the data file {path}: it does not exist. If the snapshot that names it has just expired, read a "
-            f"newer one; else the table is damaged: restore the file, or travel to a snapshot that does not use it"
+            f"newer one; else the table is damaged: restore the file, or travel to a snapshot that does not use it",
+            path,
         ) from None
-    try:
-        _check_rows(reader, stored)
-        file = _open_file(reader, stored, request)
-        groups = file.matching_groups()
-        parts = [groups] if still is None else ([group] for group in groups if file.may_match(still(), group))
-        for part in parts:
-            for first_row, batch in file.read(batch_rows, part) if part else ():
-                rows = _placed(batch, first_row) if request.positions else batch
-                rows = rows if stored.deleted is None else _without(rows, first_row, stored.deleted)
-                yield rows if stored.sequence is None else _numbered(rows, stored.sequence)
-    finally:
-        reader.close()
+
+
+def _read(
+    reader: FileReader,
+    stored: StoredFile,
+    request: FileRequest,
+    batch_rows: int,
+    still: Callable[[], Predicate] | None,
+) -> Iterator[pa.RecordBatch]:
+    _check_rows(reader, stored)
+    file = _open_file(reader, stored, request)
+    groups = file.matching_groups()
+    parts = [groups] if still is None else ([group] for group in groups if file.may_match(still(), group))
+    for part in parts:
+        for first_row, batch in file.read(batch_rows, part) if part else ():
+            rows = _placed(batch, first_row) if request.positions else batch
+            rows = rows if stored.deleted is None else _without(rows, first_row, stored.deleted)
+            yield rows if stored.sequence is None else _numbered(rows, stored.sequence)
 
 
 def _check_rows(reader: FileReader, stored: StoredFile) -> None:

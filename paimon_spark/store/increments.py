@@ -6,7 +6,6 @@ Java: AbstractDataTableScan, IncrementalDeltaStartingScanner, IncrementalDiffSta
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,9 +14,10 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.auto_tags import auto_tag_time
+from paimon_spark.store.gone import expired
 from paimon_spark.store.local_time import parse_local_timestamp
-from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.time_travel import resolved_mode
+from paimon_spark.store.snapshots import SnapshotStore, last_until
+from paimon_spark.store.time_travel import at_id, resolved_mode
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +97,8 @@ def _between(options: Options, snapshots: SnapshotStore) -> Increment | Differen
     if from_id == to_id or snapshots.latest_id() is None:
         return None
     if is_diff:
-        return Difference(_state(from_id, snapshots), snapshots.find(to_id) or _of_tag(to_id, snapshots))
+        before = None if from_id < FIRST_SNAPSHOT else at_id(from_id, options, snapshots)
+        return Difference(before, at_id(to_id, options, snapshots))
     return _commits(from_id, to_id, options, snapshots)
 
 
@@ -115,8 +116,8 @@ def _between_times(options: Options, snapshots: SnapshotStore) -> Increment | Di
     if options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE) == "diff":
         return _difference_of_times(start, end, snapshots)
     oldest = snapshots.earliest_change_id()
-    from_id = _last_until(start, oldest, latest.id, snapshots.find_change)
-    to_id = _last_until(end, oldest, latest.id, snapshots.find_change)
+    from_id = last_until(start, oldest, latest.id, snapshots.find_change)
+    to_id = last_until(end, oldest, latest.id, snapshots.find_change)
     if from_id is None:
         from_id = oldest - 1
         _warn_of_expired(start, oldest, snapshots)
@@ -183,18 +184,6 @@ def _ids(start: str, end: str, snapshots: SnapshotStore) -> tuple[int, int]:
     )
 
 
-def _state(snapshot_id: int, snapshots: SnapshotStore) -> Snapshot | None:
-    """A snapshot of that id, be it kept by a tag only; None for 0, the table before its first commit."""
-    if snapshot_id < FIRST_SNAPSHOT:
-        return None
-    return snapshots.find(snapshot_id) or _of_tag(snapshot_id, snapshots)
-
-
-def _of_tag(snapshot_id: int, snapshots: SnapshotStore) -> Snapshot:
-    kept = next((t.snapshot for t in snapshots.tags().values() if t.snapshot.id == snapshot_id), None)
-    return snapshots.load(snapshot_id) if kept is None else kept
-
-
 def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStore) -> Increment:
     """The commits after one snapshot up to another one."""
     mode = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE)
@@ -203,19 +192,23 @@ def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStor
     what = f"reading what the commits {ids[0]} to {ids[-1]} did to the table at {snapshots.table}"
     oldest, newest = snapshots.earliest_change_id(), snapshots.latest_id() or 0
     if ids[0] < oldest or ids[-1] > newest:
-        raise SnapshotNotFound(
+        raise expired(
+            snapshots,
+            options,
             f"{what}: there are commits {oldest} to {newest}, others have expired or never were; give '{oldest - 1}' "
-            f"as the start to read from commit {oldest} on"
+            f"as the start to read from commit {oldest} on",
         )
     with ThreadPoolExecutor(READ_THREADS) as threads:
         found = list(threads.map(snapshots.find_change if changelog else snapshots.find_delta, ids))
     commits = [snapshot for snapshot in found if snapshot is not None]
     if len(commits) < len(found):
         lost = [str(i) for i, snapshot in zip(ids, found, strict=True) if snapshot is None]
-        raise SnapshotNotFound(
+        raise expired(
+            snapshots,
+            options,
             f"{what}: commit {', '.join(lost[:5])}{', ...' if len(lost) > 5 else ''} has expired, and its "
-            f"{'changelog' if changelog else 'new files'} with it; {snapshots.available()}. Two states that are still "
-            f"there can be compared with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'diff'"
+            f"{'changelog' if changelog else 'new files'} with it; two states that are still there can be compared "
+            f"with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'diff'",
         )
     return Increment(_counting(commits, changelog), changelog)
 
@@ -226,16 +219,3 @@ def _counting(commits: list[Snapshot], changelog: bool) -> tuple[Snapshot, ...]:
     else:
         kept = [s for s in commits if s.commit_kind == CommitKind.APPEND]
     return tuple(kept)
-
-
-def _last_until(millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]) -> int | None:
-    """The last id from low to high whose commit is not later than the time; None when all are later."""
-    found = None
-    while low <= high:
-        middle = (low + high) // 2
-        snapshot = find(middle)
-        if snapshot is None or snapshot.time_millis <= millis:  # a missing one expired meanwhile: too old
-            found, low = (found if snapshot is None else middle), middle + 1
-        else:
-            high = middle - 1
-    return found

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import MissingFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
@@ -101,9 +101,10 @@ def _read(file_io: FileIO, path: str, what: str) -> bytes:
     try:
         return file_io.read_bytes(path)
     except FileNotFoundError:
-        raise CorruptFile(
+        raise MissingFile(
             f"cannot read the {what} {path}: it does not exist. If the snapshot that names it has just expired, "
-            "read a newer one; else the table is damaged and the file must be restored"
+            "read a newer one; else the table is damaged and the file must be restored",
+            path,
         ) from None
 
 

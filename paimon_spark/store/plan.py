@@ -36,7 +36,7 @@ from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.manifest_files import read_manifest_columns, read_manifest_list
 from paimon_spark.store.postpone_plan import PostponePlan
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.splits import ReadUnit, Split, pack_parts
+from paimon_spark.store.splits import PostponeSplit, ReadUnit, Split, pack_parts
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -73,7 +73,7 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
 
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
-        OptionError: `scan.bucket` on a table whose rows do not have fixed buckets.
+        OptionError: `scan.bucket` with `postpone.merge-on-read`.
         UnsupportedFeature: `postpone.merge-on-read` of files by their creation time.
     """
     skips = bool(request.schema.primary_keys) and skips_level_zero(request.options)
@@ -96,10 +96,21 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
     with_waiting = {int(partition_codes[g[0]]) for g in groups if columns.bucket[g[0]] == POSTPONE_BUCKET}
     plain = [group for group in groups if int(partition_codes[group[0]]) not in with_waiting]
     keep = FileFilter(request.predicate, request.schema, request.schemas)
-    merged = PostponePlan(request.location, request.schema, request.options, keep, deletions)
+    merged = PostponePlan(request.location, request.schema, request.options, keep, deletions, snapshot.id)
     of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
     waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
-    return (*_splits(request, columns, plain, deletions), *waiting)
+    splits: tuple[Split | PostponeSplit, ...] = (*_splits(request, columns, plain, deletions, snapshot.id), *waiting)
+    return _in_partition_order(request, splits) if request.options.value(o.SCAN_PLAN_SORT_PARTITION) else splits
+
+
+def _in_partition_order(
+    request: ScanRequest, splits: Sequence[Split | PostponeSplit]
+) -> tuple[Split | PostponeSplit, ...]:
+    """The splits by the values of their partitions, null first; those of one partition keep their order."""
+    types = [field.type for field in request.schema.partition_fields]
+    found = {split.partition for split in splits}
+    keys = {p: [(value is not None, value) for value in decode_arity_row(p, types)] for p in found}
+    return tuple(sorted(splits, key=lambda split: keys[split.partition]))
 
 
 def merges_postponed(options: Options) -> bool:
@@ -170,8 +181,11 @@ def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indic
     mask: Mask = np.ones(len(columns.bucket), np.bool_)
     only_bucket = request.options.value(o.SCAN_BUCKET)
     if only_bucket is not None:
-        if not request.schema.primary_keys or request.options.value(o.BUCKET) <= 0:
-            raise OptionError(f"'scan.bucket' = {only_bucket}: the table at {request.location} has no fixed buckets")
+        if merges_postponed(request.options):
+            raise OptionError(
+                f"reading {request.location}: 'scan.bucket' = {only_bucket} contradicts 'postpone.merge-on-read', for "
+                "rows that wait have no bucket yet; leave out one of the two"
+            )
         mask &= columns.bucket == only_bucket
     wanted = restrict(request.predicate, set(request.schema.partition_keys))
     if not isinstance(wanted, AlwaysTrue):
@@ -224,7 +238,11 @@ def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[Data
 
 
 def _splits(
-    request: ScanRequest, columns: ManifestColumns, groups: Sequence[Indices], deletions: DeletionFiles
+    request: ScanRequest,
+    columns: ManifestColumns,
+    groups: Sequence[Indices],
+    deletions: DeletionFiles,
+    snapshot_id: int,
 ) -> Iterator[Split]:
     target = request.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = request.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
@@ -250,7 +268,7 @@ def _splits(
         where = bucket_path(request.location, directories[partition], bucket, request.options)
         vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
         for part in pack_parts(alone, sections, target, open_cost):
-            split = Split(partition, bucket, where, *part)
+            split = Split(partition, bucket, where, *part, snapshot_id=snapshot_id)
             if vectors:
                 found = {file.file_name: vectors[file.file_name] for file in split.files if file.file_name in vectors}
                 split = replace(split, deletions=found)

@@ -30,6 +30,7 @@ class PostponePlan:
         location: of the table.
         keep: whose condition on keys leaves out files in buckets; postponed files have no statistics.
         deletions: deletion vectors of files in buckets.
+        snapshot_id: the snapshot that is read.
     """
 
     location: str
@@ -37,6 +38,7 @@ class PostponePlan:
     options: Options
     keep: FileFilter
     deletions: DeletionFiles
+    snapshot_id: int
 
     def splits(self, entries: Sequence[ManifestEntry]) -> Iterator[PostponeSplit]:
         """The splits of one partition: as many as its bytes fill, and no more than it has buckets.
@@ -66,6 +68,7 @@ class PostponePlan:
                 total_buckets=total,
                 every=every,
                 first=first,
+                snapshot_id=self.snapshot_id,
             )
 
     def _bucket(self, partition: bytes, directory: str, bucket: int, files: Sequence[DataFileMeta]) -> Split:
@@ -74,4 +77,4 @@ class PostponePlan:
         sections = partition_sections(self.keep.matching_keys(files), [f.type for f in self.schema.key_fields])
         where = bucket_path(self.location, directory, bucket, self.options)
         vectors = self.deletions.get((canonical_row(partition, types), bucket), {})
-        return Split(partition, bucket, where, (), tuple(sections), vectors)
+        return Split(partition, bucket, where, (), tuple(sections), vectors, self.snapshot_id)

@@ -41,9 +41,12 @@ from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.deletion_files import read_deleted_positions
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
+from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.sorted_runs import sorted_runs
 from paimon_spark.store.splits import DiffSplit, PostponeSplit, ReadUnit, Split
+from paimon_spark.store.tolerance import STRICT, Tolerance, tolerate
 
 BATCH_ROWS = 65536
 _SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
@@ -60,6 +63,7 @@ class SplitReader:
         schema: of the table as it is read.
         fields: the columns of the result, in order. With ROW_KIND_FIELD among them, rows that retract are kept.
         predicate: rows for which it is not true are left out.
+        tolerance: which bad files are passed over; none by default, whatever the options of the table say.
     """
 
     file_io: FileIO
@@ -68,6 +72,7 @@ class SplitReader:
     options: Options
     fields: tuple[DataField, ...]
     predicate: Predicate
+    tolerance: Tolerance = STRICT
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
@@ -79,6 +84,7 @@ class SplitReader:
 
         Raises:
             CorruptFile: a data file or deletion vector is missing or damaged.
+            SnapshotNotFound: it is missing because the snapshot has expired meanwhile.
         """
         match split:
             case DiffSplit():
@@ -175,7 +181,7 @@ class SplitReader:
         """The rows of a file that shares no key with others: what retracts has nothing to retract, and goes."""
         has_kind = bool(self.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         request = FileRequest(self._read_fields, (_KIND_FIELD,) if has_kind else (), self.predicate, probes=True)
-        for batch in self._file(split, file, request, batch_rows):
+        for batch in self.rows_of_file(split, file, request, batch_rows):
             yield _without_retractions(batch) if has_kind and not self.row_kinds else batch
 
     def _merged(
@@ -220,9 +226,10 @@ class SplitReader:
         fields, function = bucket_fields(self.schema, self.options), self.options.value(o.BUCKET_FUNCTION)
         by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, (_KIND_FIELD,), by_key)
-        where = Split(split.partition, POSTPONE_BUCKET, split.postponed_path, split.postponed)
+        bucket_path, files = split.postponed_path, split.postponed
+        where = Split(split.partition, POSTPONE_BUCKET, bucket_path, files, snapshot_id=split.snapshot_id)
         for file in split.postponed:
-            for batch in self._file(where, file, request, batch_rows):
+            for batch in self.rows_of_file(where, file, request, batch_rows):
                 rows = filter_batch(by_key, batch)
                 if split.every > 1:
                     buckets = assign_buckets(rows, fields, split.total_buckets, function)
@@ -251,21 +258,24 @@ class SplitReader:
         self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int, by_level: bool
     ) -> Iterator[pa.RecordBatch]:
         for file in run.files:
-            for batch in self._file(split, file, request, batch_rows):
+            for batch in self.rows_of_file(split, file, request, batch_rows):
                 rows = filter_batch(request.prunes, batch)
                 yield with_level(rows, file.level) if by_level else rows
 
-    def _file(
-        self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int
+    def rows_of_file(
+        self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        schema = self.schema if file.schema_id == self.schema.id else self.schemas.load(file.schema_id)
-        deletion = split.deletions.get(file.file_name)
-        deleted = None if deletion is None else read_deleted_positions(self.file_io, deletion)
-        path = data_file_path(split.bucket_path, file)
-        legacy_ltz = self.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
-        number = snapshot_sequence(self.options, path, file)
-        stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number)
-        return read_file(self.file_io, stored, request, batch_rows)
+        """The rows of one file of a split that live, in the columns of the request. Errors as in read."""
+        snapshots = SnapshotStore(self.file_io, self.schemas.table, self.schemas.branch)
+        with telling_expiry(snapshots, self.options, split.snapshot_id):
+            schema = self.schema if file.schema_id == self.schema.id else self.schemas.load(file.schema_id)
+            deletion = split.deletions.get(file.file_name)
+            deleted = None if deletion is None else read_deleted_positions(self.file_io, deletion)
+            path = data_file_path(split.bucket_path, file)
+            legacy_ltz = self.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+            number = snapshot_sequence(self.options, path, file)
+            stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number)
+            yield from tolerate(read_file(self.file_io, stored, request, batch_rows), path, self.tolerance)
 
     def _partition(self, split: Split) -> dict[str, Any]:
         types = [field.type for field in self.schema.partition_fields]

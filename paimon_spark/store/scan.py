@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,13 +21,16 @@ from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.change_plan import plan_change
-from paimon_spark.store.increments import Difference, find_increment, reads_increment
+from paimon_spark.store.gone import telling_expiry
+from paimon_spark.store.increments import Difference, Increment, find_increment, reads_increment
 from paimon_spark.store.plan import ScanRequest, plan_splits
 from paimon_spark.store.read import SplitReader
+from paimon_spark.store.read_fence import Fence, put_up_fence, take_down_fence
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.splits import ReadUnit, group_splits
-from paimon_spark.store.time_travel import resolve_snapshot
+from paimon_spark.store.time_travel import Travel, resolve_snapshot
+from paimon_spark.store.tolerance import STRICT, tolerance
 
 READ_THREADS = 4
 
@@ -67,29 +71,70 @@ class Scan:
     def _schemas(self) -> SchemaStore:
         return SchemaStore(self.file_io, self.location, self.branch)
 
+    @cached_property
+    def _snapshots(self) -> SnapshotStore:
+        return SnapshotStore(self.file_io, self.location, self.branch)
+
     def plan(self) -> Plan:
         """The snapshot that the options choose, and the splits that hold its rows.
 
         Raises:
-            SnapshotNotFound: an option names a snapshot, tag or time that is not there.
+            SnapshotNotFound: an option names a snapshot, tag or time that is not there, or it expires meanwhile.
             CorruptFile: metadata is missing or damaged.
         """
-        snapshots = SnapshotStore(self.file_io, self.location, self.branch)
-        if reads_increment(self.options):
-            return self._plan_change(snapshots)
-        travel = resolve_snapshot(self.options, snapshots)
-        if travel.snapshot is None or isinstance(self.predicate, AlwaysFalse):
-            return Plan(travel.snapshot, ())
-        return Plan(travel.snapshot, plan_splits(self._request(travel.created_since), travel.snapshot))
+        return self._plan(self._chosen())
 
-    def _plan_change(self, snapshots: SnapshotStore) -> Plan:
-        change = find_increment(self.options, snapshots)
-        if change is None:
-            return Plan(None, ())
-        newest = change.after if isinstance(change, Difference) else next(reversed(change.snapshots), None)
-        if newest is None or isinstance(self.predicate, AlwaysFalse):
-            return Plan(newest, ())
-        return Plan(newest, plan_change(self._request(), change))
+    def plan_fenced(self) -> tuple[Plan, tuple[Fence, ...]]:
+        """As plan, for a read that follows: where the options ask for it, tags keep what it stands on.
+
+        Returns:
+            The plan, and the tags. They go when their time is up, or by read_fence.take_down_fence.
+        """
+        chosen, fences = self._chosen(), list[Fence]()
+        try:
+            for snapshot in self._to_keep(chosen):
+                fence = put_up_fence(self._snapshots, snapshot, self.options)
+                fences += [] if fence is None else [fence]
+            return self._plan(chosen), tuple(fences)
+        except BaseException:
+            self._take_down(fences)
+            raise
+
+    @contextmanager
+    def _fenced(self) -> Iterator[Plan]:
+        """The plan of a read within: its tags go when that is over."""
+        plan, fences = self.plan_fenced()
+        try:
+            yield plan
+        finally:
+            self._take_down(fences)
+
+    def _take_down(self, fences: Iterable[Fence]) -> None:
+        for fence in fences:
+            take_down_fence(self._snapshots, fence)
+
+    def _chosen(self) -> Travel | Increment | Difference:
+        if reads_increment(self.options):
+            return find_increment(self.options, self._snapshots) or Travel(None)
+        return resolve_snapshot(self.options, self._snapshots)
+
+    def _to_keep(self, chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
+        """What a tag can keep: states. Of the commits of an increment the last one, as in Java, unless it expired."""
+        states = _states(chosen)
+        if isinstance(self.predicate, AlwaysFalse):
+            return ()
+        return (
+            tuple(s for s in states[-1:] if self._snapshots.exists(s.id)) if isinstance(chosen, Increment) else states
+        )
+
+    def _plan(self, chosen: Travel | Increment | Difference) -> Plan:
+        states = _states(chosen)
+        if not states or isinstance(self.predicate, AlwaysFalse):
+            return Plan(states[-1] if states else None, ())
+        with telling_expiry(self._snapshots, self.options, *(state.id for state in states)):
+            if isinstance(chosen, Travel):
+                return Plan(states[-1], plan_splits(self._request(chosen.created_since), states[-1]))
+            return Plan(states[-1], plan_change(self._request(), chosen))
 
     def _request(self, created_since: int | None = None) -> ScanRequest:
         return ScanRequest(
@@ -97,44 +142,68 @@ class Scan:
         )
 
     def tasks(self) -> list[tuple[ReadUnit, ...]]:
-        """The splits of a plan in groups of about `source.split.target-size`, for one task each. Errors as in plan."""
-        target = self.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-        return group_splits(self.plan().splits, target, self.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST))
+        """The splits of a fenced plan in groups of about `source.split.target-size`, for one task each.
+
+        Nobody knows when tasks are through: tags of the read live until their time is up. Errors as in plan.
+        """
+        target, cost = self.options.value(o.SOURCE_SPLIT_TARGET_SIZE), self.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+        return group_splits(self.plan_fenced()[0].splits, target, cost)
 
     def reader(self) -> SplitReader:
         """Reads the splits of a plan, here or on another machine."""
-        return SplitReader(self.file_io, self._schemas, self.schema, self.options, self.fields, self.predicate)
+        return SplitReader(
+            self.file_io,
+            self._schemas,
+            self.schema,
+            self.options,
+            self.fields,
+            self.predicate,
+            tolerance(self.options),
+        )
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
         reader = self.reader()
-        for split in self.plan().splits:
-            yield from reader.read(split)
+        with self._fenced() as plan:
+            for split in plan.splits:
+                yield from reader.read(split)
 
     def to_arrow(self) -> pa.Table:
         """All rows at once; splits are read by several threads, their order is kept."""
         reader = self.reader()
-        splits = self.plan().splits
-        if len(splits) <= 1:
-            batches = [batch for split in splits for batch in reader.read(split)]
-        else:
-            with ThreadPoolExecutor(min(READ_THREADS, len(splits))) as threads:
-                parts = threads.map(lambda split: list(reader.read(split)), splits)
-                batches = [batch for part in parts for batch in part]
+        with self._fenced() as plan:
+            if len(plan.splits) <= 1:
+                batches = [batch for split in plan.splits for batch in reader.read(split)]
+            else:
+                with ThreadPoolExecutor(min(READ_THREADS, len(plan.splits))) as threads:
+                    parts = threads.map(lambda split: list(reader.read(split)), plan.splits)
+                    batches = [batch for part in parts for batch in part]
         if not self.fields:
             return _rows_without_columns(sum(batch.num_rows for batch in batches))
         return pa.Table.from_batches(batches, self.arrow_schema)
 
     def count(self) -> int:
         """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
-        splits = self.plan().splits
-        known = [split.exact_row_count if isinstance(self.predicate, AlwaysTrue) else None for split in splits]
-        total = sum(count for count in known if count is not None)
+        knows = isinstance(self.predicate, AlwaysTrue) and tolerance(self.options) == STRICT
         reader = replace(self, fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
-        for split, count in zip(splits, known, strict=True):
-            if count is None:
-                total += sum(batch.num_rows for batch in reader.read(split))
-        return total
+        with self._fenced() as plan:
+            known = [split.exact_row_count if knows else None for split in plan.splits]
+            total = sum(count for count in known if count is not None)
+            for split, count in zip(plan.splits, known, strict=True):
+                if count is None:
+                    total += sum(batch.num_rows for batch in reader.read(split))
+            return total
+
+
+def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
+    """The snapshots that a read stands on, oldest first."""
+    match chosen:
+        case Travel():
+            return () if chosen.snapshot is None else (chosen.snapshot,)
+        case Increment():
+            return chosen.snapshots
+        case Difference():
+            return (chosen.after,) if chosen.before is None else (chosen.before, chosen.after)
 
 
 def _rows_without_columns(count: int) -> pa.Table:

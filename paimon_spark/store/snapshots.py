@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.paths import (
@@ -19,6 +21,7 @@ from paimon_spark.store.versioned import list_ids, read_hint
 
 _SNAPSHOT_PREFIX = "snapshot-"
 _TAG_PREFIX = "tag-"
+_NAMED = 20  # tags in a message
 _NO_WATERMARK = -(2**63)  # written by engines without watermarks; the same as none
 
 
@@ -28,6 +31,38 @@ def _watermark(snapshot: Snapshot) -> int:
 
 def has_watermark(snapshot: Snapshot) -> bool:
     return snapshot.watermark is not None and snapshot.watermark != _NO_WATERMARK
+
+
+def last_until(millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]) -> int | None:
+    """The newest id from low to high that was committed at or before the epoch millis; None when all are later.
+
+    Of several committed in that very millisecond it is the one that Java's search meets first, so that both read the
+    same (SnapshotManager.earlierOrEqualTimeMills).
+    """
+    found = None
+    while low <= high:
+        middle = (low + high) // 2
+        snapshot = find(middle)
+        if snapshot is not None and snapshot.time_millis == millis:
+            return middle
+        if snapshot is None or snapshot.time_millis < millis:  # a missing one expired meanwhile: too old
+            found, low = (found if snapshot is None else middle), middle + 1
+        else:
+            high = middle - 1
+    return found
+
+
+def last_before(millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]) -> int | None:
+    """The newest id from low to high that was committed before the epoch millis; None when none was."""
+    found = None
+    while low <= high:
+        middle = (low + high) // 2
+        snapshot = find(middle)
+        if snapshot is None or snapshot.time_millis < millis:
+            found, low = (found if snapshot is None else middle), middle + 1
+        else:
+            high = middle - 1
+    return found
 
 
 class SnapshotStore:
@@ -143,34 +178,30 @@ class SnapshotStore:
         if not ids:
             text = "the table has no snapshot"
         elif len(ids) == 1:
-            text = f"the only snapshot is {ids[0]}{self._committed(ids[0])}"
+            text = f"the only snapshot is {ids[0]}{self._committed(ids)}"
         else:
-            text = f"snapshots {ids[0]}{self._committed(ids[0])} to {ids[-1]}{self._committed(ids[-1])} are available"
+            text = f"snapshots {ids[0]} to {ids[-1]} are available{self._committed(ids)}"
         names = self.tag_names()
-        return f"{text}; its tags are {', '.join(names)}" if names else text
+        if not names:
+            return text
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return f"{text}; its tags are {', '.join(names[:_NAMED])}{more}"
 
-    def _committed(self, snapshot_id: int) -> str:
-        snapshot = self.find(snapshot_id)
-        return "" if snapshot is None else f" of {time_text(snapshot.time_millis)}"
+    def _committed(self, ids: list[int]) -> str:
+        found = (self.find(snapshot_id) for snapshot_id in sorted({ids[0], ids[-1]}))
+        times = " to ".join(time_text(snapshot.time_millis) for snapshot in found if snapshot is not None)
+        return f", committed {times}" if times else ""
 
     def find_at_time(self, millis: int) -> Snapshot | None:
         """The newest snapshot committed at or before the epoch millis; None when all are later.
 
-        Of several committed in that very millisecond it is the one that Java's search meets first, so that both read
-        the same.
+        Of several committed in that very millisecond it is one of them: see last_until.
         """
-        found = None
         low, high = self.earliest_id(), self.latest_id()
-        while low is not None and high is not None and low <= high:
-            middle = (low + high) // 2
-            snapshot = self.find(middle)
-            if snapshot is not None and snapshot.time_millis == millis:
-                return snapshot
-            if snapshot is None or snapshot.time_millis < millis:  # a missing one expired meanwhile: too old
-                found, low = snapshot or found, middle + 1
-            else:
-                high = middle - 1
-        return found
+        if low is None or high is None:
+            return None
+        found = last_until(millis, low, high, self.find)
+        return None if found is None else self.find(found)
 
     def find_since_time(self, millis: int) -> Snapshot | None:
         """The oldest snapshot committed at or after the epoch millis; None when all are earlier."""
@@ -192,11 +223,10 @@ class SnapshotStore:
         that Java's search meets first, or the oldest of all with a watermark, so that both read the same.
         """
         low, high = self.earliest_id(), self.latest_id()
-        latest = None if high is None else self.find(high)
-        if low is None or high is None or latest is None or not has_watermark(latest):
+        if low is None or high is None:
             return None
         low, found = self._next_with_watermark(low, high)
-        if found is not None and _watermark(found) >= watermark:
+        if found is None or _watermark(found) >= watermark:
             return found
         found = None
         while low <= high:
@@ -212,11 +242,11 @@ class SnapshotStore:
 
     def _next_with_watermark(self, low: int, high: int) -> tuple[int, Snapshot | None]:
         """The first snapshot from low to high that has a watermark, and its id."""
-        snapshot = self.find(low)
-        while (snapshot is None or snapshot.watermark is None) and low < high:
-            low += 1
-            snapshot = self.find(low)
-        return low, None if snapshot is None or snapshot.watermark is None else snapshot
+        for snapshot_id in range(low, high + 1):
+            snapshot = self.find(snapshot_id)
+            if snapshot is not None and has_watermark(snapshot):
+                return snapshot_id, snapshot
+        return high, None
 
     def tag_names(self) -> list[str]:
         """The names of all tags, sorted."""

@@ -56,6 +56,7 @@ class Split(_Files):
         raw_files: files that need no merge, in the order to read them.
         sections: sorted runs that are merged, section by section.
         deletions: deletion vectors by data file name.
+        snapshot_id: the snapshot that keeps the files, of a change the oldest one; None: not known.
     """
 
     partition: bytes
@@ -64,6 +65,7 @@ class Split(_Files):
     raw_files: tuple[DataFileMeta, ...]
     sections: tuple[Section, ...] = ()
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    snapshot_id: int | None = None
 
     @property
     def files(self) -> Iterator[DataFileMeta]:
@@ -123,6 +125,7 @@ class PostponeSplit(_Files):
         first_sequence: a number above those of all rows of the partition's buckets.
         total_buckets: the number of buckets of the partition.
         every, first: of the postponed rows, those of the buckets first, first + every, ... belong to the split.
+        snapshot_id: the snapshot that keeps the files.
     """
 
     partition: bytes
@@ -133,6 +136,7 @@ class PostponeSplit(_Files):
     total_buckets: int
     every: int
     first: int
+    snapshot_id: int | None = None
 
     @property
     def files(self) -> Iterator[DataFileMeta]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,10 @@ from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Option, Options
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
+from paimon_spark.store.gone import expired
 from paimon_spark.store.local_time import parse_local_timestamp, time_text
-from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.retention import retention_rules
+from paimon_spark.store.snapshots import SnapshotStore, last_before
 
 _TRAVEL = (
     o.SCAN_VERSION,
@@ -23,13 +26,12 @@ _TRAVEL = (
 )
 _INCREMENTAL = (o.INCREMENTAL_BETWEEN, o.INCREMENTAL_BETWEEN_TIMESTAMP, o.INCREMENTAL_TO_AUTO_TAG)
 _CREATION = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
-_WATERMARK_PREFIX = "watermark-"
 
 # The options a mode needs one of; every other option of the three groups above contradicts it.
 _NEEDED: dict[str, Sequence[Option[Any]]] = {
     "from-timestamp": (o.SCAN_TIMESTAMP_MILLIS, o.SCAN_TIMESTAMP),
     "from-snapshot": (o.SCAN_SNAPSHOT_ID, o.SCAN_TAG_NAME, o.SCAN_WATERMARK, o.SCAN_VERSION),
-    "from-snapshot-full": (o.SCAN_SNAPSHOT_ID,),
+    "from-snapshot-full": (o.SCAN_SNAPSHOT_ID, o.SCAN_VERSION),
     "from-file-creation-time": (o.SCAN_FILE_CREATION_TIME_MILLIS,),
     "from-creation-timestamp": (o.SCAN_CREATION_TIME_MILLIS,),
     "incremental": _INCREMENTAL,
@@ -67,7 +69,9 @@ def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
     if mode == "from-file-creation-time":
         return Travel(snapshots.latest(), created_since=options.value(o.SCAN_FILE_CREATION_TIME_MILLIS))
     if mode == "from-creation-timestamp":
-        return _since_creation(_set_value(options, o.SCAN_CREATION_TIME_MILLIS), snapshots)
+        return _since_creation(options, snapshots)
+    if mode == "from-snapshot-full" and options.is_set(o.SCAN_VERSION):
+        return Travel(_at_full_version(options, snapshots), is_pinned=True)
     if mode in ("from-timestamp", "from-snapshot", "from-snapshot-full"):
         return Travel(_pinned(options, snapshots), is_pinned=True)
     return Travel(None)
@@ -104,50 +108,78 @@ def _set_value(options: Options, option: Option[int | None]) -> int:
 
 def _pinned(options: Options, snapshots: SnapshotStore) -> Snapshot:
     if options.is_set(o.SCAN_VERSION):
-        return _at_version(str(options.value(o.SCAN_VERSION)), snapshots)
+        return _at_version(options, snapshots)
     if options.is_set(o.SCAN_TAG_NAME):
         return _at_tag(str(options.value(o.SCAN_TAG_NAME)), snapshots)
     if options.is_set(o.SCAN_SNAPSHOT_ID):
-        return _at_id(_set_value(options, o.SCAN_SNAPSHOT_ID), snapshots)
+        return at_id(_set_value(options, o.SCAN_SNAPSHOT_ID), options, snapshots)
     if options.is_set(o.SCAN_WATERMARK):
         return _at_watermark(_set_value(options, o.SCAN_WATERMARK), snapshots)
     if options.is_set(o.SCAN_TIMESTAMP):
-        return _at_time(parse_local_timestamp(str(options.value(o.SCAN_TIMESTAMP))), snapshots)
-    return _at_time(_set_value(options, o.SCAN_TIMESTAMP_MILLIS), snapshots)
+        return _at_time(parse_local_timestamp(str(options.value(o.SCAN_TIMESTAMP))), options, snapshots)
+    return _at_time(_set_value(options, o.SCAN_TIMESTAMP_MILLIS), options, snapshots)
 
 
-def _at_version(version: str, snapshots: SnapshotStore) -> Snapshot:
+def _at_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
     """A tag of that name, else `watermark-<millis>`, else a snapshot id."""
+    version = str(options.value(o.SCAN_VERSION))
     tag = snapshots.find_tag(version)
     if tag is not None:
         return tag.snapshot
-    watermark = version.removeprefix(_WATERMARK_PREFIX)
-    if watermark != version and watermark.isdigit():
-        return _at_watermark(int(watermark), snapshots)
-    if version.isascii() and version.isdigit():
-        return _at_id(int(version), snapshots)
+    watermark = re.fullmatch(r"watermark-(-?\d+)", version, re.ASCII)
+    if watermark is not None:
+        return _at_watermark(int(watermark[1]), snapshots)
+    if _is_id(version):
+        return at_id(int(version), options, snapshots)
     raise SnapshotNotFound(
         f"'scan.version' = '{version}': the table at {snapshots.table} has no tag of that name, and it is neither a "
         f"snapshot id nor watermark-<millis>; {snapshots.available()}"
     )
 
 
+def _at_full_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
+    """The version where the mode wants an id: no tag of that name may come before it."""
+    version = str(options.value(o.SCAN_VERSION))
+    if not _is_id(version) or snapshots.find_tag(version) is not None:
+        raise OptionError(
+            f"'scan.mode' = 'from-snapshot-full' needs a snapshot id, and 'scan.version' = '{version}' is none; leave "
+            "'scan.mode' out to read a tag or a watermark"
+        )
+    return at_id(int(version), options, snapshots)
+
+
+def _is_id(version: str) -> bool:
+    return version.isascii() and version.isdigit()
+
+
 def _at_tag(name: str, snapshots: SnapshotStore) -> Snapshot:
     tag = snapshots.find_tag(name)
     if tag is None:
         raise SnapshotNotFound(
-            f"'scan.tag-name' = '{name}': the table at {snapshots.table} has no tag of that name; "
-            f"{snapshots.available()}"
+            f"'scan.tag-name' = '{name}': the table at {snapshots.table} has no tag of that name, or its time is up; "
+            f"{snapshots.available()}. A tag lives as long as create_tag was told, else as long as "
+            f"'{o.TAG_DEFAULT_TIME_RETAINED.key}' says"
         )
     return tag.snapshot
 
 
-def _at_id(snapshot_id: int, snapshots: SnapshotStore) -> Snapshot:
-    """The snapshot of that id; an expired one is read as long as a tag keeps it."""
+def at_id(snapshot_id: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
+    """The snapshot of that id; an expired one as long as a tag keeps it (Java 2.0.0 refuses that).
+
+    Raises:
+        SnapshotNotFound: it has expired, or never was.
+    """
     snapshot = snapshots.find(snapshot_id)
     if snapshot is None:
         snapshot = next((t.snapshot for t in snapshots.tags().values() if t.snapshot.id == snapshot_id), None)
-    return snapshots.load(snapshot_id) if snapshot is None else snapshot
+    if snapshot is not None:
+        return snapshot
+    latest = snapshots.latest_id()
+    if latest is None or snapshot_id > latest:
+        return snapshots.load(snapshot_id)
+    raise expired(
+        snapshots, options, f"reading snapshot {snapshot_id} of the table at {snapshots.table}: it has expired"
+    )
 
 
 def _at_watermark(watermark: int, snapshots: SnapshotStore) -> Snapshot:
@@ -160,25 +192,33 @@ def _at_watermark(watermark: int, snapshots: SnapshotStore) -> Snapshot:
     return snapshot
 
 
-def _at_time(millis: int, snapshots: SnapshotStore) -> Snapshot:
+def _at_time(millis: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
     snapshot = snapshots.find_at_time(millis)
     if snapshot is None:
-        earliest = snapshots.earliest_id()
-        oldest = None if earliest is None else snapshots.find(earliest)
-        text = "" if oldest is None else f"; the earliest was committed at {time_text(oldest.time_millis)}"
-        raise SnapshotNotFound(
-            f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old{text}; "
-            f"{snapshots.available()}"
+        raise expired(
+            snapshots,
+            options,
+            f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old",
         )
     return snapshot
 
 
-def _since_creation(millis: int, snapshots: SnapshotStore) -> Travel:
-    """The first snapshot made at or after the time, when an older one proves it the first; else a filter on files."""
-    first = snapshots.find_since_time(millis)
-    if first is not None and snapshots.find_at_time(millis - 1) is not None:
-        return Travel(first)
-    return Travel(snapshots.latest(), created_since=millis)
+def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
+    """The first snapshot made at or after the time, when an older commit proves it the first; else a filter on files.
+
+    Changelogs that outlive their snapshots prove it too, but cannot be read as a state.
+    """
+    millis = _set_value(options, o.SCAN_CREATION_TIME_MILLIS)
+    latest = snapshots.latest()
+    if latest is None:
+        return Travel(None)
+    decoupled = retention_rules(options).is_decoupled
+    find = snapshots.find_change if decoupled else snapshots.find
+    oldest = snapshots.earliest_change_id() if decoupled else snapshots.earliest_id()
+    before = None if oldest is None else last_before(millis, oldest, latest.id, find)
+    if before is None or before == latest.id or find(before + 1) is None:
+        return Travel(latest, created_since=millis)
+    return Travel(at_id(before + 1, options, snapshots))
 
 
 def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:

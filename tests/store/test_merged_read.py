@@ -13,7 +13,6 @@ import pytest
 
 from paimon_spark import open_table
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import OptionError
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import encode_schema
@@ -211,12 +210,12 @@ def test_from_file_creation_time(path: str) -> None:
     assert open_table(path, {"scan.file-creation-time-millis": "0"}).scan().count() == 2
 
 
-def test_scan_bucket_needs_fixed_buckets(tmp_path: Path) -> None:
+def test_one_bucket_of_tables_without_fixed_buckets(tmp_path: Path) -> None:
+    """Rows without a bucket are in bucket 0, as in Java."""
     path = str(tmp_path / "t")
     create_table(path, TableSchema(0, FIELDS, 1, (), (), {"bucket": "-1"}))
     write(path, "a", [(1, 1)])
-    with pytest.raises(OptionError, match=r"'scan\.bucket' = 0: the table .* has no fixed buckets"):
-        open_table(path, {"scan.bucket": "0"}).scan().plan()
+    assert [open_table(path, {"scan.bucket": bucket}).scan().count() for bucket in ("0", "1", "-1")] == [1, 0, 0]
 
 
 def test_point_reads_of_a_bucket_key_that_changed_its_type(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from staging import Row, put
 
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.window import MergeSpec
 from paimon_spark.spec.types import DataField, DataType, Root
@@ -122,6 +122,14 @@ def test_files_by_creation_time_are_refused(tmp_path: Path) -> None:
     wait(table, [("x", 1, 1, "a")])
     with pytest.raises(UnsupportedFeature, match=r"postpone\.merge-on-read"):
         merged(table, scan_file__creation__time__millis="0")
+
+
+def test_one_bucket_is_refused(tmp_path: Path) -> None:
+    """Rows that wait have no bucket yet."""
+    table = make(tmp_path / "t")
+    wait(table, [("x", 1, 1, "a")])
+    with pytest.raises(OptionError, match=r"'scan\.bucket' = 0 contradicts 'postpone\.merge-on-read'"):
+        merged(table, scan_bucket="0")
 
 
 def test_changes_are_refused(tmp_path: Path) -> None:

@@ -117,8 +117,8 @@ def test_missing_files(name: str, tables: dict[str, Path], tmp_path: Path) -> No
         if damaged.parent.name in ("snapshot", "schema"):
             continue  # a table without them is an older or no table, which is right
         found[outcome(tmp_path / "t", good)] += 1
-    assert set(found) <= {"right rows", "CorruptFile"}
-    assert found["CorruptFile"] > 2
+    assert set(found) <= {"right rows", "CorruptFile", "MissingFile"}
+    assert found["MissingFile"] > 2
 
 
 def test_a_missing_data_file_tells_what_to_do(tables: dict[str, Path], tmp_path: Path) -> None:

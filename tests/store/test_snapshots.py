@@ -77,7 +77,7 @@ def test_a_gone_snapshot_names_what_is_there(tmp_path: Path) -> None:
     store = write(tmp_path, *map(snapshot, (3, 4, 5)))
     (tmp_path / "tag").mkdir()
     (tmp_path / "tag" / "tag-v1").write_bytes(encode_tag(Tag(snapshot(2))))
-    with pytest.raises(SnapshotNotFound, match=r"snapshot 2 .* snapshots 3 to 5 are available; its tags are v1"):
+    with pytest.raises(SnapshotNotFound, match=r"snapshot 2 .* 3 to 5 are available, committed 1970-.* \(3000\) to .* \(5000\); its tags are v1"):
         store.load(2)
 
 
@@ -116,9 +116,12 @@ times = st.lists(st.integers(0, 50), min_size=1, max_size=12).map(sorted)
 def test_by_time(tmp_path_factory: pytest.TempPathFactory, times: list[int], first: int, asked: int) -> None:
     snapshots = [snapshot(first + i, 1000 + t) for i, t in enumerate(times)]
     store = write(tmp_path_factory.mktemp("t"), *snapshots)
-    at = [s for s in snapshots if s.time_millis <= 1000 + asked]
+    at = max((t for t in times if t <= asked), default=None)
     since = [s for s in snapshots if s.time_millis >= 1000 + asked]
-    assert store.find_at_time(1000 + asked) == (at[-1] if at else None)
+    found = store.find_at_time(1000 + asked)
+    assert (None if found is None else found.time_millis - 1000) == at
+    if times.count(at or 0) == 1:
+        assert found == snapshots[times.index(at or 0)]
     assert store.find_since_time(1000 + asked) == (since[0] if since else None)
 
 
@@ -132,4 +135,7 @@ def test_by_watermark(tmp_path_factory: pytest.TempPathFactory, marks: list[int 
     snapshots = [snapshot(1 + i, watermark=m) for i, m in enumerate(rising)]
     store = write(tmp_path_factory.mktemp("t"), *snapshots)
     fitting = [s for s in snapshots if s.watermark is not None and s.watermark >= max(asked, 0)]
-    assert store.find_at_watermark(asked) == (fitting[0] if fitting else None)
+    found = store.find_at_watermark(asked)
+    assert (found is None) == (not fitting)
+    if found is not None:
+        assert found.watermark == fitting[0].watermark

@@ -11,14 +11,11 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.spec import options as o
-from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.paths import data_file_path
 from paimon_spark.spec.schema import POSITION, SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID
 from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.deletion_files import read_deleted_positions
-from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
+from paimon_spark.store.file_rows import FileRequest
 from paimon_spark.store.read import SplitReader
 from paimon_spark.store.splits import ReadUnit, Split
 
@@ -50,23 +47,11 @@ class TrackedReader:
             yield from self._file(split, file)
 
     def _file(self, split: Split, file: DataFileMeta) -> Iterator[pa.RecordBatch]:
-        reader, path = self.reader, data_file_path(split.bucket_path, file)
-        schema = reader.schema if file.schema_id == reader.schema.id else reader.schemas.load(file.schema_id)
-        partition_fields = reader.schema.partition_fields
-        values = decode_arity_row(split.partition, [field.type for field in partition_fields])
-        deletion = split.deletions.get(file.file_name)
-        stored = StoredFile(
-            path,
-            file,
-            schema,
-            {field.name: value for field, value in zip(partition_fields, values, strict=True)},
-            None if deletion is None else read_deleted_positions(reader.file_io, deletion),
-            reader.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE),
-        )
+        path = data_file_path(split.bucket_path, file)
         written = file.write_cols or ()
         system = tuple(field for field in _IN_FILES if field.name in written)
         fields = tuple(field for field in self.fields if field not in TRACKING_FIELDS)
-        for batch in read_file(reader.file_io, stored, FileRequest(fields, system, positions=True)):
+        for batch in self.reader.rows_of_file(split, file, FileRequest(fields, system, positions=True)):
             columns = [_column(batch, field, file, path) for field in self.fields]
             yield pa.RecordBatch.from_arrays(columns, schema=arrow_schema(self.fields))
 

@@ -19,7 +19,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.read import SplitReader
-from paimon_spark.store.scan import READ_THREADS, Scan, row_kind_field
+from paimon_spark.store.scan import READ_THREADS, Plan, Scan, row_kind_field
 from paimon_spark.store.splits import ReadUnit, Split, group_splits
 from paimon_spark.store.system_tables.request import StoredTable
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
@@ -98,17 +98,19 @@ class RowScan:
 
     def splits(self) -> tuple[ReadUnit, ...]:
         """What is read. Errors as in Scan.plan."""
-        splits = self.scan.plan().splits
+        return self._read_of(self.scan.plan())
+
+    def _read_of(self, plan: Plan) -> tuple[ReadUnit, ...]:
         if self.level is None:
-            return splits
-        kept = (_of_level(split, self.level) for split in splits)
+            return plan.splits
+        kept = (_of_level(split, self.level) for split in plan.splits)
         return tuple(split for split in kept if split.raw_files)
 
     def tasks(self) -> list[tuple[ReadUnit, ...]]:
-        """The splits in groups for one task each. Errors as in Scan.plan."""
+        """The splits of a fenced plan in groups for one task each. Errors as in Scan.plan."""
         options = self.scan.options
         target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
-        return group_splits(self.splits(), target, cost)
+        return group_splits(self._read_of(self.scan.plan_fenced()[0]), target, cost)
 
     def reader(self) -> ShapedReader:
         """Reads the splits, here or on another machine."""
@@ -183,7 +185,7 @@ def row_scan(name: str, table: StoredTable, fields: Sequence[DataField], predica
     stored = tuple(_stored(schema, field) for field in shape if field not in TRACKING_FIELDS)
     if name in ("audit_log", "binlog") and ROW_KIND_FIELD not in stored:
         stored = (*stored, row_kind_field(schema))  # else rows that retract would be left out
-    scan = Scan(table.file_io, table.location, table.branch, schema, table.options, stored, pushed)
+    scan = table.scan_of(stored, pushed)
     level = compaction_rules(table.options).num_levels - 1 if name == "ro" and schema.primary_keys else None
     return RowScan(scan, wanted, predicate, shape, name == "binlog", name == "row_tracking", level)
 

@@ -1,0 +1,67 @@
+"""Tags that keep what long reads stand on (`scan.plan-auto-tag-for-read.time-retained`; Java: BatchReadTagCreator)."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from dataclasses import dataclass
+
+from paimon_spark.errors import SnapshotNotFound
+from paimon_spark.spec import options as o
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import tag_path
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.gone import expired
+from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.tag_files import new_tag, publish_tag
+
+_log = logging.getLogger(__name__)
+
+FENCE_PREFIX = "batch-read-"
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A tag of a read. name: of the tag; snapshot_id: what it keeps."""
+
+    name: str
+    snapshot_id: int
+
+
+def put_up_fence(store: SnapshotStore, snapshot: Snapshot, options: Options) -> Fence | None:
+    """Tags a snapshot for a read that is about to begin; None where the options ask for no tag.
+
+    It is made before the read is planned, so that no expiry comes between. A reader that must not write to the table
+    reads without, as in Java, and a warning tells.
+
+    Raises:
+        SnapshotNotFound: the snapshot is expiring just now.
+    """
+    millis = options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
+    if millis is None:
+        return None
+    fence = Fence(f"{FENCE_PREFIX}{snapshot.id}-{uuid.uuid4().hex[:8]}", snapshot.id)
+    try:
+        publish_tag(store, fence.name, new_tag(snapshot, millis))
+    except SnapshotNotFound as error:
+        what = f"tagging snapshot {snapshot.id} of the table at {store.table} for a read: it expires just now"
+        raise expired(store, options, what) from error
+    except OSError as error:
+        _log.warning(
+            "no tag keeps snapshot %d of %s while it is read, for none can be made: %s", snapshot.id, store.table, error
+        )
+        return None
+    return fence
+
+
+def take_down_fence(store: SnapshotStore, fence: Fence) -> None:
+    """Deletes the tag of a read that is over.
+
+    Where the snapshot has expired meanwhile the tag stays until its time is up: the expiry of tags then deletes the
+    files that it alone keeps.
+    """
+    try:
+        if store.exists(fence.snapshot_id):
+            store.file_io.delete(tag_path(store.table, fence.name, store.branch))
+    except OSError as error:
+        _log.warning("the tag '%s' of %s stays until its time is up: %s", fence.name, store.table, error)
