@@ -18,6 +18,7 @@ from paimon_spark.spec.table_statistics import NUMBERS, ColumnStatistics
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.analyze import AnalyzeMetrics, analyze
 from paimon_spark.store.checks.report import Progress
+from paimon_spark.store.earliest_repair import EarliestRepaired, repair_earliest_snapshot
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.maintenance import maintain
@@ -114,6 +115,10 @@ class MaintainedTable(ABC):
         if found.snapshot_id is not None:
             maintain(table)
         return found
+
+    def repair_earliest_snapshot(self, snapshot: int | None = None) -> EarliestRepaired:
+        """Lets the table begin with a snapshot after which none is missing; by itself the first such one."""
+        return repair_earliest_snapshot(self._open(), snapshot)
 
     def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeMetrics:
         """Counts the rows that a read gives, and what is in columns, and keeps it in the table's statistics.
