@@ -13,14 +13,13 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import java_expiry
 import java_tags
 import our_engine
-from checker import check_table
 from comparing import Row
 from engine_tables import Blobs
 from expiry_lives import KeyedLife, PartitionedLife
@@ -28,7 +27,9 @@ from genuine import Genuine
 from java_expiry import Settings
 from readers import java_read
 
-from paimon_spark import open_table
+from paimon_spark import check, open_table
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.checks.report import Rule
 from paimon_spark.store.consumers import expire_consumers
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
@@ -52,6 +53,7 @@ class ExpiryHistory:
         self.folder, self.java = folder, java
         self.path, self.mine, self.javas = (str(folder / name / "t") for name in ("lived", "mine", "javas"))
         self.tags_made = 0
+        self.revived: set[int] = set()  # snapshots that a rollback made of tags
         self.branches: dict[str, str] = {}  # name -> the tag it was made from, which stays, for Java 2.0.0 forgets it
         self.life: KeyedLife | PartitionedLife
         if seed % 2:
@@ -106,7 +108,8 @@ class ExpiryHistory:
             self.java.run(java_tags.create_tag, self.path, name, number, hours)
 
     def _branch(self) -> None:
-        tags = open_table(self.path).snapshots.tag_names()
+        stay = open_table(self.path).snapshots.tags()  # Java 2.0.0 expires a tag although a branch began with it
+        tags = [name for name, tag in stay.items() if tag.time_retained is None]
         if tags and len(self.branches) < 2:
             name, tag = f"b{len(self.branches)}", self.random.choice(tags)
             self.log.append(f"branch {name} from {tag}")
@@ -144,6 +147,7 @@ class ExpiryHistory:
             return
         target = self._draw_target(self.path)
         ours = self.random.random() < 0.5
+        self._note_target(self.path, target)
         self.log.append(f"{'we' if ours else 'Java'} roll back to {target!r}")
         if ours:
             self._roll_our_table_back(self.path, target)
@@ -171,6 +175,14 @@ class ExpiryHistory:
     def _roll_our_table_back(self, path: str, target: int | str) -> None:
         table = open_table(path)
         rollback(table, snapshot=target) if isinstance(target, int) else rollback(table, tag=target)
+
+    def _note_target(self, path: str, target: int | str) -> None:
+        """Before a rollback: whether a snapshot will be made of a tag."""
+        store = open_table(path).snapshots
+        tag = store.find_tag(target) if isinstance(target, str) else None
+        number = target if isinstance(target, int) else tag.snapshot.id if tag is not None else 0
+        gone = {n for n in self.revived if n > number}
+        self.revived = (self.revived - gone) | (set() if store.exists(number) else {number})
 
     def _set_clock(self) -> None:
         """Snapshot n is as old as if one had been made each minute up to now; tags and consumers get any age."""
@@ -272,6 +284,7 @@ class ExpiryHistory:
         if self.branches:
             return
         target = self._draw_target(self.mine)
+        self._note_target(self.mine, target)
         self.log.append(f"roll back to {target!r}")
         before = self._states(self.mine)
         self._roll_our_table_back(self.mine, target)
@@ -292,29 +305,39 @@ class ExpiryHistory:
         assert not more, sorted(more)
         assert {path: mine[path] for path in javas} == javas
         assert stored(str(self.folder / "external-mine")) == stored(str(self.folder / "external-javas"))
-        check_table(self.mine)
+        self._check()
         ours = java_read(self.java, self.mine)
         assert ours == self._with_javas_external(lambda: java_read(self.java, self.javas))
 
+    def _check(self) -> None:
+        """The copy is sound, but for the changelogs of snapshots that a rollback made of tags: they had expired."""
+        store, found = open_table(self.mine).snapshots, []
+        lost = [s.changelog_manifest_list for number in self.revived if (s := store.find(number)) is not None]
+        for problem in check(self.mine).problems:
+            if problem.rule is not Rule.MANIFEST or Path(problem.where).name not in lost:
+                found.append(str(problem))
+        assert not found
+
     def _java_forgets(self) -> set[str]:
-        """What Java 2.0.0 deletes although it is needed: the changelogs that snapshots of branches name too, and with a
-        tag the files of a long-lived changelog that has no changelog files of its own."""
+        """What Java 2.0.0 deletes too early: the changelogs that snapshots of branches name too, and with a tag what a
+        long-lived changelog without changelog files needs, and what is to go with the change that deletes it."""
         found: set[str] = set()
         for branch in self.branches:
             table = open_table(self.mine, {"branch": branch})
-            snapshots = [s for n in table.snapshots.ids() if (s := table.snapshots.load(n)).changelog_manifest_list]
+            snapshots = [table.snapshots.load(n) for n in table.snapshots.ids()]
             found |= self._paths(table, [s.changelog_manifest_list for s in snapshots])
-        table, ids = open_table(self.mine), [int(p.name[10:]) for p in Path(self.mine, "changelog").glob("changelog-*")]
-        changes = [change for n in ids if (change := table.snapshots.find_change(n)) is not None]
-        found |= self._paths(table, [c.delta_manifest_list for c in changes if c.changelog_manifest_list is None])
+        if changelogs := [int(path.name[10:]) for path in Path(self.mine, "changelog").glob("changelog-*")]:
+            table = open_table(self.mine)
+            numbers = sorted({*changelogs, *table.snapshots.ids()})
+            plain = [c for n in numbers if (c := table.snapshots.find_change(n)) and c.changelog_manifest_list is None]
+            found |= self._paths(table, [change.delta_manifest_list for change in plain], plain)
         return found | {os.path.dirname(path) for path in found}
 
-    def _paths(self, table: Table, lists: Iterable[str | None]) -> set[str]:
-        """Manifest lists and all that they name and add."""
-        doomed = DoomedFiles()
-        finder = FileFinder(table)
+    def _paths(self, table: Table, lists: Iterable[str | None], changes: Sequence[Snapshot] = ()) -> set[str]:
+        """Manifest lists and all that they name and add, and what changes delete."""
+        finder, doomed = FileFinder(table), DoomedFiles()
         finder.add_lists(lists, doomed)
-        doomed.data = finder.added(lists)
+        doomed.data = finder.added(lists) | finder.deleted(changes, keeps_appended=False)
         return {os.path.relpath(path, self.mine) for stage in doomed.stages() for path in stage}
 
     def _states(self, path: str) -> Mapping[str, Counter[Row]]:
