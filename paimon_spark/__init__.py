@@ -2,32 +2,40 @@
 
 ``open_table`` needs no Spark: schema, snapshots, and Arrow batches of any table. ``PaimonTable`` is the same for Spark.
 ``expire_snapshots`` and ``expire_changelogs`` need no Spark either.
-``check`` verifies a table, as ``python -m paimon_spark check PATH`` does.
+``check`` verifies a table, as the program ``paimon-spark check PATH`` does.
+
+A name is imported when it is first asked for: the program and the tasks of Spark start without what they do not use.
+Types of the names: ``__init__.pyi``.
 """
 
-from paimon_spark import errors
-from paimon_spark.arrow.predicate_expr import col
-from paimon_spark.spark.source import register
-from paimon_spark.spark.table_api import PaimonTable
-from paimon_spark.spark.write_job import WriteMetrics
-from paimon_spark.store.checks.report import Report
-from paimon_spark.store.checks.table import check
-from paimon_spark.store.compaction import CompactionMetrics
-from paimon_spark.store.expire import ExpiryResult, expire_snapshots
-from paimon_spark.store.expire_changelogs import expire_changelogs
-from paimon_spark.store.table import open_table
+from importlib import import_module
 
-__all__ = [
-    "CompactionMetrics",
-    "ExpiryResult",
-    "PaimonTable",
-    "Report",
-    "WriteMetrics",
-    "check",
-    "col",
-    "errors",
-    "expire_changelogs",
-    "expire_snapshots",
-    "open_table",
-    "register",
-]
+from paimon_spark import errors
+
+_HOMES = {
+    "CompactionMetrics": "store.compaction",
+    "ExpiryResult": "store.expire",
+    "PaimonTable": "spark.table_api",
+    "Report": "store.checks.report",
+    "WriteMetrics": "spark.write_job",
+    "check": "store.checks.table",
+    "col": "arrow.predicate_expr",
+    "expire_changelogs": "store.expire_changelogs",
+    "expire_snapshots": "store.expire",
+    "open_table": "store.table",
+    "register": "spark.source",
+}
+__all__ = ["errors", *_HOMES]  # noqa: PLE0604 - all are texts
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

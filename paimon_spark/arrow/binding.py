@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 import math
 from collections.abc import Callable, Sequence
 
@@ -54,7 +55,11 @@ def resolve_column(names: Sequence[str], fields: Sequence[DataField]) -> Column:
     for name in names:
         found = [field for field in inside if field.name.lower() == name.lower()]
         if not found:
-            raise PredicateError(f"there is no column '{'.'.join([*path, name])}'; {_known(path, inside)}")
+            near = difflib.get_close_matches(name.lower(), {f.name.lower(): f.name for f in inside}, n=1)
+            hint = f", did you mean '{'.'.join([*path, *(f.name for f in inside if f.name.lower() in near)])}'?"
+            raise PredicateError(
+                f"there is no column '{'.'.join([*path, name])}'{hint if near else ''}; {_known(path, inside)}"
+            )
         if len(found) > 1:
             spellings = ", ".join(field.name for field in found)
             raise PredicateError(f"column '{name}' is ambiguous: it may be any of {spellings}; rename all but one")

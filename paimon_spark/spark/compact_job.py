@@ -8,21 +8,17 @@ from __future__ import annotations
 import pickle
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from paimon_spark.errors import CompactionFailed, OptionError
+from paimon_spark.errors import CompactionFailed
 from paimon_spark.spark.postpone_job import compact_postponed_with_spark
-from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import check_writable
-from paimon_spark.spec.options import Options
+from paimon_spark.store.compact_call import compact_on_call, without_waiting
 from paimon_spark.store.compact_task import CompactTask
-from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table, run_here
-from paimon_spark.store.maintenance import maintain
-from paimon_spark.store.table import BucketMode, Table
-from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
+from paimon_spark.store.compaction import CompactionMetrics, Outcome, run_here
+from paimon_spark.store.table import Table
 
 _OUTCOME = "outcome"
 
@@ -92,10 +88,7 @@ class TableOptimizer:
             OptionError: an option of this object chooses a snapshot.
             PaimonError: the condition does not fit, the table cannot be written, or a commit failed.
         """
-        table = self._open_table()
-        # A call does not wait for more files as the writers of a table with lookup-compact = gentle do.
-        table = replace(table, options=table.options.merged({o.LOOKUP_COMPACT.key: "radical"}))
-        return compact_with_spark(self._spark, table, where or self._where, full)
+        return compact_with_spark(self._spark, without_waiting(self._open_table()), where or self._where, full)
 
 
 def compact_with_spark(
@@ -106,20 +99,8 @@ def compact_with_spark(
     Args:
         table: with the options of the call.
     """
-    check_writable(table.schema, table.options)
-    stored = Options(table.schema.options)
-    travel = [x.key for x in TIME_TRAVEL_OPTIONS if table.options.text(x) != stored.text(x)]
-    if travel:
-        raise OptionError(f"'{travel[0]}' chooses what a read sees; the latest snapshot is compacted: leave it out")
-    if table.bucket_mode is BucketMode.POSTPONE_MODE:
-        compact_postponed_with_spark(spark, table, where)
-    runner = SparkRunner(spark)
-    try:
-        metrics = compact_table(table, runner, where, full)
-    finally:
-        runner.stop()
-    maintain(table, dedicated=True)
-    return metrics
+    move = partial(compact_postponed_with_spark, spark)
+    return compact_on_call(table, SparkRunner(spark), where, full, move)
 
 
 def _task(

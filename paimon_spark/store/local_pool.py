@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -45,12 +45,19 @@ _WORKER = _Worker()
 class LocalRunner:
     """Runs tasks in this process, or in a few others when there is work for them. Stop it in the end."""
 
-    def __init__(self, max_processes: int = MAX_PROCESSES, small_bytes: int = SMALL_BYTES) -> None:
+    def __init__(
+        self,
+        max_processes: int = MAX_PROCESSES,
+        small_bytes: int = SMALL_BYTES,
+        ended: Callable[[CompactTask], None] | None = None,
+    ) -> None:
         """
         Args:
             max_processes: at most so many at once, and no more than there are cores.
             small_bytes: what is read in all by tasks that need no other process.
+            ended: is told of each task that has ended, well or not; called from any thread.
         """
+        self._ended = ended or _tell_nobody
         self._processes = min(max_processes, os.cpu_count() or 1)
         self._small = small_bytes
         self._context = multiprocessing.get_context("spawn")  # a fork would copy half of the threads of Arrow
@@ -62,9 +69,11 @@ class LocalRunner:
         """See TaskRunner."""
         is_small = sum(task.weight for task in tasks) <= self._small
         if len(tasks) == 1 or is_small or self._processes == 1:
-            return [run_here(table, task, self._check) for task in tasks]
+            return [self._run_here(table, task) for task in tasks]
         pool = self._started()
         futures = [_submitted(pool, table, task) for task in tasks]
+        for future, task in zip(futures, tasks, strict=True):
+            future.add_done_callback(lambda _, task=task: self._ended(task))  # type: ignore[misc]  # a default binds it
         try:
             outcomes = [_outcome(future, task) for future, task in zip(futures, tasks, strict=True)]
             if any(isinstance(future.exception(), BrokenProcessPool) for future in futures):
@@ -96,8 +105,17 @@ class LocalRunner:
             if self._pool is pool:
                 self._pool = None
 
+    def _run_here(self, table: Table, task: CompactTask) -> Outcome:
+        outcome = run_here(table, task, self._check)
+        self._ended(task)
+        return outcome
+
     def _check(self, _: int) -> None:
         _stop_if(self._stopping)
+
+
+def _tell_nobody(_: CompactTask) -> None:
+    """For callers who do not want to know."""
 
 
 def _start(stopping: Event) -> None:

@@ -1,0 +1,107 @@
+"""The arguments that commands share, and the table that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spec import options as o
+from paimon_spark.store.local_time import parse_local_timestamp
+from paimon_spark.store.table import Table, find_stored_table, open_table
+
+
+class Output(StrEnum):
+    """How a result is printed: for people, or for programs."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+TablePath = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATH",
+        show_default=False,
+        help="The table directory, a local path or a URI; PATH$branch_x is its branch x.",
+    ),
+]
+Branch = Annotated[str | None, typer.Option("--branch", metavar="NAME", help="A branch of the table.")]
+TableOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="A table option for this call, or a storage option such as s3.endpoint=...; may be given several times.",
+    ),
+]
+OutputFormat = Annotated[Output, typer.Option("--output", help="How to print the result.")]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="STATE",
+        show_default=False,
+        help="A snapshot id, a tag, or a time such as '2026-11-01 12:00' (local): the state then.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", metavar="A,B", show_default=False, help="Only these columns, in this order."),
+]
+Where = Annotated[
+    str | None,
+    typer.Option("--where", metavar="SQL", show_default=False, help="Only rows for which this is true."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def parse_options(pairs: Sequence[str] | None, branch: str | None = None) -> dict[str, str]:
+    """The options of a call, that of the branch among them."""
+    found: dict[str, str] = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not (key and equals):
+            raise typer.BadParameter(f"expected KEY=VALUE, found '{pair}'", param_hint="'--option'")
+        found[key] = value
+    return found if branch is None else {**found, o.BRANCH.key: branch}
+
+
+def parse_columns(text: str | None) -> list[str] | None:
+    """The names between commas; None: all."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def open_with(path: str, option: Sequence[str] | None, branch: str | None, at: str | None = None) -> Table:
+    """The table of a call. Errors as in open_table."""
+    options = parse_options(option, branch)
+    return open_table(path, {**options, **state_options(path, options, at)})
+
+
+def state_options(path: str, options: dict[str, str], at: str | None) -> dict[str, str]:
+    """The scan options that choose a state: a tag of that name, else a snapshot id, else a time.
+
+    Raises:
+        OptionError: it is none of these.
+    """
+    if at is None:
+        return {}
+    table = find_stored_table(path, options)
+    if table is not None and table.snapshots.find_tag(at) is not None:
+        return {o.SCAN_TAG_NAME.key: at}
+    if at.isascii() and at.isdigit():
+        return {o.SCAN_SNAPSHOT_ID.key: at}
+    try:
+        parse_local_timestamp(at)
+    except OptionError:
+        there = "" if table is None else f"; {table.snapshots.available()}"
+        raise OptionError(
+            f"'{at}' is neither a tag of the table, nor a snapshot id, nor a time such as 2026-11-01 12:00{there}"
+        ) from None
+    return {o.SCAN_TIMESTAMP.key: at}

@@ -1,0 +1,113 @@
+"""``compact`` and ``compact-manifest``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOptions, TablePath, open_with
+from paimon_spark.cli.messages import if_stopped
+from paimon_spark.cli.progress import progress_bars, working
+from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.texts import count_text, size_text, span_text
+from paimon_spark.store.checks.report import Progress
+from paimon_spark.store.compact_call import compact_on_call, without_waiting
+from paimon_spark.store.compact_task import CompactTask
+from paimon_spark.store.compaction import CompactionMetrics, Outcome
+from paimon_spark.store.local_pool import MAX_PROCESSES, LocalRunner
+from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_manifests
+from paimon_spark.store.table import Table
+
+app = typer.Typer()
+_LEFT = (
+    "snapshots that were committed stay, all else is as it was; files that were being written are deleted, what could "
+    "not be is an orphan"
+)
+
+
+class _CountingRunner(LocalRunner):
+    """Tells how many bytes of all tasks that it was given are done."""
+
+    def __init__(self, processes: int, told: Progress | None) -> None:
+        super().__init__(processes, ended=self._count)
+        self._told = told
+        self._lock = threading.Lock()
+        self._done = self._given = 0
+
+    def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+        with self._lock:
+            self._given += sum(task.weight for task in tasks)
+        return super().run(table, tasks)
+
+    def _count(self, task: CompactTask) -> None:
+        with self._lock:
+            self._done += task.weight
+            if self._told is not None:
+                self._told("files to compact", self._done, self._given)
+
+
+@app.command()
+def compact(
+    path: TablePath,
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="SQL", help="Only these partitions, such as dt = '2026-11-01'.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--as-writers", help="All files of a bucket become one, or only what writers pick.")
+    ] = True,
+    processes: Annotated[int, typer.Option("--processes", min=1, help="At most so many at once.")] = MAX_PROCESSES,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Merges the files of buckets that have too many, with processes of this machine.
+
+    Readers and writers go on meanwhile. PaimonTable.optimize() does the same on a Spark cluster.
+    """
+    table = without_waiting(open_with(path, option, branch))
+    with if_stopped(_LEFT), progress_bars() as told:
+        metrics = compact_on_call(table, _CountingRunner(processes, told), where, full)
+    if output is Output.JSON:
+        print_json(asdict(metrics))
+    else:
+        print(_words(metrics))
+
+
+@app.command()
+def compact_manifest(
+    path: TablePath, branch: Branch = None, option: TableOptions = None, output: OutputFormat = Output.TEXT
+) -> None:
+    """Merges the manifests, in one snapshot."""
+    with if_stopped("the manifests are as they were, or merged; nothing is in between"), working("merging manifests"):
+        metrics = compact_manifests(open_with(path, option, branch))
+    if output is Output.JSON:
+        print_json(asdict(metrics))
+    else:
+        print(_manifest_words(metrics))
+
+
+def _words(metrics: CompactionMetrics) -> str:
+    if not metrics.snapshot_ids:
+        told = ["nothing to compact"]
+    else:
+        told = [
+            f"{count_text(metrics.buckets, 'bucket')}: {count_text(metrics.files_before, 'file')} of "
+            f"{metrics.rows_before:,} rows, {size_text(metrics.bytes_before)}, became {metrics.files_after:,} of "
+            f"{metrics.rows_after:,} rows, {size_text(metrics.bytes_after)}",
+            f"committed as snapshot {', '.join(map(str, metrics.snapshot_ids))} after {span_text(metrics.millis)}",
+        ]
+    told += [f"left out: {bucket.partition}, bucket {bucket.bucket}: {bucket.reason}" for bucket in metrics.dropped]
+    return "\n".join(told)
+
+
+def _manifest_words(metrics: ManifestMetrics) -> str:
+    if metrics.snapshot_id is None:
+        return "nothing to merge"
+    return (
+        f"{count_text(metrics.manifests_before, 'manifest')} became {metrics.manifests_after:,}, committed as snapshot "
+        f"{metrics.snapshot_id} after {span_text(metrics.millis)}"
+    )

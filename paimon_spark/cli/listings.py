@@ -1,0 +1,122 @@
+"""System tables as commands: snapshots, files, partitions, ... Text shows the columns that people look for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain, islice
+from typing import Annotated, Any
+
+import typer
+
+from paimon_spark.cli.arguments import (
+    At,
+    Branch,
+    Columns,
+    Output,
+    OutputFormat,
+    TableOptions,
+    TablePath,
+    Where,
+    parse_columns,
+    parse_options,
+    state_options,
+)
+from paimon_spark.cli.tables import columns_of, print_json, print_rows, rows_of
+from paimon_spark.cli.values import json_rows
+from paimon_spark.store.system_tables.table import SystemScan
+from paimon_spark.store.table import find_system_table, open_table
+
+app = typer.Typer()
+Limit = Annotated[int | None, typer.Option("--limit", min=1, show_default=False, help="At most so many rows.")]
+
+SHOWN: dict[str, tuple[str, Sequence[str]]] = {
+    "snapshots": (
+        "The snapshots, oldest first.",
+        ("snapshot_id", "commit_time", "commit_kind", "total_record_count", "delta_record_count", "schema_id"),
+    ),
+    "files": (
+        "The data files of a state.",
+        ("partition", "bucket", "level", "record_count", "file_size_in_bytes", "creation_time", "file_path"),
+    ),
+    "partitions": (
+        "The partitions of a state.",
+        ("partition", "record_count", "file_size_in_bytes", "file_count", "last_update_time", "total_buckets"),
+    ),
+    "buckets": ("The buckets of a state.", ()),
+    "tags": ("The tags.", ()),
+    "branches": ("The branches.", ()),
+    "schemas": (
+        "The schemas that the table has had.",
+        ("schema_id", "update_time", "primary_keys", "partition_keys", "fields"),
+    ),
+    "options": ("The options that are stored in the table.", ()),
+    "consumers": ("The consumers, and the snapshot that each reads next.", ()),
+}
+"""Of each system table: the help of its command, and the columns of its text; none: all. JSON has all columns."""
+
+_OF_A_STATE = ("files", "partitions", "buckets")
+
+
+def find_system_scan(
+    path: str, name: str, options: dict[str, str], columns: Sequence[str] | None = None, where: str | None = None
+) -> SystemScan:
+    """A read of a system table of the table at a path, also of one that this release cannot read.
+
+    Raises:
+        TableNotFound, OptionError, PredicateError: there is no such table, option or column.
+    """
+    found = find_system_table(f"{path.rstrip('/')}${name}", options)
+    if found is None:  # a directory has that name
+        return open_table(path, options).system_table(name, columns, where)
+    return found.scan(columns, where)
+
+
+def _list(
+    name: str,
+    path: str,
+    options: dict[str, str],
+    columns: str | None,
+    where: str | None,
+    limit: int | None,
+    output: Output,
+) -> None:
+    shown = None if output is Output.JSON else SHOWN[name][1] or None
+    scan = find_system_scan(path, name, options, parse_columns(columns) or shown, where)
+    batches = scan.to_batches()
+    if output is Output.JSON:
+        print_json(list(islice(chain.from_iterable(map(json_rows, batches)), limit)))
+    else:
+        header = columns_of(scan.arrow_schema)
+        print_rows(header, islice(rows_of(batches, header), limit))
+
+
+def _listing(name: str) -> Callable[..., None]:
+    def of_now(
+        path: TablePath,
+        where: Where = None,
+        columns: Columns = None,
+        limit: Limit = None,
+        branch: Branch = None,
+        option: TableOptions = None,
+        output: OutputFormat = Output.TEXT,
+    ) -> None:
+        _list(name, path, parse_options(option, branch), columns, where, limit, output)
+
+    def of_a_state(
+        path: TablePath,
+        at: At = None,
+        where: Where = None,
+        columns: Columns = None,
+        limit: Limit = None,
+        branch: Branch = None,
+        option: TableOptions = None,
+        output: OutputFormat = Output.TEXT,
+    ) -> None:
+        options: dict[str, Any] = parse_options(option, branch)
+        _list(name, path, {**options, **state_options(path, options, at)}, columns, where, limit, output)
+
+    return of_a_state if name in _OF_A_STATE else of_now
+
+
+for _name, (_help, _) in SHOWN.items():
+    app.command(_name, help=_help)(_listing(_name))

@@ -1,0 +1,79 @@
+"""What commands that delete share: what would go is shown first, then the user is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import typer
+
+from paimon_spark.cli.arguments import Output
+from paimon_spark.cli.messages import if_stopped, say
+from paimon_spark.cli.progress import working
+from paimon_spark.cli.tables import print_json
+
+NOT_WANTED = 1
+_SHOWN = 5
+
+
+R = TypeVar("R", bound="Removed")
+
+
+class Removed(Protocol):
+    """What went, or would go if it was a dry run: a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def paths(self) -> tuple[str, ...]: ...
+
+
+def remove(
+    run: Callable[[bool], R],
+    words: Callable[[R], str],
+    dry_run: bool,
+    yes: bool,
+    output: Output,
+    left: str,
+    shows: Callable[[str], AbstractContextManager[None]] = working,
+) -> None:
+    """Shows what would go, asks, and lets it go.
+
+    Args:
+        run: does it; called with whether it is a dry run.
+        words: what went, in words; empty: nothing.
+        dry_run: whether only to show.
+        yes: whether not to ask.
+        output: JSON is told of what was done, or would be with dry_run, and never asks.
+        left: what state Ctrl-C leaves.
+        shows: tells the user that the work goes on.
+    """
+    if output is Output.JSON and not (dry_run or yes):
+        raise typer.BadParameter("JSON output does not ask: give --dry-run, or --yes", param_hint="'--output'")
+    if dry_run or not yes:
+        with if_stopped("nothing was changed"), shows("looking for what would go"):
+            planned = run(True)
+        told = words(planned)
+        if output is Output.JSON:
+            print_json(asdict(planned))
+            return
+        print("\n".join([f"would go: {told}" if told else "nothing to do", *_some(planned.paths)]), flush=True)
+        if dry_run or not told:
+            return
+        if not typer.confirm("Delete?", err=True):
+            say("nothing was changed")
+            raise typer.Exit(NOT_WANTED)
+    with if_stopped(left), shows("deleting"):
+        done = run(False)
+    if output is Output.JSON:
+        print_json(asdict(done))
+    else:
+        print(f"gone: {words(done)}" if words(done) else "nothing to do")
+
+
+def _some(paths: Sequence[str]) -> list[str]:
+    shown = [f"  {path}" for path in paths[:_SHOWN]]
+    more = len(paths) - len(shown)
+    return [*shown, f"  and {more:,} more files, which --output json names"] if more else shown

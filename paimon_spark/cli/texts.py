@@ -1,0 +1,48 @@
+"""Numbers and times as people read them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
+
+
+def size_text(size: float) -> str:
+    """Bytes: ``0 B``, ``999 B``, ``1.2 MiB``."""
+    unit = 0
+    while abs(size) >= 1000 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 or abs(size) >= 100 else f"{size:.1f} {_UNITS[unit]}"
+
+
+def count_text(number: int, one: str, many: str | None = None) -> str:
+    """``1 file``, ``1,200 files``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def span_text(millis: int) -> str:
+    """A length of time by its two largest units: ``1 h``, ``2 d 3 h``, ``40 ms``."""
+    parts = []
+    rest = millis
+    for length, unit in _SPANS:
+        number, rest = divmod(rest, length)
+        if number:
+            parts.append(f"{number} {unit}")
+        elif parts:
+            break
+    return " ".join(parts[:2]) or f"{millis} ms"
+
+
+def time_text(epoch_millis: int) -> str:
+    """An instant in the local zone, to the second."""
+    return datetime.fromtimestamp(epoch_millis / 1000).isoformat(sep=" ", timespec="seconds")
+
+
+def printable(text: str) -> str:
+    """A text that cannot move the cursor or change colours: what is not printable is escaped."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return repr(character)[1:-1]

@@ -1,0 +1,234 @@
+"""What keeps a table small, and takes it back: expire, orphans, tags, rollback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from paimon_spark.cli.arguments import (
+    Branch,
+    DryRun,
+    Output,
+    OutputFormat,
+    TableOptions,
+    TablePath,
+    Yes,
+    open_with,
+    parse_options,
+    state_options,
+)
+from paimon_spark.cli.progress import progress_bars
+from paimon_spark.cli.removal import remove
+from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.texts import count_text, size_text, span_text, time_text
+from paimon_spark.errors import SnapshotNotFound
+from paimon_spark.spec.options import SCAN_TAG_NAME
+from paimon_spark.store.expire import ExpiryResult, expire_snapshots
+from paimon_spark.store.expire_changelogs import expire_changelogs
+from paimon_spark.store.orphans import OrphansRemoved, remove_orphan_files
+from paimon_spark.store.rollback import RollbackResult, rollback
+from paimon_spark.store.table import open_table
+from paimon_spark.store.tag_deletion import TagsDeleted, delete_tags
+from paimon_spark.store.tags import TagCreated, create_tag
+from paimon_spark.store.time_travel import resolve_snapshot
+
+app = typer.Typer()
+OlderThan = Annotated[
+    str | None,
+    typer.Option("--older-than", metavar="TIME", show_default=False, help="Only what is older, such as '2026-11-01'."),
+]
+Names = Annotated[list[str], typer.Argument(show_default=False, help="Of the tags.")]
+
+
+@app.command()
+def expire(
+    path: TablePath,
+    retain_max: Annotated[int | None, typer.Option(min=1, show_default=False, help="At most so many stay.")] = None,
+    retain_min: Annotated[int | None, typer.Option(min=1, show_default=False, help="At least so many stay.")] = None,
+    older_than: OlderThan = None,
+    max_deletes: Annotated[int | None, typer.Option(min=0, show_default=False, help="At most so many go.")] = None,
+    changelogs: Annotated[bool, typer.Option("--changelogs", help="Changelogs that outlived their snapshots.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Expires old snapshots, with the files that only they need.
+
+    What is not given is as the options of the table say. Tags, branches and consumers keep what they need.
+    """
+    table = open_with(path, option, branch)
+    kind = "changelog" if changelogs else "snapshot"
+    run = expire_changelogs if changelogs else expire_snapshots
+    remove(
+        partial(run, table, retain_max, retain_min, older_than, max_deletes),
+        partial(_expired, kind),
+        dry_run,
+        yes,
+        output,
+        "every snapshot that is still listed is whole; the next expiry finishes",
+    )
+
+
+@app.command()
+def orphans(
+    path: TablePath,
+    older_than: OlderThan = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them; asks first.")] = False,
+    yes: Yes = False,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Files that no snapshot, tag, branch or changelog names; nothing is deleted without --delete.
+
+    Only files older than a day are looked at, or than --older-than: younger ones may belong to a write under way.
+    """
+    table = open_table(path, parse_options(option))
+    with progress_bars() as told:
+        remove(
+            lambda dry: remove_orphan_files(table, older_than, dry, progress=told),
+            _orphaned,
+            not delete,
+            yes,
+            output,
+            "orphans that are left are found again; nothing else was touched",
+            lambda _: nullcontext(),
+        )
+
+
+@app.command("create-tag")
+def make_tag(
+    path: TablePath,
+    name: Annotated[str, typer.Argument(show_default=False, help="Of the tag.")],
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="STATE", help="A snapshot id, a tag, or a time; else the latest.")
+    ] = None,
+    time_retained: Annotated[
+        str | None, typer.Option(metavar="SPAN", show_default=False, help="How long the tag lives, such as '30 d'.")
+    ] = None,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Keeps a snapshot under a name."""
+    options = parse_options(option, branch)
+    snapshot = None if at is None else _snapshot_id(path, options, at)
+    made = create_tag(open_table(path, options), name, snapshot, None, time_retained)
+    if output is Output.JSON:
+        print_json(asdict(made))
+    else:
+        print(_tagged(made))
+
+
+@app.command("delete-tag")
+def drop_tag(
+    path: TablePath,
+    names: Names,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Deletes tags, and the files that nothing but they need."""
+    table = open_with(path, option, branch)
+    left = "the tags that are still listed are whole; call it again for the others"
+    remove(lambda dry: delete_tags(table, names, dry), _untagged, dry_run, yes, output, left)
+
+
+@app.command("rollback")
+def roll_back(
+    path: TablePath,
+    to: Annotated[str, typer.Argument(show_default=False, help="A snapshot id, a tag, or a time.")],
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Takes a table back to a snapshot, tag or time: what came later goes."""
+    options = parse_options(option, branch)
+    table = open_table(path, options)
+    is_tag = SCAN_TAG_NAME.key in state_options(path, options, to)
+    snapshot, tag = (None, to) if is_tag else (_snapshot_id(path, options, to), None)
+    remove(
+        lambda dry: rollback(table, None, snapshot, tag, dry),
+        _rolled_back,
+        dry_run,
+        yes,
+        output,
+        "the table can be read; call it again to go back all the way",
+    )
+
+
+def _snapshot_id(path: str, options: dict[str, str], state: str) -> int:
+    travelled = open_table(path, {**options, **state_options(path, options, state)})
+    snapshot = resolve_snapshot(travelled.options, travelled.snapshots).snapshot
+    if snapshot is None:
+        raise SnapshotNotFound(f"the table at {travelled.location} has no snapshot")
+    return snapshot.id
+
+
+def _expired(kind: str, result: ExpiryResult) -> str:
+    if not result.ids:
+        return ""
+    counts = [
+        count_text(result.data_files, "data file"),
+        count_text(result.changelog_files, "changelog file"),
+        count_text(result.index_files + result.statistics_files, "index and statistics file"),
+        count_text(result.manifest_files, "manifest file"),
+    ]
+    told = f"{count_text(len(result.ids), kind)} ({_range(result.ids)}), {_list(counts)}, {size_text(result.bytes)}"
+    moved = result.moved_changelogs
+    return told + (f"; {count_text(moved, 'snapshot')} live on as changelogs" if moved else "")
+
+
+def _orphaned(result: OrphansRemoved) -> str:
+    if not (result.paths or result.directories):
+        return ""
+    told = f"{count_text(len(result.paths), 'file')} older than {time_text(result.older_than_millis)}, "
+    told += size_text(result.bytes)
+    directories = len(result.directories)
+    told += f", {count_text(directories, 'empty directory', 'empty directories')}" if directories else ""
+    return told + (f"; not looked at: {', '.join(result.not_reached)}" if result.not_reached else "")
+
+
+def _tagged(made: TagCreated) -> str:
+    kept = "until it is deleted" if made.retained_millis is None else f"for {span_text(made.retained_millis)}"
+    return f"tag '{made.name}' keeps snapshot {made.snapshot_id} of {time_text(made.commit_millis)} {kept}"
+
+
+def _untagged(result: TagsDeleted) -> str:
+    counts = [
+        count_text(result.data_files, "data file"),
+        count_text(result.index_files + result.statistics_files, "index and statistics file"),
+        count_text(result.manifest_files, "manifest file"),
+    ]
+    tags = f"{count_text(len(result.names), 'tag')} ({', '.join(result.names)})"
+    return f"{tags}, {_list(counts)}, {size_text(result.bytes)}" if result.names else ""
+
+
+def _rolled_back(result: RollbackResult) -> str:
+    if not result.paths:
+        return ""
+    gone = [
+        count_text(len(result.snapshots), "snapshot") + (f" ({_range(result.snapshots)})" if result.snapshots else ""),
+        count_text(len(result.changelogs), "changelog"),
+        count_text(len(result.tags), "tag") + (f" ({', '.join(result.tags)})" if result.tags else ""),
+    ]
+    return f"{_list(gone)}; the latest snapshot is then {result.current_snapshot_id}"
+
+
+def _list(parts: Sequence[str]) -> str:
+    """Those that are not nothing."""
+    return ", ".join(part for part in parts if not part.startswith("0 ")) or "no file"
+
+
+def _range(ids: Sequence[int]) -> str:
+    return str(ids[0]) if len(ids) == 1 else f"{min(ids)} to {max(ids)}"

@@ -1,0 +1,55 @@
+"""A compaction that somebody calls for: of postponed rows first, then of the buckets; at last what follows a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.options import Options
+from paimon_spark.store.compaction import CompactionMetrics, TaskRunner, compact_table
+from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.postpone_compact import PostponeResult, compact_postponed
+from paimon_spark.store.table import BucketMode, Table
+from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
+
+
+def without_waiting(table: Table) -> Table:
+    """A call does not wait for more files as the writers of a table with `lookup-compact` = gentle do."""
+    return replace(table, options=table.options.merged({o.LOOKUP_COMPACT.key: "radical"}))
+
+
+def compact_on_call(
+    table: Table,
+    runner: TaskRunner,
+    where: str | None = None,
+    full: bool | None = None,
+    move_postponed: Callable[[Table, str | None], PostponeResult] = compact_postponed,
+) -> CompactionMetrics:
+    """Compacts what a call names.
+
+    Args:
+        table: with the options of the call.
+        runner: where the tasks run; stopped on return.
+        where, full: as for compact_table.
+        move_postponed: moves rows that wait for a bucket.
+
+    Raises:
+        OptionError: an option chooses a snapshot.
+        PaimonError: the table cannot be written; or as compact_table.
+    """
+    check_writable(table.schema, table.options)
+    stored = Options(table.schema.options)
+    travel = [x.key for x in TIME_TRAVEL_OPTIONS if table.options.text(x) != stored.text(x)]
+    if travel:
+        raise OptionError(f"'{travel[0]}' chooses what a read sees; the latest snapshot is compacted: leave it out")
+    if table.bucket_mode is BucketMode.POSTPONE_MODE:
+        move_postponed(table, where)
+    try:
+        metrics = compact_table(table, runner, where, full)
+    finally:
+        runner.stop()
+    maintain(table, dedicated=True)
+    return metrics

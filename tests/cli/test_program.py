@@ -1,0 +1,139 @@
+"""The program as a process: what it imports, how it ends; and its list of commands."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import ENVIRONMENT, PROGRAM, command, program
+from compacted_tables import append, new_table
+from golden_tables import GoldenTable
+
+import paimon_spark
+from paimon_spark.cli.program import COMMANDS, _Later
+
+HEAVY = ("pyspark", "pyarrow", "pandas", "numpy", "sqlglot", "matplotlib")
+
+
+def imported(statement: str) -> set[str]:
+    code = f"import sys\n{statement}\nprint(*(m for m in {HEAVY} if m in sys.modules))"
+    return set(subprocess.check_output([sys.executable, "-c", code], text=True, env=ENVIRONMENT).split())
+
+
+def test_the_list_of_commands_waits_for_nothing() -> None:
+    assert imported("import paimon_spark") == set()
+    assert imported("import paimon_spark.cli.program") == set()
+
+
+@pytest.mark.parametrize("module", sorted({place.module for place in COMMANDS.values()}))
+def test_no_command_needs_spark(module: str) -> None:
+    assert imported(f"import paimon_spark.cli.{module}").isdisjoint({"pyspark", "matplotlib"})
+
+
+def test_names_of_the_package_are_there_when_asked_for() -> None:
+    for name in paimon_spark.__all__:
+        assert getattr(paimon_spark, name) is not None
+    assert "open_table" in dir(paimon_spark)
+    with pytest.raises(AttributeError, match="has no attribute 'open_tabel'"):
+        paimon_spark.open_tabel  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_types_of_the_package_are_those_of_its_names() -> None:
+    stub = Path(paimon_spark.__file__).with_suffix(".pyi").read_text()
+    assert sorted(line.strip(' ",') for line in stub.partition("__all__ = [")[2].splitlines() if '"' in line) == sorted(
+        paimon_spark.__all__
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_what_the_help_of_a_command_says(name: str) -> None:
+    help_of = _Later(name, COMMANDS[name]).loaded().help
+    assert help_of.strip().splitlines()[0].rstrip(".").startswith(COMMANDS[name].help.partition(";")[0].rstrip("."))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nosuch"], ["check"], ["check", "t", "-o", "x"], ["check", "t", "--output", "x"], ["read"]]
+)
+def test_wrong_arguments(arguments: list[str]) -> None:
+    printed = command(*arguments)
+    assert (printed.code, printed.out) == (2, "")
+    assert "Usage: " in printed.err
+
+
+def test_a_module_and_a_script_are_one_program(tmp_path: Path) -> None:
+    child = program("tags", tmp_path)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (2, "")
+    assert err.startswith("paimon-spark tags: no Paimon table at ")
+    assert "Traceback" not in err
+
+
+def test_nobody_reads_the_output(tmp_path: Path) -> None:
+    append(new_table(tmp_path / "t"), [(i, i, "x" * 50) for i in range(20_000)])
+    for output in ("json", "text"):
+        child = program("read", tmp_path / "t", "--limit", "0", "--output", output)
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert child.wait(timeout=60) == 141
+        assert child.stderr.read() == ""
+        child.stderr.close()
+
+
+SLOW = """
+import sys, threading
+from paimon_spark.cli.program import main
+from paimon_spark.file_io import LocalFileIO
+
+def open_input(self, path, size=None, real=LocalFileIO.open_input):
+    if "/bucket-" in path:
+        print("reading", flush=True, file=sys.stdout)
+        threading.Event().wait(0.3)
+    return real(self, path, size)
+
+LocalFileIO.open_input = open_input
+main()
+"""
+
+
+@pytest.mark.parametrize("arguments", [["check"], ["compact", "--processes", "1"]])
+def test_ctrl_c(tmp_path: Path, arguments: list[str]) -> None:
+    """The storage is slow, so that the signal comes in the middle of the work: a second one changes nothing."""
+    made = new_table(tmp_path / "t", {"write-only": "true", "bucket": "8"})
+    for start in range(0, 60, 20):
+        append(made, [(i, i, "x") for i in range(start, start + 20)])
+    before = sorted(path for path in (tmp_path / "t").rglob("*") if path.is_file())
+    name, *more = arguments
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOW, name, str(tmp_path / "t"), *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "reading\n"
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    if child.poll() is None:
+        child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130, err
+    assert "stopped; " in err
+    assert "Traceback" not in err
+    assert sorted(path for path in (tmp_path / "t").rglob("*") if path.is_file()) == before
+    assert command("check", tmp_path / "t").code == 0
+
+
+def test_the_store_needs_no_home(tmp_path: Path) -> None:
+    """A job of a bare container: no terminal, no home directory, another working directory."""
+    table = GoldenTable("java-2.1", "tags_branches").unpack(tmp_path)
+    bare = {"PYTHONPATH": ENVIRONMENT["PYTHONPATH"], "PATH": os.environ["PATH"]}
+    out = subprocess.check_output([*PROGRAM, "tags", table.name], cwd=table.parent, env=bare, text=True)
+    assert "t1" in out

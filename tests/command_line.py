@@ -1,0 +1,57 @@
+"""Runs the program ``paimon-spark``: here for what it prints, as a process for signals and pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from paimon_spark.cli.program import app
+
+PROGRAM = [sys.executable, "-m", "paimon_spark"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """Stdout, which is one document of JSON."""
+        return json.loads(self.out)
+
+    @property
+    def documents(self) -> list[Any]:
+        """Stdout, which is one document a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The rows of a table, without its head, cell by cell; cells hold no two blanks."""
+        lines = self.out.splitlines()[2:]
+        return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
+
+
+def command(*arguments: str | Path, answer: str | None = None, columns: int = 200) -> Printed:
+    """Runs a command in this process. answer: to its question; columns: of the terminal."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], input=answer, env={"COLUMNS": str(columns)})
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Printed(result.exit_code, result.stdout, result.stderr)
+
+
+def program(*arguments: str | Path, **settings: Any) -> subprocess.Popen[str]:
+    """Starts the program."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": ENVIRONMENT}
+    return subprocess.Popen([*PROGRAM, *map(str, arguments)], **{**pipes, **settings})
