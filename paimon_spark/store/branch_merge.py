@@ -20,8 +20,8 @@ from paimon_spark.store.branches import on_branch
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, table_state
-from paimon_spark.store.expire_reading import in_threads
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
 
 _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
 

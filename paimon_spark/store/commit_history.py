@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.threads import in_threads
 
 RECENT = 32
 _THREADS = 8
@@ -24,11 +24,8 @@ def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: i
         return []
     oldest = max(latest.id - RECENT if since is None else since, 0) + 1
     ids = range(latest.id - 1, oldest - 1, -1)
-    if len(ids) < _THREADS:
-        found = [snapshots.find(i) for i in ids]
-    else:
-        with ThreadPoolExecutor(_THREADS) as threads:
-            found = list(threads.map(snapshots.find, ids))
+    few = len(ids) < _THREADS  # which are read sooner than threads have begun
+    found = [snapshots.find(i) for i in ids] if few else in_threads(snapshots.find, ids, _THREADS)
     earlier = [snapshot for snapshot in found if snapshot is not None]
     return [latest, *earlier] if latest.id >= oldest else earlier
 

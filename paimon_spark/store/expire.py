@@ -21,7 +21,7 @@ from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_marks import delete_marks, expiring_until, write_mark
-from paimon_spark.store.expire_reading import find_snapshots, in_threads
+from paimon_spark.store.expire_reading import find_snapshots
 from paimon_spark.store.expire_used import (
     UsedFiles,
     add_live,
@@ -37,6 +37,7 @@ from paimon_spark.store.expire_used import (
 from paimon_spark.store.retention import Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,6 @@ from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire import ExpiryResult, result_of
 from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
-from paimon_spark.store.expire_reading import in_threads
 from paimon_spark.store.expire_used import (
     UsedFiles,
     add_added,
@@ -28,6 +27,7 @@ from paimon_spark.store.expire_used import (
 )
 from paimon_spark.store.retention import Moment, Retention, changelog_retention, retention
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import find_bytes, list_ids, read_hint
 
 

@@ -17,11 +17,12 @@ from paimon_spark.spec.paths import (
     statistics_path,
 )
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, find_manifests, in_threads
+from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, find_manifests
 from paimon_spark.store.expire_used import UsedFiles
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
 
 _CHUNK = 64  # changes decoded at a time
 

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 from paimon_spark.spec.index_manifest import decode_index_manifest
 from paimon_spark.spec.manifest import IndexManifestEntry, ManifestFileMeta
 from paimon_spark.spec.manifest_codec import decode_manifest_list
 from paimon_spark.spec.paths import manifest_path
 from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.store.manifest_files import READ_THREADS
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import find_bytes
-
-A = TypeVar("A")
-B = TypeVar("B")
-
-
-def in_threads(function: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """What the function gives for each, in order; several are under way at a time."""
-    given = list(items)
-    if len(given) <= 1:
-        return [function(item) for item in given]
-    with ThreadPoolExecutor(min(READ_THREADS, len(given))) as threads:
-        return list(threads.map(function, given))
 
 
 def find_manifest_list(table: Table, name: str) -> list[ManifestFileMeta] | None:

@@ -16,13 +16,7 @@ from paimon_spark.spec.manifest import FileKind, ManifestFileMeta
 from paimon_spark.spec.manifest_columns import decode_manifests
 from paimon_spark.spec.paths import BRANCH_PREFIX, CHANGELOG_PREFIX, MAIN_BRANCH, branch_root, changelog_directory
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.store.expire_reading import (
-    find_index_manifest,
-    find_manifest_list,
-    find_manifests,
-    find_snapshots,
-    in_threads,
-)
+from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, find_manifests, find_snapshots
 from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.manifest_files import (
     read_data_manifests,
@@ -31,6 +25,7 @@ from paimon_spark.store.manifest_files import (
 )
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import list_ids
 
 

@@ -7,10 +7,11 @@ snapshots that hold their files, consumers before the snapshots they hold, and s
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.spec import options as o
@@ -67,7 +68,7 @@ def maintain(table: Table, dedicated: bool = False) -> None:
     if table.options.value(o.WRITE_ONLY) and not dedicated:
         return
     if table.options.value(o.SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
-        _worker().submit(_run_steps, table)
+        _run_beside(table)
     else:
         _run_steps(table)
 
@@ -81,6 +82,25 @@ def finish_maintenance() -> None:
 def _worker() -> ThreadPoolExecutor:
     """One thread a process, which the end of the interpreter waits for."""
     return ThreadPoolExecutor(1, "paimon-maintenance")
+
+
+os.register_at_fork(after_in_child=_worker.cache_clear)  # a forked process has no thread but the one that forked
+
+
+def _run_beside(table: Table) -> None:
+    try:
+        job = _worker().submit(_run_steps, table)
+    except RuntimeError:  # of submit: the interpreter is ending
+        _run_steps(table)
+    else:
+        job.add_done_callback(partial(_tell_error, table.location))
+
+
+def _tell_error(location: str, job: Future[None]) -> None:
+    """What _run does not expect would end with the thread, and nobody would know."""
+    error = job.exception()
+    if error is not None:
+        _log.error("the maintenance of %s broke off", location, exc_info=error)
 
 
 def _run_steps(table: Table) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from paimon_spark.errors import MissingFile
@@ -25,10 +24,10 @@ from paimon_spark.spec.paths import manifest_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.partition_stats import joined_stats, partition_stats
+from paimon_spark.store.threads import in_threads
 
 _log = logging.getLogger(__name__)
 
-READ_THREADS = 16
 WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
 
@@ -72,10 +71,7 @@ def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFil
         check_size(data, meta.file_size, path)
         return path, data
 
-    if len(metas) <= 1:
-        return [read(meta) for meta in metas]
-    with ThreadPoolExecutor(min(READ_THREADS, len(metas))) as threads:
-        return list(threads.map(read, metas))
+    return in_threads(read, metas)
 
 
 def read_manifests(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
@@ -184,8 +180,7 @@ class ManifestWriter:
         """Writes what waits; all files are durable on return."""
         waiting, self._waiting = self._waiting, []
         self.written += [path for path, _ in waiting]  # before the write: one that fails half-way leaves a file too
-        with ThreadPoolExecutor(WRITE_THREADS) as threads:
-            list(threads.map(lambda file: self.file_io.write_bytes(*file), waiting))
+        in_threads(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
 
     def discard(self) -> None:
         """Deletes what this attempt wrote. A file that cannot be deleted is an orphan, which harms nobody: logged."""

@@ -36,10 +36,11 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import decode_snapshot
 from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.expire_marks import expiring_until
-from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, in_threads
+from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import find_bytes, list_ids, read_hint
 
 _CHUNK = 64  # manifests decoded at a time

@@ -21,7 +21,7 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
-from paimon_spark.store.expire_reading import find_manifest_list, in_threads
+from paimon_spark.store.expire_reading import find_manifest_list
 from paimon_spark.store.expire_used import (
     UsedFiles,
     add_added,
@@ -37,6 +37,7 @@ from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import deletion_mark_path, tags_being_deleted
 from paimon_spark.store.tags import success_file_path
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import list_ids
 
 _log = logging.getLogger(__name__)

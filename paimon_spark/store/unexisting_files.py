@@ -19,10 +19,10 @@ from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.compaction_commit import Place, place_of
-from paimon_spark.store.expire_reading import in_threads
 from paimon_spark.store.failed_commit import discard, discard_unused
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.table import BucketMode, Table
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.vector_files import find_vector_files, vector_changes
 
 
