@@ -80,3 +80,7 @@ class CompactionFailed(PaimonError):
 
 class RowsNotVisible(PaimonError):
     """The rows are committed, but readers do not see them before a compaction, which failed: compact the table."""
+
+
+class PartitionNotMarked(PaimonError):
+    """An action that tells others of a complete partition failed; the rows are as they were: mark it again."""

@@ -34,6 +34,7 @@ from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.partition_done import mark_written_partitions
 from paimon_spark.store.rescale import RescaleMetrics, rescale
 from paimon_spark.store.table import Table, find_table, open_table
 from paimon_spark.store.visibility import wait_until_visible
@@ -256,5 +257,6 @@ class PaimonTable(VersionedTable, MaintainedTable):
         compaction = compact_after_write(job.table, messages, SparkRunner(self._spark))
         wait_until_visible(job.table, messages)
         maintain(job.table)
+        mark_written_partitions(job.table, messages)
         millis = round((time.monotonic() - began) * 1000)
         return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)

@@ -16,6 +16,7 @@ from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.local_pool import LocalRunner
 from paimon_spark.store.maintenance import finish_maintenance, maintain
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.partition_done import mark_written_partitions
 from paimon_spark.store.table import BucketMode
 from paimon_spark.store.visibility import wait_until_visible
 
@@ -45,6 +46,7 @@ class PaimonWriter(DataSourceArrowWriter):
             compact_after_write(self._job.table, files, LocalRunner())  # this process has no Spark session
             wait_until_visible(self._job.table, files)
             maintain(self._job.table)
+            mark_written_partitions(self._job.table, files)
             finish_maintenance()  # Spark ends this process without waiting for its threads
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:

@@ -75,6 +75,12 @@ _WRITE_RULES = (
     _Rule("manifest.format", ("avro",), "manifests of another format than Avro"),
 )
 
+_UNSUPPORTED_MARKS = {
+    "done-partition": "which needs a metastore",
+    "mark-event": "which needs a metastore",
+    "custom": "which is a class of Java",
+}
+
 # Beginnings of keys, lower case. An unknown key of a family is taken for an option of a newer release.
 _ROW_FAMILIES = (
     "aggregation", "blob", "branch", "bucket", "chain", "data-evolution", "data-file", "deduplicate", "deletion-vector",
@@ -127,7 +133,17 @@ def check_writable(schema: TableSchema, options: Options) -> None:
     """
     check_readable(schema, options)
     _apply(_WRITE_RULES, options, "write to")
+    if options.value(o.PARTITION_END_INPUT_TO_DONE):
+        for action in options.value(o.PARTITION_MARK_DONE_ACTION):
+            why = unsupported_mark_done(action)
+            if why is not None:
+                raise _refused("write to", o.PARTITION_MARK_DONE_ACTION.key, action, f"it: {why}")
     _refuse_unknown(options, _WRITE_FAMILIES, "write to")
+
+
+def unsupported_mark_done(action: str) -> str | None:
+    """Why this release does not do an action of `partition.mark-done-action`; None: it does, or there is no such."""
+    return _UNSUPPORTED_MARKS.get(action)
 
 
 def _unreadable_root(data_type: DataType) -> Root | None:

@@ -257,7 +257,9 @@ PARTITION_TIMESTAMP_PATTERN: Option[str | None] = Option("partition.timestamp-pa
 PARTITION_TIMESTAMP_FORMAT_STRICT = _bool("partition.timestamp-format.strict", False)
 END_INPUT_CHECK_PARTITION_EXPIRE = _bool("end-input.check-partition-expire", False)
 PARTITION_END_INPUT_TO_DONE = _bool("partition.end-input-to-done", False)
-PARTITION_MARK_DONE_ACTION = Option("partition.mark-done-action", ("success-file",), parse_list)
+PARTITION_MARK_DONE_ACTION: Option[tuple[str, ...]] = Option(
+    "partition.mark-done-action", ("success-file",), lambda text: parse_list(text.lower().replace("_", "-"))
+)
 PARTITION_MARK_DONE_ACTION_HTTP_URL = _opt_text("partition.mark-done-action.http.url")
 PARTITION_MARK_DONE_ACTION_HTTP_PARAMS: Option[str | None] = Option("partition.mark-done-action.http.params", None, str)
 COMPACTION_SKIP_EXPIRED_PARTITIONS = _bool("compaction.skip-expired-partitions", False)

@@ -6,14 +6,12 @@ Deleting tags, with the files that only they need, is the concern of tag_deletio
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
-from paimon_spark.spec.json_text import format_json, parse_json_object
 from paimon_spark.spec.options import Options, parse_duration
 from paimon_spark.spec.paths import tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
@@ -21,10 +19,10 @@ from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.auto_tags import auto_tag_time
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.success_files import touch_success_file
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_files import new_tag, publish_tag
 from paimon_spark.store.tag_keep import check_kept
-from paimon_spark.store.versioned import find_bytes
 
 _log = logging.getLogger(__name__)
 
@@ -223,11 +221,8 @@ def _no_such_tag(store: SnapshotStore, name: str) -> SnapshotNotFound:
 
 def _write_success_file(store: SnapshotStore, name: str) -> None:
     """The tag is made whatever happens here."""
-    path, now = success_file_path(store, name), time.time_ns() // _MILLI
+    path = success_file_path(store, name)
     try:
-        data = find_bytes(store.file_io, path)
-        created = now if data is None else parse_json_object(data, path).integer("creationTime")
-        text = format_json({"creationTime": created, "modificationTime": now})
-        store.file_io.overwrite(path, text.encode())
+        touch_success_file(store.file_io, path)
     except OSError as error:
         _log.warning("the tag '%s' of %s is made, but not its file %s: %s", name, store.table, path, error)
