@@ -6,8 +6,8 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ from expiring import branch, live_on, new_table, rules, state, states, stored, t
 from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from meanwhile import Meanwhile
 
 from paimon_spark.errors import PaimonError
-from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spec.manifest import FileKind
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
@@ -134,27 +135,6 @@ def test_an_error_while_reading_deletes_nothing(lived: Table, tmp_path: Path) ->
             assert stored(table) == before
         else:
             raise AssertionError(f"{name} #{at} failed and nobody said so")
-
-
-@dataclass
-class Meanwhile:
-    """A store where something else happens once, before an operation of this number."""
-
-    inner: FileIO
-    at: int
-    happens: Callable[[], object]
-    count: int = field(default=-1)
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.inner, name)
-
-        def call(*arguments: Any) -> Any:
-            self.count += 1
-            if self.count == self.at:
-                self.happens()
-            return method(*arguments)
-
-        return call
 
 
 @pytest.mark.parametrize("other", [rules(1), rules(4)], ids=["goes further", "keeps more"])
