@@ -142,7 +142,8 @@ def list_directory(file_io: FileIO, path: str, before: int) -> Listing:
     listed = file_io.list(path)
     directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
     old = (s for s in listed if not s.is_directory and s.modified_millis < before)
-    return Listing(path, len(listed), tuple(directories), tuple(Found(s.name, s.size, s.modified_millis) for s in old))
+    files = (Found(s.name, s.size, s.modified_millis) for s in old if not s.name.endswith(_MANAGED_BLOBS))
+    return Listing(path, len(listed), tuple(directories), tuple(files))
 
 
 def find_old_files(
@@ -170,9 +171,7 @@ def find_old_files(
             yield from work.listings(directories[start : start + piece], before)
 
     for listing in _leaves(roots, len(table.schema.partition_keys), list_all, found):
-        for file in listing.old:
-            if not file.name.endswith(_MANAGED_BLOBS):
-                found.files.append(OldFile(listing.path, file.name, file.size, Stage.DATA))
+        found.files += (OldFile(listing.path, file.name, file.size, Stage.DATA) for file in listing.old)
     places = _metadata_places(table, branches)
     for listing in list_all(list(places)):
         stage_of = places[listing.path]

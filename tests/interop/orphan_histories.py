@@ -19,6 +19,7 @@ from expiry_histories import ExpiryHistory, stored
 from readers import java_read
 
 from paimon_spark import open_table
+from paimon_spark.file_io.local import local_path
 from paimon_spark.store.orphans import remove_orphan_files
 
 DAY = 86_400
@@ -48,9 +49,9 @@ class OrphanHistory(ExpiryHistory):
         assert (done.paths, done.bytes) == (told.paths, told.bytes)
         assert kept.keys() >= stored(self.mine).keys()
         count, size, paths = self._at_java(java_orphans.remove, before, False)
-        ours = {self._relative(path) for path in done.paths}
-        javas = {self._relative(path.removeprefix("file:")) for path in paths}
-        self.log.append(f"{len(ours)} orphans here, {len(javas)} in Java")
+        ours = {self._relative(local_path(path)) for path in done.paths}
+        javas = {self._relative(local_path(path)) for path in paths}
+        self.log.append(f"{len(ours)} orphans, only here {sorted(ours - javas)}, only in Java {sorted(javas - ours)}")
         more = {path for path in ours - javas if not is_unfinished(path)}
         assert (more, javas - ours) == (set(), set())
         assert count == len(paths)

@@ -1,0 +1,86 @@
+"""Tables with orphan files: making files old, and telling naively what names what."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from expiring import NO_OPTIONS, state
+
+from paimon_spark.spec.index_manifest import decode_index_manifest
+from paimon_spark.spec.manifest_codec import decode_manifest, decode_manifest_list
+from paimon_spark.store.table import Table, open_table
+
+DAY = 86_400
+METADATA = ("manifest", "index", "statistics")
+
+
+def age(root: str | Path, days: float = 3) -> None:
+    """Everything below was changed so many days ago."""
+    then = time.time() - days * DAY
+    for path in [*Path(root).rglob("*")]:
+        os.utime(path, (then, then))
+
+
+def put(path: Path, data: bytes = b"?", days: float = 3) -> Path:
+    """A file of some age; directories on the way are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    os.utime(path, (time.time() - days * DAY,) * 2)
+    return path
+
+
+def all_states(table: Table) -> dict[str, object]:
+    """The rows of every snapshot and tag of every branch."""
+    found: dict[str, object] = {}
+    names = [path.name.removeprefix("branch-") for path in Path(table.location, "branch").glob("*")]
+    for branch in ("main", *names):
+        on = open_table(table.location, {"branch": branch})
+        chosen = {f"{branch} {n}": {"scan.snapshot-id": str(n)} for n in on.snapshots.ids()}
+        chosen |= {f"{branch} {name}": {"scan.tag-name": name} for name in on.snapshots.tag_names()}
+        found |= {name: state(on, options or NO_OPTIONS) for name, options in chosen.items()}
+    return found
+
+
+def orphans_by_hand(table: Table, levels: int = 0) -> set[str]:
+    """All orphans, however young, relative to the table: every file is walked to, every metadata file is read."""
+    root = Path(table.location)
+    used = {name for holder in _holders(root) for name in _named(root, json.loads(holder.read_text()))}
+    buckets = {path for path in root.glob("*/" * levels + "bucket-*") if path.is_dir()}
+    files = {path for directory in (*buckets, *(root / name for name in METADATA)) for path in directory.glob("*")}
+    found = {path for path in files if path.is_file() and path.name not in used}
+    for place in (root, *(root / "branch").glob("*")):
+        for kind in ("snapshot", "changelog"):
+            kept = (f"{kind}-", "EARLIEST", "LATEST")
+            found |= {path for path in (place / kind).glob("*") if not path.name.startswith(kept)}
+    return {str(path.relative_to(root)) for path in found}
+
+
+def _holders(root: Path) -> Iterator[Path]:
+    for place in (root, *(root / "branch").glob("*")):
+        for kind in ("snapshot", "tag", "changelog"):
+            yield from (place / kind).glob(f"{kind}-*[!S]")  # no success files
+
+
+def _named(root: Path, snapshot: dict[str, str | None]) -> Iterator[str]:
+    for key in ("baseManifestList", "deltaManifestList", "changelogManifestList"):
+        name = snapshot.get(key)
+        if name is None or not (root / "manifest" / name).exists():
+            continue
+        yield name
+        for meta in decode_manifest_list((root / "manifest" / name).read_bytes(), name):
+            yield meta.file_name
+            for entry in decode_manifest((root / "manifest" / meta.file_name).read_bytes(), meta.file_name):
+                yield entry.file.file_name
+                yield from entry.file.extra_files
+    index = snapshot.get("indexManifest")
+    if index is not None:
+        yield index
+        for one in decode_index_manifest((root / "manifest" / index).read_bytes(), index):
+            yield one.file_name
+    statistics = snapshot.get("statistics")
+    if statistics is not None:
+        yield statistics
