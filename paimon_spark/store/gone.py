@@ -40,7 +40,7 @@ def _retention(options: Options) -> str:
     least, most = options.value(o.SNAPSHOT_NUM_RETAINED_MIN), options.value(o.SNAPSHOT_NUM_RETAINED_MAX)
     age = timedelta(milliseconds=options.value(o.SNAPSHOT_TIME_RETAINED))
     text = (
-        f"The table keeps snapshots for {age} hours ('{o.SNAPSHOT_TIME_RETAINED.key}'), "
+        f"The table keeps snapshots for {age} (h:mm:ss, '{o.SNAPSHOT_TIME_RETAINED.key}'), "
         f"at least {least} of them ('{o.SNAPSHOT_NUM_RETAINED_MIN.key}')"
     )
     return text if most >= _ANY_NUMBER else f"{text} and at most {most} ('{o.SNAPSHOT_NUM_RETAINED_MAX.key}')"

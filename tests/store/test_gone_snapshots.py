@@ -39,7 +39,7 @@ def assert_tells_all(error: pytest.ExceptionInfo[SnapshotNotFound], available: s
     """What is there, what is kept, and what to do."""
     message = str(error.value)
     assert re.search(available, message)
-    assert re.search(r"keeps snapshots for 1:00:00 hours \('snapshot.time-retained'\), at least 10 of them", message)
+    assert re.search(r"keeps snapshots for 1:00:00 \(h:mm:ss, 'snapshot.time-retained'\), at least 10 of them", message)
     for way in ("create_tag", "a consumer", "longer 'snapshot.time-retained'", "scan.plan-auto-tag-for-read"):
         assert way in message
 
@@ -73,7 +73,7 @@ def test_retention_in_force_is_that_of_the_table(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t", stored)
     live_on(table, "ww")
     expire_snapshots_by(table, rules(1))
-    text = r"the only snapshot is 2, committed .* for 3 days, 0:00:00 hours .* at least 4 of them .* at most 9 \('snap"
+    text = r"the only snapshot is 2, committed .* for 3 days, 0:00:00 .* at least 4 of them .* at most 9 \('snap"
     with pytest.raises(SnapshotNotFound, match=text):
         scan(table, {"scan.snapshot-id": "1"}).plan()
 
