@@ -26,6 +26,7 @@ from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_mani
 from paimon_spark.store.orphans import OrphansRemoved
 from paimon_spark.store.partition_done import Partitions, PartitionsMarked, mark_partition_done
 from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions
+from paimon_spark.store.purge import Purged, purge_files
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table
 from paimon_spark.store.tags import Duration
@@ -152,6 +153,17 @@ class MaintainedTable(ABC):
             partitions: "dt=2026-11-01,hour=10;dt=2026-11-02,hour=0", or mappings from column to value.
         """
         return mark_partition_done(self._open(), partitions)
+
+    def purge_files(self, orphans_older_than: Moment | None = None, dry_run: bool = False) -> Purged:
+        """Empties the table for good: rows, older snapshots, branches, tags, consumers and changelogs all go.
+
+        The schema stays, and with it the options; the table can be written on. There is no way back.
+
+        Args:
+            orphans_older_than: files that nothing names go too when they are older; None: than one day.
+            dry_run: whether only to tell what would go.
+        """
+        return purge_files(self._open(), orphans_older_than, dry_run)
 
     def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeMetrics:
         """Counts the rows that a read gives, and what is in columns, and keeps it in the table's statistics.

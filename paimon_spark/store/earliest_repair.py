@@ -42,7 +42,7 @@ def repair_earliest_snapshot(table: Table, snapshot: int | None = None) -> Earli
     advice = f"snapshots {whole} to {latest} are there without a gap. Choose {whole}"
     if chosen not in ids:
         raise SnapshotNotFound(
-            f"{what}: there is no snapshot {chosen} between the earliest, {previous}, and the latest, {latest}; {advice}"
+            f"{what}: no snapshot {chosen} is between the earliest, {previous}, and the latest, {latest}; {advice}"
         )
     if chosen < whole:
         raise SnapshotNotFound(f"{what}: some snapshots after {chosen} are missing; {advice}")

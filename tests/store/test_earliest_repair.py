@@ -61,7 +61,7 @@ def test_the_hint_is_written(
 @pytest.mark.parametrize(
     ("chosen", "kind", "message"),
     [
-        (1, SnapshotNotFound, "there is no snapshot 1 between the earliest, 2, and the latest, 10; .* Choose 8"),
+        (1, SnapshotNotFound, "no snapshot 1 is between the earliest, 2, and the latest, 10; .* Choose 8"),
         (11, SnapshotNotFound, "no snapshot 11"),
         (7, SnapshotNotFound, "no snapshot 7"),
         (

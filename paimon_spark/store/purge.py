@@ -1,0 +1,203 @@
+"""Emptying a table for good: its rows, its past, its branches, tags and consumers (features 7; Java: purgeFiles).
+
+One state stays, without rows but those that come in meanwhile. Files that writers have not committed yet stay as well,
+where Java takes them for orphans: nobody has to stop writing. After a crash the table reads, and a second purge
+finishes the work; files of branches that had been deleted by then go with the old orphan files.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.paths import (
+    CHANGELOG_PREFIX,
+    MAIN_BRANCH,
+    changelog_directory,
+    changelog_path,
+    snapshot_path,
+    tag_path,
+)
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.branches import branch_names, delete_branch
+from paimon_spark.store.consumers import clear_consumers
+from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.expire_changelogs import expire_all_changelogs
+from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
+from paimon_spark.store.expire_files import DoomedFiles, FileFinder
+from paimon_spark.store.expire_reading import find_snapshots
+from paimon_spark.store.expire_used import UsedFiles, add_other_root, other_roots, tagged_snapshots
+from paimon_spark.store.orphans import remove_orphan_files
+from paimon_spark.store.retention import Moment, Retention, RetentionRules
+from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.table import Table
+from paimon_spark.store.tag_deletion import delete_tags
+from paimon_spark.store.threads import in_threads
+from paimon_spark.store.truncate import truncate_table
+from paimon_spark.store.versioned import list_ids
+
+_log = logging.getLogger(__name__)
+
+_NO_LIMIT = 2**62
+
+
+@dataclass(frozen=True)
+class Purged:
+    """What went, or would go if it was a dry run.
+
+    Attributes:
+        branches, tags, consumers: names, sorted.
+        snapshots, changelogs: ids.
+        snapshot_id: the latest snapshot, which stays; None: the table has none, or it was a dry run.
+        paths: of all files, in the order they went. Some may have been gone already. A dry run names the manifests
+            and statistics too that the state which stays will still name.
+        dry_run: whether nothing was changed.
+        millis: wall time.
+    """
+
+    branches: tuple[str, ...]
+    tags: tuple[str, ...]
+    consumers: tuple[str, ...]
+    snapshots: tuple[int, ...]
+    changelogs: tuple[int, ...]
+    snapshot_id: int | None
+    paths: tuple[str, ...]
+    dry_run: bool
+    millis: int
+
+
+def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run: bool = False) -> Purged:
+    """Takes everything out of a table but its schemas: it is as if new, and can be written on.
+
+    Args:
+        table: its main branch.
+        orphans_older_than: files that nothing names go too when they are older than this, see remove_orphan_files;
+            None: one day.
+        dry_run: whether only to tell what would go, orphans left out.
+
+    Raises:
+        UnsupportedFeature: the table is opened on another branch, or cannot be written.
+        OptionError: the table reads from one of its branches; nothing was changed.
+        CorruptFile: metadata of a branch are damaged; nothing was changed. Of the main branch: some steps were done.
+        OSError: the storage failed; purge the table again to finish.
+    """
+    began = time.monotonic()
+    check_writable(table.schema, table.options)
+    if table.branch != MAIN_BRANCH:
+        raise UnsupportedFeature(
+            f"purging {table.location}: it is opened on the branch '{table.branch}', and a purge empties the whole "
+            "table; open its main branch, or delete the branch"
+        )
+    branches, tags = branch_names(table.file_io, table.location), table.snapshots.tag_names()
+    of_branches = [(branch, _all_files(branch)) for branch in (_on(table, name) for name in branches)]
+    deleted = delete_branch(table, branches, dry_run=True).paths if branches else ()
+    if dry_run:
+        return _told(
+            table, branches, tags, [*deleted, *_paths([_all_files(table), *(f for _, f in of_branches)])], began
+        )
+    if branches:
+        delete_branch(table, branches)
+    deleted_tags = delete_tags(table, tags)
+    consumers = clear_consumers(table).names
+    truncate_table(table)
+    expired = expire_snapshots_by(table, _only_the_latest())
+    changelogs = expire_all_changelogs(table)
+    paths = [*deleted, *deleted_tags.paths, *expired.paths, *changelogs.paths]
+    for branch, files in of_branches:
+        paths += _delete_unused(branch, files)
+    paths += remove_orphan_files(table, orphans_older_than, dry_run=False).paths
+    _log.info("purged %s: %d files", table.location, len(paths))
+    return Purged(
+        branches=tuple(branches),
+        tags=tuple(tags),
+        consumers=consumers,
+        snapshots=expired.ids,
+        changelogs=changelogs.ids,
+        snapshot_id=table.snapshots.latest_id(),
+        paths=tuple(dict.fromkeys(paths)),
+        dry_run=False,
+        millis=_millis(began),
+    )
+
+
+def _told(table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float) -> Purged:
+    """What a dry run tells. files: of the branches, and those that snapshots, changelogs and tags name."""
+    ids, changelogs = table.snapshots.ids(), _changelog_ids(table)
+    own = [
+        *(tag_path(table.location, name) for name in tags),
+        *(changelog_path(table.location, number) for number in changelogs),
+        *(snapshot_path(table.location, number) for number in ids),
+    ]
+    return Purged(
+        branches=tuple(branches),
+        tags=tuple(tags),
+        consumers=clear_consumers(table, dry_run=True).names,
+        snapshots=tuple(ids),
+        changelogs=tuple(changelogs),
+        snapshot_id=None,
+        paths=tuple(dict.fromkeys([*files, *own])),
+        dry_run=True,
+        millis=_millis(began),
+    )
+
+
+def _paths(found: Iterable[DoomedFiles]) -> list[str]:
+    return [path for files in found for stage in files.stages() for path in stage]
+
+
+def _only_the_latest() -> RetentionRules:
+    """One snapshot stays, whoever reads the others, and no changelog outlives its snapshot."""
+    kept = Retention(1, 1, 0, keep_since=_NO_LIMIT, max_deletes=_NO_LIMIT)
+    return RetentionRules(kept, kept, consumers_hold_snapshots=False)
+
+
+def _on(table: Table, branch: str) -> Table:
+    """The table on one of its branches, whose options say where its files lie."""
+    schema = SchemaStore(table.file_io, table.location, branch).latest() or table.schema
+    return Table(table.location, table.file_io, schema, Options(schema.options), branch)
+
+
+def _changelog_ids(table: Table) -> list[int]:
+    return list_ids(table.file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX)
+
+
+def _all_files(table: Table) -> DoomedFiles:
+    """Everything that the snapshots, changelogs and tags of a branch name.
+
+    Raises:
+        CorruptFile: a manifest is damaged.
+    """
+    store, finder, doomed = table.snapshots, FileFinder(table), DoomedFiles()
+    snapshots = find_snapshots(store, store.ids())
+    long_lived = [found for found in in_threads(store.find_change, _changelog_ids(table)) if found is not None]
+    tags = tagged_snapshots(store)
+    for state in (*snapshots[:1], *tags):
+        doomed.data.update(finder.live(state))
+    changes: Sequence[Snapshot] = (*snapshots, *long_lived)
+    doomed.data.update(finder.added(change.delta_manifest_list for change in changes))
+    doomed.changelog = finder.added(change.changelog_manifest_list for change in changes)
+    for change in (*changes, *tags):
+        lists = (change.base_manifest_list, change.delta_manifest_list, change.changelog_manifest_list)
+        finder.add_lists(lists, doomed)
+    finder.add_indexes([*changes, *tags], doomed)
+    return doomed
+
+
+def _delete_unused(branch: Table, doomed: DoomedFiles) -> list[str]:
+    """Deletes the files of a branch that is gone; those that others need stay."""
+    used = UsedFiles()
+    for root in other_roots(branch):
+        add_other_root(branch, root, used)
+    doomed.keep(used)
+    deleted = delete_stages(branch, doomed.stages())
+    delete_empty_directories(branch, doomed.places())
+    return deleted
+
+
+def _millis(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)
