@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,7 @@ def chosen(options: dict[str, str], snapshots: SnapshotStore) -> int | None:
         ({"scan.snapshot-id": "2"}, 2),  # expired, but a tag keeps it
         ({"scan.mode": "from-snapshot", "scan.snapshot-id": "4"}, 4),
         ({"scan.mode": "from-snapshot-full", "scan.snapshot-id": "4"}, 4),
+        ({"scan.mode": "from-snapshot-full", "scan.version": "4"}, 4),
         ({"scan.tag-name": "old"}, 2),
         ({"scan.mode": "from-snapshot", "scan.tag-name": "v4"}, 4),
         ({"scan.version": "v4"}, 4),
@@ -75,6 +77,7 @@ def chosen(options: dict[str, str], snapshots: SnapshotStore) -> int | None:
         ({"scan.version": "watermark-1"}, 5),  # and before a watermark
         ({"scan.version": "watermark-30"}, 3),
         ({"scan.version": "watermark-31"}, 5),
+        ({"scan.version": "watermark--7"}, 3),
         ({"scan.watermark": "0"}, 3),
         ({"scan.watermark": "50"}, 5),
         ({"scan.timestamp-millis": "3000"}, 3),
@@ -83,6 +86,7 @@ def chosen(options: dict[str, str], snapshots: SnapshotStore) -> int | None:
         ({"scan.mode": "from-timestamp", "scan.timestamp-millis": "4000"}, 4),
         ({"scan.timestamp": "2026-01-01"}, 5),
         ({"scan.timestamp": "2026-01-01 00:00:00.123"}, 5),
+        ({"scan.timestamp": "2026-1-1 3:4:5"}, 5),
         ({"scan.creation-time-millis": "4000"}, 4),
         ({"scan.creation-time-millis": "3001"}, 4),
     ],
@@ -120,6 +124,9 @@ def test_not_there(options: dict[str, str], message: str, three: SnapshotStore) 
         ({"scan.mode": "latest-full", "scan.snapshot-id": "3"}, "contradicts"),
         ({"scan.mode": "from-timestamp", "scan.snapshot-id": "3"}, "contradicts"),
         ({"scan.mode": "from-snapshot-full", "scan.tag-name": "v4"}, "contradicts"),
+        ({"scan.mode": "from-snapshot-full", "scan.version": "5"}, "needs a snapshot id, and 'scan.version' = '5' is"),
+        ({"scan.mode": "from-snapshot-full", "scan.version": "v4"}, "needs a snapshot id"),
+        ({"scan.mode": "from-snapshot-full", "scan.version": "watermark-30"}, "needs a snapshot id"),
         ({"scan.mode": "compacted-full", "scan.tag-name": "v4"}, "contradicts"),
         ({"scan.mode": "from-snapshot"}, "needs the option 'scan.snapshot-id' or"),
         ({"scan.mode": "from-timestamp"}, "needs"),
@@ -128,6 +135,7 @@ def test_not_there(options: dict[str, str], message: str, three: SnapshotStore) 
         ({"scan.snapshot-id": "three"}, "'scan.snapshot-id' has the value 'three'"),
         ({"scan.timestamp": "yesterday"}, "'yesterday'.*2026-11-01"),
         ({"scan.timestamp": ""}, "expected a time"),
+        ({"scan.timestamp": "2026-13-1"}, "expected a time"),
     ],
 )
 def test_contradictions(options: dict[str, str], message: str, three: SnapshotStore) -> None:
@@ -178,6 +186,55 @@ def test_creation_time_before_the_first_snapshot_filters_files(three: SnapshotSt
     )
 
 
+def test_creation_time_and_changelogs_that_outlive_snapshots(tmp_path: Path) -> None:
+    """They prove which commit is the first since then; but if only its changelog is left it cannot be read."""
+    snapshots = store(tmp_path / "t", snapshot(4), snapshot(5))
+    (tmp_path / "t" / "changelog").mkdir()
+    for number in (2, 3):
+        (tmp_path / "t" / "changelog" / f"changelog-{number}").write_bytes(encode_snapshot(snapshot(number)))
+    decoupled = {"changelog.num-retained.max": "100", "snapshot.num-retained.max": "50"}
+    assert resolve_snapshot(Options({"scan.creation-time-millis": "4000"}), snapshots) == Travel(
+        snapshots.latest(), created_since=4000
+    )
+    assert resolve_snapshot(Options({"scan.creation-time-millis": "4000", **decoupled}), snapshots) == Travel(
+        snapshots.find(4)
+    )
+    with pytest.raises(SnapshotNotFound, match=r"reading snapshot 3 .* it has expired"):
+        resolve_snapshot(Options({"scan.creation-time-millis": "3000", **decoupled}), snapshots)
+
+
+@pytest.mark.parametrize(
+    ("times", "asked", "found"),
+    [
+        ((10, 10, 10), 10, 2),
+        ((10, 10, 10, 20), 10, 2),
+        ((5, 10, 10, 10, 20), 10, 3),
+        ((5, 5, 10, 10), 10, 3),
+        ((5, 5, 10, 10), 7, 2),
+        ((5, 10, 10), 11, 3),
+    ],
+)
+def test_commits_of_one_millisecond(times: tuple[int, ...], asked: int, found: int, tmp_path: Path) -> None:
+    """The binary search of Java ends at the first one that it meets."""
+    many = [replace(snapshot(1 + i), time_millis=time) for i, time in enumerate(times)]
+    assert chosen({"scan.timestamp-millis": str(asked)}, store(tmp_path / "t", *many)) == found
+
+
+@pytest.mark.parametrize(
+    ("marks", "asked", "found"),
+    [
+        ((7, 7, 7), 7, 1),  # the oldest of all, without a search
+        ((1, 7, 7, 7, 9), 7, 3),
+        ((1, 7, 7, 9), 8, 4),
+        ((None, 7, 7, 7), 7, 2),
+        ((None, 1, 7, 7, 7), 7, 3),
+    ],
+)
+def test_snapshots_of_one_watermark(marks: tuple[int | None, ...], asked: int, found: int, tmp_path: Path) -> None:
+    many = [replace(snapshot(1 + i), watermark=mark) for i, mark in enumerate(marks)]
+    assert chosen({"scan.watermark": str(asked)}, store(tmp_path / "t", *many)) == found
+
+
 def test_compacted_full_by_the_rhythm_of_full_compactions(tmp_path: Path) -> None:
     kinds = [(1, "COMPACT", 3), (2, "COMPACT", 4), (3, "APPEND", 6), (4, "COMPACT", 7)]
     snapshots = store(tmp_path / "t", *(snapshot(*each) for each in kinds))
@@ -196,4 +253,6 @@ def test_local_zone(shanghai: None) -> None:
     assert parse_local_timestamp("1970-01-01 08:00:01.5") == 1500
     assert parse_local_timestamp("1970-01-01") == -8 * 3_600_000
     assert parse_local_timestamp("1970-01-01T00:00:00Z") == 0
+    assert parse_local_timestamp("1970-1-2 8:0:1") == 24 * 3_600_000 + 1000
+    assert parse_local_timestamp("1970-1-2") == 16 * 3_600_000
     assert local_wall_millis(5) == 8 * 3_600_000 + 5
