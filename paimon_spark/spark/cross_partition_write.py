@@ -27,6 +27,7 @@ from paimon_spark.spark.types import spark_type
 from paimon_spark.spark.write_job import WriteJob, align_rows, job_rows
 from paimon_spark.spec import options as o
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.branched_scan import ALONE
 from paimon_spark.store.bucket_assigner import bucket_rules
 from paimon_spark.store.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.messages import CommitMessage
@@ -91,7 +92,7 @@ def _table_keys(spark: SparkSession, job: WriteJob) -> DataFrame | None:
 
 def _reading_all_levels(table: Table, snapshot_id: int) -> Table:
     """The table such that a read of its keys sees those too that wait for a compaction (Java: IndexBootstrap)."""
-    changed = {o.SCAN_SNAPSHOT_ID.key: str(snapshot_id), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
+    changed = {**ALONE, o.SCAN_SNAPSHOT_ID.key: str(snapshot_id), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
     if table.options.value(o.MERGE_ENGINE) == "first-row":
         changed[o.MERGE_ENGINE.key] = "deduplicate"  # the same keys, and level 0 is read
     return replace(table, options=table.options.merged(changed))

@@ -168,7 +168,7 @@ class PaimonTable(VersionedTable, MaintainedTable):
 
         `rows` counts the rows in files, before equal keys are merged; snapshot_id is NULL before the first write.
         """  # noqa: E501
-        table = self._open()
+        table = self._open().alone
         plan = table.scan().plan()
         schema = table.schema
         row = (

@@ -36,8 +36,13 @@ class _Rule:
     key: str
     values: tuple[str, ...]
     what: str
+    advice: str = "use the official system for it"
 
 
+_ONE_BRANCH = (
+    "use the official system for it, or read one of its branches as it is, with the options 'branch' and "
+    "'chain-table.enabled' = 'false'"
+)
 _READ_RULES = (
     _Rule("type", ("table",), "tables of another kind"),
     _Rule("primary-key.nullable", ("false",), "nulls in primary keys"),
@@ -47,12 +52,8 @@ _READ_RULES = (
     _Rule("vector.file.format", (), "vector files"),
     _Rule("key-value.sequence_number.enabled", ("false",), "the sequence number as a column"),
     _Rule("data-evolution.enabled", ("false",), "data evolution"),
-    _Rule("chain-table.enabled", ("false",), "chain tables"),
+    _Rule("chain-table.enabled", ("false",), "chain tables", _ONE_BRANCH),
     _Rule("pk-clustering-override", ("false",), "primary-key files in another order"),
-    _Rule("scan.fallback-branch", (), "fallback branches"),
-    _Rule("scan.primary-branch", (), "primary branches"),
-    _Rule("scan.fallback-snapshot-branch", (), "chain tables"),
-    _Rule("scan.fallback-delta-branch", (), "chain tables"),
     _Rule("batch-scan-mode", ("none",), "internal scan modes"),
     _Rule("stream-scan-mode", ("none",), "internal scan modes"),
     _Rule("blob-field", (), "BLOB columns"),
@@ -158,7 +159,7 @@ def _apply(rules: Iterable[_Rule], options: Options, action: str) -> None:
     for rule in rules:
         value = options.get(rule.key)
         if value is not None and value.strip().lower() not in rule.values:
-            raise _refused(action, rule.key, value, rule.what)
+            raise _refused(action, rule.key, value, rule.what, rule.advice)
 
 
 def _refused(

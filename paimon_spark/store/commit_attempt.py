@@ -50,7 +50,8 @@ class CommitRequest:
         changes: the changes on top of a snapshot (None: the first one); asked anew in every attempt.
         checks_files: whether live files must be compared with the changes. A plain append of new files needs none.
         watermark, properties: for the snapshot.
-        numbers_files: whether `sequence.snapshot-ordering` numbers the added files: not those that come back.
+        brings_back: whether files come back that were deleted before. They keep their sequence numbers, and the base
+            must not tell that they were deleted: Java's readers take a file for deleted wherever they find that.
         rewrites_manifests: whether the commit is there to merge the manifests, however few; all else stays as it is.
         statistics: the name of a new statistics file; None: the old one stays as long as the schema does.
     """
@@ -63,7 +64,7 @@ class CommitRequest:
     checks_files: bool
     watermark: int | None = None
     properties: Mapping[str, str] | None = None
-    numbers_files: bool = True
+    brings_back: bool = False
     rewrites_manifests: bool = False
     statistics: str | None = None
 
@@ -191,14 +192,15 @@ def _prepare(
     """The snapshot, and all that it will name given to the writer."""
     table, latest = state.table, state.snapshot
     manifests: Sequence[ManifestFileMeta] = state.manifests
-    if merges or request.rewrites_manifests:
-        merge = merge_fully if request.rewrites_manifests else merge_manifests
+    whole = request.rewrites_manifests or request.brings_back
+    if merges or whole:
+        merge = merge_fully if whole else merge_manifests
         manifests = merge(manifests, table.options, partial(read_manifest_bytes, table.file_io, table.location), writer)
     base, base_size = writer.write_list(manifests)
     snapshot_id = 1 if latest is None else latest.id + 1
     files = changes.files
-    numbers = request.numbers_files and request.kind != CommitKind.COMPACT
-    if numbers and table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+    is_new = request.kind != CommitKind.COMPACT and not request.brings_back
+    if is_new and table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
         files = numbered_by_snapshot(files, snapshot_id)
     delta, delta_size = writer.write_list(writer.write_manifests(files))
     changelog, changelog_size = None, None

@@ -83,7 +83,7 @@ def rollback_to_as_latest(
             operation=None,
             changes=lambda state: _changes(state, target),
             checks_files=True,
-            numbers_files=False,
+            brings_back=True,
         )
         try:
             made, _ = commit_request(table, request, latest.id)

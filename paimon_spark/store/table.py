@@ -19,6 +19,8 @@ from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import branch_root
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.spec.types import DataField
+from paimon_spark.store.branched_scan import ALONE, through_branches
 from paimon_spark.store.scan import Scan, find_fields, row_kind_field
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
@@ -105,7 +107,17 @@ class Table:
         if row_kinds and ROW_KIND_FIELD not in fields:
             fields = (*fields, row_kind_field(self.schema))
         predicate = as_predicate(where, self.schema.fields)
-        return Scan(self.file_io, self.location, self.branch, self.schema, self.options, fields, predicate)
+        return self.scan_of(fields, predicate)
+
+    def scan_of(self, fields: Sequence[DataField], predicate: Predicate) -> Scan:
+        """A read of chosen fields, through another branch too if an option says so. Errors as in through_branches."""
+        own = Scan(self.file_io, self.location, self.branch, self.schema, self.options, tuple(fields), predicate)
+        return through_branches(own)
+
+    @property
+    def alone(self) -> Table:
+        """The table as its own branch has it, for those who write to it."""
+        return replace(self, options=self.options.merged(ALONE))
 
     def system_table(
         self,

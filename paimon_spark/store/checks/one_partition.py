@@ -48,7 +48,7 @@ def check_one_partition(
 def _repeated_keys(table: Table, snapshot_id: int, share: int, shares: int) -> pa.Table:
     names = list(table.schema.primary_keys)
     fields = [table.schema.by_name[name] for name in names]
-    scan = table.with_options({"scan.snapshot-id": str(snapshot_id)}).scan(names)
+    scan = table.with_options({"scan.snapshot-id": str(snapshot_id)}).alone.scan(names)
     reader, batches = scan.reader(), []
     for split in scan.plan().splits:
         for batch in reader.read(split):

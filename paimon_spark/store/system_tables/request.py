@@ -19,6 +19,7 @@ from paimon_spark.spec.type_text import parse_type
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.increments import reads_increment
 from paimon_spark.store.local_time import local_wall_millis
+from paimon_spark.store.scan import Scan
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.time_travel import resolve_snapshot
@@ -50,6 +51,8 @@ class StoredTable(Protocol):
 
     @property
     def snapshots(self) -> SnapshotStore: ...
+
+    def scan_of(self, fields: Sequence[DataField], predicate: Predicate) -> Scan: ...
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,16 @@ from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.merge.compaction_rules import compaction_rules
 from paimon_spark.spec import options as o
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.store.branched_scan import BranchedScan
 from paimon_spark.store.read import SplitReader
 from paimon_spark.store.scan import READ_THREADS, Plan, Scan, row_kind_field
-from paimon_spark.store.splits import ReadUnit, Split, group_splits
+from paimon_spark.store.splits import ReadUnit, group_splits
 from paimon_spark.store.system_tables.request import StoredTable
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
+from paimon_spark.store.top_level import of_level, top_level
 
 KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
 
@@ -103,7 +104,7 @@ class RowScan:
     def _read_of(self, plan: Plan) -> tuple[ReadUnit, ...]:
         if self.level is None:
             return plan.splits
-        kept = (_of_level(split, self.level) for split in plan.splits)
+        kept = (of_level(split, self.level) for split in plan.splits)
         return tuple(split for split in kept if split.raw_files)
 
     def tasks(self) -> list[tuple[ReadUnit, ...]]:
@@ -130,15 +131,6 @@ class RowScan:
         with ThreadPoolExecutor(READ_THREADS) as threads:
             parts = threads.map(lambda split: list(reader.read(split)), self.splits())
             return pa.Table.from_batches([batch for part in parts for batch in part], self.arrow_schema)
-
-
-def _of_level(split: ReadUnit, level: int) -> Split:
-    if not isinstance(split, Split):
-        raise UnsupportedFeature(
-            "reading $ro: it shows a state as it was compacted, not a change nor postponed rows; leave out the options "
-            "'incremental-*' and 'postpone.merge-on-read', or read the table itself"
-        )
-    return replace(split, raw_files=tuple(f for f in split.files if f.level == level), sections=())
 
 
 def view_fields(name: str, table: StoredTable) -> tuple[DataField, ...]:
@@ -186,7 +178,14 @@ def row_scan(name: str, table: StoredTable, fields: Sequence[DataField], predica
     if name in ("audit_log", "binlog") and ROW_KIND_FIELD not in stored:
         stored = (*stored, row_kind_field(schema))  # else rows that retract would be left out
     scan = table.scan_of(stored, pushed)
-    level = compaction_rules(table.options).num_levels - 1 if name == "ro" and schema.primary_keys else None
+    level = top_level(schema, table.options) if name == "ro" else None
+    if name == "row_tracking" and isinstance(scan, BranchedScan):
+        raise UnsupportedFeature(
+            f"reading {table.location}$row_tracking: the rows of two branches do not share one numbering; set the "
+            "options 'scan.fallback-branch' and 'scan.primary-branch' to '' to see those of its own branch"
+        )
+    if name == "ro" and isinstance(scan, BranchedScan):
+        scan, level = replace(scan, top_only=True), None  # each branch has a highest level of its own
     return RowScan(scan, wanted, predicate, shape, name == "binlog", name == "row_tracking", level)
 
 

@@ -1,0 +1,257 @@
+"""Reading through two branches: partitions that one lacks come from the other (Java: FallbackReadFileStoreTable).
+
+With `scan.fallback-branch` the table's own branch comes first, with `scan.primary-branch` the other one does. Each
+partition comes from one branch as a whole, whatever rows a condition asks for. Writes know their own branch only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.predicate import restrict
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
+from paimon_spark.merge.engines.choice import engine_for
+from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_readable
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.increments import reads_increment
+from paimon_spark.store.live_files import canonical_row, fold
+from paimon_spark.store.plan import ScanRequest, data_lists, merges_postponed, read_entries, skips_level_zero
+from paimon_spark.store.read import BATCH_ROWS, SplitReader
+from paimon_spark.store.read_fence import Fence
+from paimon_spark.store.scan import Plan, Scan
+from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.splits import PostponeSplit, ReadUnit, Split
+from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
+from paimon_spark.store.top_level import of_level, top_level
+
+_log = logging.getLogger(__name__)
+
+ALONE = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
+"""Options with which a table is read without another branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSplit(Split):
+    """A split of the other branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPostponeSplit(PostponeSplit):
+    """A split with postponed rows of the other branch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchedReader(SplitReader):
+    """Reads the splits of both branches. other: reads those of the other branch."""
+
+    other: SplitReader
+
+    def read(self, split: ReadUnit, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """As SplitReader.read.
+
+        Raises:
+            DataError: a column that holds no NULL in the table holds one in the other branch.
+        """
+        if not isinstance(split, (OtherSplit, OtherPostponeSplit)):
+            yield from super().read(split, batch_rows)
+            return
+        for batch in self.other.read(split, batch_rows):
+            yield self._as_own(batch)
+
+    def _as_own(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        for column, field in zip(batch.columns, self.fields, strict=True):
+            if column.null_count and not field.type.nullable:
+                raise DataError(
+                    f"reading {self.schemas.table} through the branch '{self.other.schemas.branch}': its column "
+                    f"'{field.name}' holds NULL, which it must not in the branch '{self.schemas.branch}'; let both "
+                    "allow NULL"
+                )
+        if not self.fields:
+            return batch
+        return pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchedScan(Scan):
+    """A read through two branches; its attributes as a Scan are those of the table's own branch.
+
+    Attributes:
+        other: the same read of the other branch, whose fields and predicate are not looked at.
+        other_first: whether partitions that the other branch has come from there.
+        top_only: whether only files of the highest level count, as for ``$ro``.
+    """
+
+    other: Scan
+    other_first: bool
+    top_only: bool = False
+
+    def plan(self) -> Plan:
+        """As Scan.plan; the snapshot is that of the own branch.
+
+        Raises:
+            UnsupportedFeature: a change is to be read.
+        """
+        self._check_reads_state()
+        return self._united(super().plan(), self._other_now.plan())
+
+    def plan_fenced(self) -> tuple[Plan, tuple[Fence, ...]]:
+        """As Scan.plan_fenced; tags of the other branch go when their time is up."""
+        self._check_reads_state()
+        other, _ = self._other_now.plan_fenced()
+        own, fences = super().plan_fenced()
+        return self._united(own, other), fences
+
+    def _check_reads_state(self) -> None:
+        if reads_increment(self.options):
+            raise UnsupportedFeature(
+                f"reading a change of {self.location}: of which branch is not told, as the table is also read through "
+                f"the branch '{self.other.branch}'; set the option '{self._option}' to '' to read the changes of its "
+                "own branch, or name the branch by the option 'branch'"
+            )
+
+    def _united(self, own: Plan, other: Plan) -> Plan:
+        sides = [
+            (self, own.snapshot, self._shown(self, own.splits)),
+            (self.other, other.snapshot, [_marked(split) for split in self._shown(self._other_now, other.splits)]),
+        ]
+        (first, snapshot, splits), (_, _, more) = sides[::-1] if self.other_first else sides
+        known = self._partitions(first, snapshot)
+        return Plan(own.snapshot, (*splits, *(split for split in more if self._partition(split) not in known)))
+
+    def _shown(self, scan: Scan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
+        level = top_level(scan.schema, scan.options) if self.top_only else None
+        if level is None:
+            return list(splits)
+        return [split for split in (of_level(split, level) for split in splits) if split.raw_files]
+
+    def reader(self) -> BranchedReader:
+        """Reads the splits of a plan, here or on another machine."""
+        own = super().reader()
+        values = {f.name: getattr(own, f.name) for f in fields(own)}
+        return BranchedReader(**values, other=self._other_now.reader())
+
+    @property
+    def _option(self) -> str:
+        return (o.SCAN_PRIMARY_BRANCH if self.other_first else o.SCAN_FALLBACK_BRANCH).key
+
+    @property
+    def _other_now(self) -> Scan:
+        """The read of the other branch with the columns and the condition of this one."""
+        by_name = self.other.schema.by_name
+        columns = tuple(f if f == ROW_KIND_FIELD else by_name[f.name] for f in self.fields)
+        return replace(self.other, fields=columns, predicate=self.predicate)
+
+    def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:
+        """The partitions in which a branch has files that the read looks at, among those that the condition allows."""
+        if snapshot is None:
+            return set()
+        schema, options = scan.schema, scan.options
+        by_partition = restrict(self.predicate, set(schema.partition_keys))
+        schemas = SchemaStore(scan.file_io, scan.location, scan.branch)
+        request = ScanRequest(scan.file_io, scan.location, schema, options, schemas, by_partition)
+        skips = bool(schema.primary_keys) and skips_level_zero(options)
+        entries = read_entries(request, data_lists(snapshot), skips, merges_postponed(options))
+        live = fold(entries.columns, entries.partition_codes, entries.chosen)
+        level = top_level(schema, options) if self.top_only else None
+        if level is not None:
+            live = live[entries.columns.level[live] == level]
+        types = [f.type for f in schema.partition_fields]
+        codes = np.unique(entries.partition_codes[live]).tolist()
+        return {canonical_row(entries.columns.partitions[code], types) for code in codes}
+
+    def _partition(self, split: ReadUnit) -> bytes:
+        assert isinstance(split, (Split, PostponeSplit))  # only changes have others, and they are refused
+        return canonical_row(split.partition, [f.type for f in self.schema.partition_fields])
+
+
+def through_branches(own: Scan) -> Scan:
+    """The read, through the other branch if an option names one; one that is not there is passed over, as in Java.
+
+    Raises:
+        SchemaError: the branches do not have the same columns and partition columns.
+        UnsupportedFeature: this release cannot read the other branch.
+        SnapshotNotFound: an option travels to what is not there.
+    """
+    fallback = own.options.value(o.SCAN_FALLBACK_BRANCH)
+    name = fallback or own.options.value(o.SCAN_PRIMARY_BRANCH)
+    if not name or name == own.branch:
+        return own
+    other = _other_scan(own, name)
+    if other is None:
+        _log.warning("%s is to be read through the branch '%s', which it does not have", own.location, name)
+        return own
+    _check_alike(own, other)
+    values = {f.name: getattr(own, f.name) for f in fields(own)}
+    return BranchedScan(**values, other=other, other_first=not fallback)
+
+
+def _other_scan(own: Scan, branch: str) -> Scan | None:
+    """The read of the other branch: its own stored options, with those that the caller gave on top."""
+    schemas = SchemaStore(own.file_io, own.location, branch)
+    schema = schemas.latest()
+    if schema is None:
+        return None
+    stored = SchemaStore(own.file_io, own.location, own.branch).latest()
+    dynamic = _for_other(own, branch, {} if stored is None else stored.options)
+    options = Options(schema.options).merged(dynamic)
+    if any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
+        travel = resolve_snapshot(options, SnapshotStore(own.file_io, own.location, branch))
+        if travel.is_pinned and travel.snapshot is not None:
+            schema = schemas.load(travel.snapshot.schema_id)
+    try:
+        check_readable(schema, options)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"reading {own.location} through the branch '{branch}': {error}") from None
+    if schema.primary_keys:
+        engine_for(schema, options)
+    return replace(own, branch=branch, schema=schema, options=options)
+
+
+def _for_other(own: Scan, branch: str, stored: Mapping[str, str]) -> dict[str, str]:
+    """The options of the caller as the other branch takes them: a snapshot id names that of the same time there."""
+    dynamic = {key: value for key, value in own.options.items() if stored.get(key) != value}
+    for key in (o.BRANCH.key, o.BUCKET.key):
+        dynamic.pop(key, None)
+    if own.options.is_set(o.SCAN_SNAPSHOT_ID):
+        chosen = SnapshotStore(own.file_io, own.location, own.branch).load(own.options.value(o.SCAN_SNAPSHOT_ID) or 0)
+        then = SnapshotStore(own.file_io, own.location, branch).find_at_time(chosen.time_millis)
+        dynamic[o.SCAN_SNAPSHOT_ID.key] = str(1 if then is None else then.id)
+    return dynamic
+
+
+def _check_alike(own: Scan, other: Scan) -> None:
+    """The same columns in the same order; only whether they may hold NULL may differ."""
+    mine, theirs = ([(f.name, f.type.with_nullable(True)) for f in s.schema.fields] for s in (own, other))
+    if mine != theirs:
+        raise SchemaError(_differ(own, other, "columns", _words(own.schema), _words(other.schema)))
+    if own.schema.partition_keys != other.schema.partition_keys:
+        keys = (", ".join(scan.schema.partition_keys) or "none" for scan in (own, other))
+        raise SchemaError(_differ(own, other, "partition columns", *keys))
+
+
+def _differ(own: Scan, other: Scan, what: str, mine: str, theirs: str) -> str:
+    return (
+        f"reading {own.location} through the branch '{other.branch}': the {what} must be the same in both, but those "
+        f"of '{own.branch}' are {mine}, those of '{other.branch}' are {theirs}. Change one of the schemas, or set the "
+        f"options '{o.SCAN_FALLBACK_BRANCH.key}' and '{o.SCAN_PRIMARY_BRANCH.key}' to '' to read one branch alone"
+    )
+
+
+def _words(schema: TableSchema) -> str:
+    return str(arrow_schema(schema.fields)).replace("\n", ", ")
+
+
+def _marked(split: ReadUnit) -> ReadUnit:
+    """The split, as one of the other branch."""
+    values = {f.name: getattr(split, f.name) for f in fields(split)}
+    return OtherPostponeSplit(**values) if isinstance(split, PostponeSplit) else OtherSplit(**values)

@@ -1,0 +1,177 @@
+"""Reading through `scan.fallback-branch` and `scan.primary-branch`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from compacting import make
+
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError, SchemaError, SnapshotNotFound, UnsupportedFeature
+from paimon_spark.store.branches import create_branch, delete_branch
+from paimon_spark.store.commit import TableCommit, new_user
+from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.tags import create_tag
+from paimon_spark.store.write import TableWrite
+
+COLUMNS = pa.schema(
+    [pa.field("dt", pa.string(), nullable=False), pa.field("k", pa.int32(), nullable=False), ("v", pa.string())]
+)
+FALLBACK, PRIMARY = {"scan.fallback-branch": "b"}, {"scan.primary-branch": "b"}
+Row = tuple[str, int, str | None]
+
+
+def put(table: Table, *rows: Row, branch: str = "main") -> None:
+    table = open_table(table.location, {"branch": branch})
+    task = TableWrite(table, "me")
+    schema = arrow_schema(table.schema.fields)
+    arrays = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
+    task.write(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    TableCommit(table, new_user(table)).append(task.finish())
+
+
+def rows(table: Table, options: dict[str, str], where: str | None = None) -> list[Row]:
+    found = open_table(table.location, options).scan(where=where).to_arrow()
+    return sorted(tuple(row.values()) for row in found.to_pylist())
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Main has the days 1 and 2, the branch b has 2 and 3."""
+    table = make(tmp_path / "t", COLUMNS, ["dt", "k"], {"bucket": "1"}, ["dt"])
+    create_branch(table, "b")
+    put(table, ("1", 1, "main"), ("2", 1, "main"))
+    put(table, ("2", 2, "b"), ("3", 1, "b"), branch="b")
+    return table
+
+
+MAIN_FIRST = [("1", 1, "main"), ("2", 1, "main"), ("3", 1, "b")]
+B_FIRST = [("1", 1, "main"), ("2", 2, "b"), ("3", 1, "b")]
+
+
+def test_whole_partitions_come_from_one_branch(table: Table) -> None:
+    assert rows(table, FALLBACK) == MAIN_FIRST
+    assert rows(table, PRIMARY) == B_FIRST
+    assert rows(table, {**PRIMARY, **FALLBACK}) == MAIN_FIRST
+    assert rows(table, {}) == MAIN_FIRST[:2]
+    assert rows(table, {**FALLBACK, "branch": "b"}) == B_FIRST[1:]
+
+
+def test_a_condition_does_not_make_a_partition_fall_back(table: Table) -> None:
+    """Day 2 is in main, so that of the branch is not looked at, though the row asked for is only there."""
+    assert rows(table, FALLBACK, "dt = '2' and k = 2") == []
+    assert rows(table, PRIMARY, "dt = '2' and k = 1") == []
+    assert rows(table, FALLBACK, "dt >= '2'") == MAIN_FIRST[1:]
+    assert rows(table, FALLBACK, "v = 'b'") == [("3", 1, "b")]
+    assert rows(table, FALLBACK, "false") == []
+
+
+def test_counts_columns_and_tasks(table: Table) -> None:
+    scan = open_table(table.location, FALLBACK).scan(["v"])
+    assert scan.count() == 3
+    assert sorted(scan.to_arrow().column("v").to_pylist()) == ["b", "main", "main"]
+    assert open_table(table.location, FALLBACK).scan([]).to_arrow().num_rows == 3
+    reader, tasks = pickle.loads(pickle.dumps((scan.reader(), scan.tasks())))
+    found = [batch for task in tasks for split in task for batch in reader.read(split)]
+    assert pa.Table.from_batches(found) == scan.to_arrow()
+    kinds = open_table(table.location, FALLBACK).scan(["k"], row_kinds=True).to_arrow()
+    assert kinds.column("_row_kind").to_pylist() == ["+I"] * 3
+
+
+def test_other_tables_of_rows_too(table: Table) -> None:
+    opened = open_table(table.location, PRIMARY)
+    audit = opened.system_table("audit_log").to_arrow().to_pylist()
+    assert sorted(tuple(row.values()) for row in audit) == [("+I", *row) for row in B_FIRST]
+    assert opened.system_table("ro").to_arrow().num_rows == 0
+    assert len(opened.system_table("files").to_arrow()) == 2  # of its own branch, as in Java
+
+
+def test_older_states(table: Table) -> None:
+    """A snapshot id of main names the one of the same time in the branch; else both travel by the same option."""
+    put(table, ("4", 1, "main"))
+    put(table, ("5", 1, "b"), branch="b")
+    assert rows(table, {**FALLBACK, "scan.snapshot-id": "2"}) == [*MAIN_FIRST, ("4", 1, "main")]
+    assert rows(table, FALLBACK) == [*MAIN_FIRST, ("4", 1, "main"), ("5", 1, "b")]
+    time = str(table.snapshots.load(2).time_millis)
+    assert rows(table, {**FALLBACK, "scan.timestamp-millis": time}) == [*MAIN_FIRST, ("4", 1, "main")]
+    create_tag(table, "now", 1)
+    with pytest.raises(SnapshotNotFound, match="now"):
+        rows(table, {**FALLBACK, "scan.tag-name": "now"})
+    create_tag(open_table(table.location, {"branch": "b"}), "now", 2)
+    assert rows(table, {**FALLBACK, "scan.tag-name": "now"}) == [*MAIN_FIRST, ("5", 1, "b")]
+
+
+def test_no_change_is_read_through_branches(table: Table) -> None:
+    change = {"incremental-between": "0,1"}
+    with pytest.raises(UnsupportedFeature, match=r"set the option 'scan.fallback-branch' to ''"):
+        rows(table, {**FALLBACK, **change})
+    assert rows(table, {**change, "scan.fallback-branch": ""}) == MAIN_FIRST[:2]
+
+
+def test_a_branch_that_is_not_there_is_passed_over(table: Table, caplog: pytest.LogCaptureFixture) -> None:
+    """As in Java, so that a table can name its branch before it is made."""
+    with caplog.at_level(logging.WARNING):
+        assert rows(table, {"scan.fallback-branch": "x"}) == MAIN_FIRST[:2]
+    assert "is to be read through the branch 'x', which it does not have" in caplog.text
+    delete_branch(table, "b")
+    assert rows(table, FALLBACK) == MAIN_FIRST[:2]
+
+
+def change_schema(table: Table, branch: str, **parts: object) -> None:
+    root = Path(table.location) if branch == "main" else Path(table.location, f"branch/branch-{branch}")
+    old = json.loads((root / "schema/schema-0").read_text())
+    (root / "schema/schema-1").write_text(json.dumps({**old, "id": 1, **parts}))
+
+
+def test_schemas_must_be_alike(table: Table) -> None:
+    fields = json.loads(Path(table.location, "schema/schema-0").read_text())["fields"]
+    for other in (fields[:2], [*fields[:2], {**fields[2], "type": "INT"}], [fields[1], fields[0], fields[2]]):
+        change_schema(table, "b", fields=other, primaryKeys=["dt", "k"])
+        with pytest.raises(SchemaError, match="the columns must be the same in both"):
+            rows(table, FALLBACK)
+    change_schema(table, "b", partitionKeys=["k"])
+    with pytest.raises(SchemaError, match="the partition columns must be the same in both, but those of 'main' are dt"):
+        rows(table, FALLBACK)
+    change_schema(table, "b", options={"bucket": "1", "chain-table.enabled": "true"})
+    with pytest.raises(UnsupportedFeature, match=r"through the branch 'b': .*chain-table\.enabled"):
+        rows(table, FALLBACK)
+    change_schema(table, "b", fields=[*fields[:2], {**fields[2], "type": "STRING NOT NULL"}])
+    assert rows(table, FALLBACK) == MAIN_FIRST
+
+
+def test_nulls_that_the_table_must_not_have(table: Table) -> None:
+    put(table, ("9", 9, None), branch="b")
+    assert rows(table, FALLBACK)[-1] == ("9", 9, None)
+    fields = json.loads(Path(table.location, "schema/schema-0").read_text())["fields"]
+    change_schema(table, "main", fields=[*fields[:2], {**fields[2], "type": "STRING NOT NULL"}])
+    with pytest.raises(DataError, match="its column 'v' holds NULL, which it must not in the branch 'main'"):
+        rows(table, FALLBACK)
+
+
+def test_writes_know_their_own_branch(table: Table) -> None:
+    """What is written to a partition that fell back so far hides that of the branch."""
+    change_schema(table, "main", options={"bucket": "1", "write-only": "true", **FALLBACK})
+    assert rows(table, {}) == MAIN_FIRST
+    put(table, ("3", 7, "main"))
+    assert rows(table, {}) == [*MAIN_FIRST[:2], ("3", 7, "main")]
+    assert rows(table, {"branch": "b"}) == B_FIRST[1:]
+
+
+def test_a_chain_table_is_read_branch_by_branch(table: Table) -> None:
+    chain = {"chain-table.enabled": "true", "scan.fallback-snapshot-branch": "b", "scan.fallback-delta-branch": "b"}
+    for branch in ("main", "b"):
+        change_schema(table, branch, options={"bucket": "1", **chain})
+        with pytest.raises(UnsupportedFeature, match=r"the options 'branch' and 'chain-table\.enabled' = 'false'"):
+            rows(table, {"branch": branch})
+    assert rows(table, {"branch": "b", "chain-table.enabled": "false"}) == B_FIRST[1:]
+
+
+def test_rows_of_two_branches_have_no_numbers_in_common(table: Table) -> None:
+    change_schema(table, "main", options={"bucket": "1", "row-tracking.enabled": "true"})
+    with pytest.raises(UnsupportedFeature, match=r"\$row_tracking: the rows of two branches"):
+        open_table(table.location, FALLBACK).system_table("row_tracking")
