@@ -54,6 +54,7 @@ class ExpiryResult:
             manifests are manifest files too.
         bytes: of the data and changelog files.
         paths: of all files, in the order they went, the snapshots last. Some may have been gone already.
+        left: of files that the store refused to delete; nothing needs them, and they count above.
         moved_changelogs: how many snapshots live on as changelogs.
         dry_run: whether nothing was deleted.
         millis: wall time.
@@ -67,6 +68,7 @@ class ExpiryResult:
     manifest_files: int = 0
     bytes: int = 0
     paths: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     moved_changelogs: int = 0
     dry_run: bool = False
     millis: int = 0
@@ -237,6 +239,7 @@ def result_of(
         manifest_files=len(doomed.manifests) + len(doomed.lists),
         bytes=sum(file.size for files in (doomed.data, doomed.changelog) for file in files.values()),
         paths=tuple(paths),
+        left=doomed.left(paths),
         moved_changelogs=moved,
         dry_run=dry_run,
         millis=round((time.monotonic() - began) * 1000),

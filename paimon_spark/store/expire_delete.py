@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
 from paimon_spark.store.expire_files import Place
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
+
+_log = logging.getLogger(__name__)
 
 THREADS = 8
 _BULK = 500  # files of one request, where the store takes several
@@ -18,23 +22,49 @@ _BULK = 500  # files of one request, where the store takes several
 def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
     """Deletes files; a stage begins when the one before is done. Absent files are fine.
 
+    A file that the store refuses to delete holds up nothing: a warning tells of it, it is left behind as an orphan, and
+    a later removal of orphan files tries again. A store that refuses all files of a stage refuses the job.
+
     Returns:
-        The paths, in order.
+        The paths of what is gone, in order.
 
     Raises:
-        OSError: a file could not be deleted. The rest of its stage is gone, the stages after it were not begun.
+        PermissionError: no file of a stage may be deleted; the stages after it were not begun.
+        OSError: the storage failed; what became of the stage is open, those after it were not begun.
     """
     deleted: list[str] = []
-    with ThreadPoolExecutor(table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS) as threads:
-        for stage in stages:
-            paths = list(dict.fromkeys(stage))
-            pieces = [paths[start : start + _BULK] for start in range(0, len(paths), _BULK)]
-            errors = [job.exception() for job in [threads.submit(table.file_io.delete_many, p) for p in pieces]]
-            for error in errors:
-                if error is not None:
-                    raise error
-            deleted += paths
+    threads = table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS
+    for stage in stages:
+        paths = list(dict.fromkeys(stage))
+        pieces = [paths[start : start + _BULK] for start in range(0, len(paths), _BULK)]
+        refused = _united(in_threads(partial(_delete, table.file_io), pieces, threads))
+        if refused:
+            first = next(iter(refused.values()))
+            if len(refused) == len(paths):
+                raise first
+            _log.warning("%d files of %s cannot be deleted and stay: %s", len(refused), table.location, first)
+        deleted += [path for path in paths if path not in refused]
     return deleted
+
+
+def _delete(file_io: FileIO, paths: Sequence[str]) -> dict[str, PermissionError]:
+    """Deletes files; why which may not be deleted. Of a bulk request that fails, each file is tried on its own."""
+    try:
+        file_io.delete_many(paths)
+        return {}
+    except OSError as error:
+        _log.debug("deleting %d files one by one after: %s", len(paths), error)
+    refused = {}
+    for path in paths:
+        try:
+            file_io.delete(path)
+        except PermissionError as error:
+            refused[path] = error
+    return refused
+
+
+def _united(pieces: Iterable[dict[str, PermissionError]]) -> dict[str, PermissionError]:
+    return {path: error for piece in pieces for path, error in piece.items()}
 
 
 def delete_empty_directories(table: Table, places: Iterable[Place]) -> None:

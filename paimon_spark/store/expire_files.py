@@ -61,6 +61,11 @@ class DoomedFiles:
         """Partitions and buckets that lose files."""
         return {file.place for doomed in (self.data, self.changelog) for file in doomed.values()}
 
+    def left(self, gone: Iterable[str]) -> tuple[str, ...]:
+        """The paths that are not among those that went."""
+        found = set(gone)
+        return tuple(path for stage in self.stages() for path in stage if path not in found)
+
     def keep(self, used: UsedFiles) -> None:
         """Takes out what is used."""
         for doomed in (self.data, self.changelog):

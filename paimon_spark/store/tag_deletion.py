@@ -55,6 +55,7 @@ class TagsDeleted:
         data_files, index_files, statistics_files, manifest_files: how many; manifest lists are manifest files too.
         bytes: of the data files.
         paths: of the tags, then of the files in the order they went. Some may have been gone already.
+        left: of files that the store refused to delete; nothing needs them, and they count above.
         dry_run: whether nothing was deleted.
         millis: wall time.
     """
@@ -66,6 +67,7 @@ class TagsDeleted:
     manifest_files: int = 0
     bytes: int = 0
     paths: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     dry_run: bool = False
     millis: int = 0
 
@@ -269,6 +271,7 @@ def _result(
         manifest_files=len(doomed.manifests) + len(doomed.lists),
         bytes=sum(file.size for file in doomed.data.values()),
         paths=tuple(paths),
+        left=doomed.left(paths),
         dry_run=dry_run,
         millis=round((time.monotonic() - began) * 1000),
     )

@@ -1,0 +1,79 @@
+"""Jobs that end, are interrupted or forked while snapshots expire: an expiry in the background is never half-way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checker import check_table
+from expiring import live_on, new_table, stored
+from test_maintenance import KEEP_TWO
+
+from paimon_spark.store.expire import expire_snapshots
+from paimon_spark.store.table import Table, open_table
+
+TESTS = Path(__file__).parents[1]
+COMPACTIONS = 12
+
+
+def lived(path: Path) -> Table:
+    """Each compaction leaves files to delete: enough for several threads."""
+    table = new_table(path / "t", {**KEEP_TWO, "snapshot.expire.limit": "100"})
+    live_on(table, "wc" * COMPACTIONS)
+    return open_table(table.location)
+
+
+def job(table: Table, what: str) -> subprocess.Popen[str]:
+    paths = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    command = [sys.executable, str(TESTS / "expiring_job.py"), table.location, what]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, **pipes, env={**os.environ, "PYTHONPATH": paths}, text=True)
+
+
+def interrupt(child: subprocess.Popen[str]) -> str:
+    """Ctrl-C when the job is ready; what it said of it."""
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    child.send_signal(signal.SIGINT)
+    _, told = child.communicate(timeout=60)
+    assert child.returncode not in (0, None)
+    assert "KeyboardInterrupt" in told
+    return told
+
+
+def assert_expired(table: Table) -> None:
+    """Two snapshots are left, and nothing of the others."""
+    assert table.snapshots.ids() == [2 * COMPACTIONS - 1, 2 * COMPACTIONS]
+    assert not [path for path in stored(table) if Path(path).name.startswith(".expiring")]
+    files = [path for path in stored(table) if path.startswith("bucket-")]
+    assert len(files) == 3, "the last compaction, and what it replaced"
+    check_table(table.location)
+
+
+@pytest.mark.parametrize("what", ["ends", "forks", "late"])
+def test_the_end_of_a_job_waits(tmp_path: Path, what: str) -> None:
+    table = lived(tmp_path)
+    child = job(table, what)
+    _, told = child.communicate(timeout=60)
+    assert (child.returncode, told) == (0, "")
+    assert_expired(table)
+
+
+def test_an_interrupted_job_waits_too(tmp_path: Path) -> None:
+    table = lived(tmp_path)
+    told = interrupt(job(table, "waits"))
+    assert "broke off" not in told
+    assert_expired(table)
+
+
+def test_an_interrupted_expiry_is_finished_by_the_next(tmp_path: Path) -> None:
+    table = lived(tmp_path)
+    interrupt(job(table, "interrupted"))
+    check_table(table.location)
+    assert table.snapshots.ids()[-1] == 2 * COMPACTIONS
+    expire_snapshots(table)
+    assert_expired(table)
