@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.spark.analyze_job import count_columns
+from paimon_spark.spark.copy_job import copy_with_spark
 from paimon_spark.spark.orphan_job import remove_orphans_with_spark
 from paimon_spark.spec.options import SCAN_SNAPSHOT_ID
 from paimon_spark.spec.snapshot import Snapshot
@@ -18,6 +19,7 @@ from paimon_spark.spec.table_statistics import NUMBERS, ColumnStatistics
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.analyze import AnalyzeMetrics, analyze
 from paimon_spark.store.checks.report import Progress
+from paimon_spark.store.copy_files import CopyMetrics, copy_table
 from paimon_spark.store.earliest_repair import EarliestRepaired, repair_earliest_snapshot
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
@@ -33,11 +35,14 @@ from paimon_spark.store.tags import Duration
 from paimon_spark.store.truncate import TruncateMetrics, drop_partitions, truncate_table
 from paimon_spark.store.unexisting_files import UnexistingFiles, remove_unexisting_files
 
+_NO_OPTIONS: Mapping[str, str] = {}
+
 
 class MaintainedTable(ABC):
     """The upkeep of a table: what goes, what is repaired, what is counted."""
 
     _spark: SparkSession
+    _options: Mapping[str, str]
 
     @abstractmethod
     def _open(self) -> Table: ...
@@ -164,6 +169,26 @@ class MaintainedTable(ABC):
             dry_run: whether only to tell what would go.
         """
         return purge_files(self._open(), orphans_older_than, dry_run)
+
+    def copy(
+        self,
+        target: str,
+        where: str | None = None,
+        options: Mapping[str, str] = _NO_OPTIONS,
+        distributed: bool | None = None,
+    ) -> CopyMetrics:
+        """Copies the latest state to another table, file by file, in one snapshot there.
+
+        A target that is not there is made. In one that is there the partitions are replaced that have rows here.
+
+        Args:
+            target: the directory of the other table, in this store or in another.
+            where: a condition on partition columns, such as ``dt < '2026-11-01'``; None: all.
+            options: storage options of the target, where they differ from those of this object.
+            distributed: whether Spark's tasks copy, or this process; None: as much as there is decides.
+        """
+        given = {**self._options, **options}
+        return copy_table(self._open(), target, where, given, copy_with_spark(self._spark, distributed))
 
     def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeMetrics:
         """Counts the rows that a read gives, and what is in columns, and keeps it in the table's statistics.

@@ -1,0 +1,174 @@
+"""The table that another one is copied to: made with the same schemas, or one that fits (Java: CopySchemaOperator).
+
+Java reads every copied file by the one schema of the target, and so files of an older schema wrongly. Here a new target
+gets all schemas, and in a table that is there each file needs one with the very same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paimon_spark.errors import OptionError, SchemaError, TableAlreadyExists
+from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.options import Option, Options
+from paimon_spark.spec.paths import schema_path
+from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.schema_json import encode_schema
+from paimon_spark.store.create import publish_schema
+from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table_options import split_storage_options
+
+_OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")
+"""Prefixes of options that speak of places and branches of the one table; two tables must not share a place."""
+
+
+@dataclass(frozen=True)
+class CopyTarget:
+    """Where files are copied to.
+
+    Attributes:
+        table: as it will be, or is.
+        new_schemas: to be published before anything is committed, oldest first.
+    """
+
+    table: Table
+    new_schemas: tuple[TableSchema, ...]
+
+    def publish(self) -> None:
+        """Makes the table.
+
+        Raises:
+            TableAlreadyExists: somebody else has made another one there meanwhile.
+        """
+        table = self.table
+        for schema in self.new_schemas:
+            if not publish_schema(table.file_io, schema_path(table.location, schema.id), encode_schema(schema)):
+                raise TableAlreadyExists(
+                    f"copying to {table.location}: another job has made a table there meanwhile; nothing was copied. "
+                    "Copy again if that table is the one you meant"
+                )
+
+    def schema_id_of(self, schema: TableSchema) -> int:
+        """The id of the schema by which the target reads files that were written with a schema of the source.
+
+        Raises:
+            SchemaError: it has none.
+        """
+        published = {schema.id for schema in self.new_schemas}
+        if schema.id in published:
+            return schema.id
+        schemas = self.table.schemas
+        for number in reversed(schemas.ids()):
+            if _columns(schemas.load(number)) == _columns(schema):
+                return number
+        raise SchemaError(
+            f"copying to {self.table.location}: some data files were written with {', '.join(schema.names)} (schema "
+            f"{schema.id}), and the table there never had just these columns; copy to a new path, or compact the "
+            "source fully before"
+        )
+
+
+def find_target(source: Table, location: str, options: Mapping[str, str]) -> CopyTarget:
+    """The target of a copy; nothing is written.
+
+    Args:
+        source: what is copied.
+        location: of the target; nothing is there, or a table that fits.
+        options: of the call, storage options of the target among them.
+
+    Raises:
+        OptionError: it is the source itself, or inside it.
+        SchemaError: the table there does not fit, or something else is there.
+        UnsupportedFeature: the target could not be written.
+    """
+    storage, _ = split_storage_options(options)
+    root = location.rstrip("/")
+    file_io = file_io_for(root, storage)
+    schemas = _new_schemas(source)
+    latest = schemas[-1]
+    made = Table(root, file_io, latest, Options(latest.options))
+    _check_apart(source, root)
+    there = SchemaStore(file_io, root)
+    ids = there.ids()
+    if not ids:
+        _check_empty(file_io, root)
+        check_writable(latest, made.options)
+        return CopyTarget(made, schemas)
+    if _is_begun(made, there, ids, schemas):  # a copy that broke off while it made the table
+        return CopyTarget(made, schemas)
+    table = open_table(root, storage)
+    check_writable(table.schema, table.options)
+    _check_fits(source, table)
+    return CopyTarget(table, ())
+
+
+def _new_schemas(source: Table) -> tuple[TableSchema, ...]:
+    schemas = (source.schemas.load(number) for number in source.schemas.ids())
+    return tuple(replace(schema, options=_without_places(schema.options)) for schema in schemas)
+
+
+def _without_places(options: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in options.items() if not key.lower().startswith(_OWN)}
+
+
+def _check_apart(source: Table, root: str) -> None:
+    inner, outer = f"{root}/", f"{source.location}/"
+    if inner.startswith(outer) or outer.startswith(inner):
+        raise OptionError(
+            f"copying {source.location} to {root}: a table cannot lie in the directory of another one; choose a path "
+            "beside it"
+        )
+
+
+def _check_empty(file_io: FileIO, root: str) -> None:
+    found = sorted(status.name for status in file_io.list(root) if not status.name.startswith((".", "_")))
+    if found and found != ["schema"]:
+        raise SchemaError(
+            f"copying to {root}: the directory is not empty ({', '.join(found[:5])}), and holds no Paimon table; check "
+            "the path, or empty the directory, if these are files of a copy that broke off"
+        )
+
+
+def _is_begun(made: Table, there: SchemaStore, ids: Iterable[int], schemas: Iterable[TableSchema]) -> bool:
+    wanted = {schema.id: encode_schema(schema) for schema in schemas}
+    same = all(wanted.get(number) == encode_schema(there.load(number)) for number in ids)
+    return same and made.snapshots.latest_id() is None
+
+
+def _check_fits(source: Table, target: Table) -> None:
+    """The rules of Java, and two more without which rows would change."""
+    theirs, ours = target.schema, source.schema
+    options: tuple[Option[Any], ...] = (o.BUCKET, o.FILE_FORMAT, o.MERGE_ENGINE)
+    differing = [x.key for x in options if target.options.value(x) != source.options.value(x)]
+    if source.options.value(o.DELETION_VECTORS_ENABLED) and not target.options.value(o.DELETION_VECTORS_ENABLED):
+        differing.append(o.DELETION_VECTORS_ENABLED.key)
+    if differing:
+        raise SchemaError(
+            f"copying {source.location} to the table at {target.location}: they differ in {', '.join(differing)}; copy "
+            "to a new path"
+        )
+    for what, one, other in (
+        ("primary key", theirs.primary_keys, ours.primary_keys),
+        ("partition columns", theirs.partition_keys, ours.partition_keys),
+    ):
+        if one != other:
+            raise SchemaError(
+                f"copying {source.location} to the table at {target.location}: the {what} differ ({', '.join(other)}, "
+                f"there {', '.join(one)}); copy to a new path"
+            )
+    missing = [field.name for field in ours.fields if field not in theirs.fields]
+    if missing:
+        raise SchemaError(
+            f"copying {source.location} to the table at {target.location}: the table there lacks {', '.join(missing)}, "
+            "or has them with another type or id; copy to a new path"
+        )
+
+
+def _columns(schema: TableSchema) -> tuple[object, ...]:
+    fields = tuple(replace(field, description=None, default_value=None) for field in schema.fields)
+    return fields, schema.primary_keys, schema.partition_keys
