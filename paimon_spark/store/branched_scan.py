@@ -102,12 +102,13 @@ class BranchedScan(Scan):
             UnsupportedFeature: a change is to be read.
         """
         self._check_reads_state()
-        return self._united(super().plan(), self._other_now.plan())
+        own = super().plan()
+        return self._united(own, self._other_now.plan() if self._other_is_there else Plan(None, ()))
 
     def plan_fenced(self) -> tuple[Plan, tuple[Fence, ...]]:
         """As Scan.plan_fenced; tags of the other branch go when their time is up."""
         self._check_reads_state()
-        other, _ = self._other_now.plan_fenced()
+        other = self._other_now.plan_fenced()[0] if self._other_is_there else Plan(None, ())
         own, fences = super().plan_fenced()
         return self._united(own, other), fences
 
@@ -139,6 +140,12 @@ class BranchedScan(Scan):
         own = super().reader()
         values = {f.name: getattr(own, f.name) for f in fields(own)}
         return BranchedReader(**values, other=self._other_now.reader())
+
+    @property
+    def _other_is_there(self) -> bool:
+        """A tag may be one of the own branch only: then the other one had nothing to add to that state."""
+        name = self.options.value(o.SCAN_TAG_NAME)
+        return name is None or _has_tag(self.other, name)
 
     @property
     def _option(self) -> str:
@@ -204,7 +211,9 @@ def _other_scan(own: Scan, branch: str) -> Scan | None:
     stored = SchemaStore(own.file_io, own.location, own.branch).latest()
     dynamic = _for_other(own, branch, {} if stored is None else stored.options)
     options = Options(schema.options).merged(dynamic)
-    if any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
+    name = options.value(o.SCAN_TAG_NAME)
+    travels = any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS)
+    if travels and (name is None or _has_tag(replace(own, branch=branch), name)):
         travel = resolve_snapshot(options, SnapshotStore(own.file_io, own.location, branch))
         if travel.is_pinned and travel.snapshot is not None:
             schema = schemas.load(travel.snapshot.schema_id)
@@ -215,6 +224,10 @@ def _other_scan(own: Scan, branch: str) -> Scan | None:
     if schema.primary_keys:
         engine_for(schema, options)
     return replace(own, branch=branch, schema=schema, options=options)
+
+
+def _has_tag(scan: Scan, name: str) -> bool:
+    return SnapshotStore(scan.file_io, scan.location, scan.branch).find_tag(name) is not None
 
 
 def _for_other(own: Scan, branch: str, stored: Mapping[str, str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jpype
+from genuine_values import codec
 
 
 def create_branch(paimon: Any, path: str, name: str, tag: str | None = None) -> None:
@@ -37,12 +38,20 @@ def read_optimized(paimon: Any, path: str, options: dict[str, str]) -> int:
     return count
 
 
-def partitions(paimon: Any, path: str) -> list[tuple[str, int]]:
-    """The partitions of a scan and how many rows their files have, as $partitions lists them."""
-    table = _table(paimon, path)
-    entries = table.newScan().listPartitionEntries()
-    return sorted((str(e.partition().toString()), int(e.recordCount())) for e in entries)
-
-
 def _table(paimon: Any, path: str) -> Any:
     return paimon.table.FileStoreTableFactory.create(paimon.fs.local.LocalFileIO.create(), paimon.fs.Path(path))
+
+
+def streamed(paimon: Any, path: str, start: int, end: int) -> list[tuple[str, tuple[Any, ...]]]:
+    """What a streaming reader gets of the snapshots from start to end: (row kind, values)."""
+    table = _table(paimon, path).copy(jpype.java.util.HashMap({"scan.snapshot-id": str(start)}))
+    codecs = [codec(t) for t in table.rowType().getFieldTypes()]
+    scan, rows = table.newStreamScan(), []
+    while int(scan.checkpoint() or start) <= end:
+        for split in scan.plan().splits():
+            with table.newRead().createReader(split).toCloseableIterator() as cursor:
+                while cursor.hasNext():
+                    row = cursor.next()
+                    values = tuple(c.decode(row, i) for i, c in enumerate(codecs))
+                    rows.append((str(row.getRowKind().shortString()), values))
+    return rows

@@ -36,10 +36,11 @@ BYTES = re.compile(r"\[B@[0-9a-f]+|X'[0-9A-F]*'")
 JavaTable = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
 
 
-def java_tables(paimon: Any, path: str, names: Sequence[str]) -> dict[str, JavaTable | str]:
+def java_tables(paimon: Any, path: str, names: Sequence[str], branch: str | None = None) -> dict[str, JavaTable | str]:
     """For each name the columns and rows of the system table, or why Java cannot read it. Runs where the JVM is."""
     file_io = paimon.fs.local.LocalFileIO.create()
     table = paimon.table.FileStoreTableFactory.create(file_io, paimon.fs.Path(path))
+    table = table if branch is None else table.switchToBranch(branch)
     found: dict[str, JavaTable | str] = {}
     for name in names:
         try:
@@ -96,11 +97,22 @@ def test_system_tables_are_those_of_java(golden: GoldenTable, java: Genuine, tmp
     """Where Java cannot read a table we say so too; where we alone refuse, it is the rows, not the metadata."""
     path = str(golden.unpack(tmp_path))
     left_out = LATER | set(OTHER_ZONE.get(golden.name, ()))
-    asked = [name for name in NAMES if name not in left_out]
+    assert different_tables(java, path, [name for name in NAMES if name not in left_out]) == {}
+
+
+@pytest.mark.parametrize("branch", ["br1", "br_empty"])
+@pytest.mark.parametrize("golden", [t for t in golden_tables() if "rows_branch_br1" in t.expectation()], ids=str)
+def test_those_of_a_branch_too(golden: GoldenTable, branch: str, java: Genuine, tmp_path: Path) -> None:
+    path = str(golden.unpack(tmp_path))
+    assert different_tables(java, path, [name for name in NAMES if name not in LATER], branch) == {}
+
+
+def different_tables(java: Genuine, path: str, asked: Sequence[str], branch: str | None = None) -> dict[str, Any]:
+    """The system tables that Java and we do not have alike, with what is different."""
     different: dict[str, Any] = {}
-    for name, theirs in java.run(java_tables, path, asked).items():
+    for name, theirs in java.run(java_tables, path, asked, branch).items():
         try:
-            ours = find_system_table(f"{path}${name}")
+            ours = find_system_table(f"{path}${name}" if branch is None else f"{path}$branch_{branch}${name}")
             assert ours is not None
             have = our_columns(ours, name), without_bytes(our_rows(ours, name))
         except PaimonError as error:
@@ -115,7 +127,7 @@ def test_system_tables_are_those_of_java(golden: GoldenTable, java: Genuine, tmp
             want = without_bytes(as_declared(name, *theirs))
             if have[1] != want:
                 different[name] = (list((have[1] - want).items())[:2], list((want - have[1]).items())[:2])
-    assert different == {}
+    return different
 
 
 def java_catalog_tables(paimon: Any, warehouse: str, names: Sequence[str]) -> dict[str, JavaTable]:
