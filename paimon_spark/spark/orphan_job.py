@@ -48,12 +48,11 @@ class SparkWork:
         found = self._run("list", directories, _DIRECTORIES, lambda paths: here.listings(paths, before))
         return [listing for listings in found for listing in listings]
 
-    def delete(self, paths: Sequence[str]) -> None:
+    def delete(self, paths: Sequence[str]) -> Sequence[str]:
         here = ThreadedWork(self.table)
         if len(paths) < self.least_files:
-            here.delete(paths)
-        else:
-            self._run("delete", paths, _FILES, here.delete)
+            return here.delete(paths)
+        return [path for gone in self._run("delete", paths, _FILES, here.delete) for path in gone]
 
     def _run(self, what: str, paths: Sequence[str], piece: int, work: Callable[[Sequence[str]], Any]) -> list[Any]:
         """What the work gives for each piece of the paths. Errors: OSError."""

@@ -53,6 +53,7 @@ class OrphansRemoved:
     Attributes:
         paths: of the files, in the order they went. Some may have been gone already.
         bytes: of the files.
+        refused: files that stay because the store does not let them be deleted.
         directories: of buckets and partitions that were left empty, or were so before; not told by a dry run.
         not_reached: external paths in another store than the table, which were not looked at.
         older_than_millis: only what was changed before this time (epoch millis) was looked at.
@@ -62,6 +63,7 @@ class OrphansRemoved:
 
     paths: tuple[str, ...]
     bytes: int
+    refused: tuple[str, ...]
     directories: tuple[str, ...]
     not_reached: tuple[str, ...]
     older_than_millis: int
@@ -81,8 +83,12 @@ class ThreadedWork:
         with ThreadPoolExecutor(self.table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS) as threads:
             return [*threads.map(partial(list_directory, self.table.file_io, before=before), directories)]
 
-    def delete(self, paths: Sequence[str]) -> None:
-        delete_stages(self.table, [paths])
+    def delete(self, paths: Sequence[str]) -> Sequence[str]:
+        try:
+            return delete_stages(self.table, [paths])
+        except PermissionError as error:  # for all of them; what stays is told
+            _log.warning("%d orphan files of %s must not be deleted: %s", len(paths), self.table.location, error)
+            return []
 
 
 def remove_orphan_files(
@@ -131,16 +137,17 @@ def remove_orphans_before(
     used = used_names(table, names, tell) if old.files else set[str]()
     unused = sorted((file for file in old.files if file.name not in used), key=lambda file: (file.stage, file.path))
     orphans = _without_marks(table, unused)
-    paths = tuple(file.path for file in orphans)
-    directories: tuple[str, ...] = ()
+    gone, directories = orphans, list[str]()
     if not dry_run:
-        _delete(work, orphans, tell)
-        directories = tuple(_remove_directories(table, old, orphans, before))
-        _log.info("removed %d orphan files of %s", len(paths), table.location)
+        gone = _delete(work, orphans, tell)
+        directories = list(_remove_directories(table, old, gone, before))
+        _log.info("removed %d orphan files of %s", len(gone), table.location)
+    paths = tuple(file.path for file in gone)
     return OrphansRemoved(
         paths=paths,
-        bytes=sum(file.size for file in orphans),
-        directories=directories,
+        bytes=sum(file.size for file in gone),
+        refused=tuple(sorted({file.path for file in orphans}.difference(paths))),
+        directories=tuple(directories),
         not_reached=old.unreachable,
         older_than_millis=before,
         dry_run=dry_run,
@@ -166,17 +173,20 @@ def _without_marks(table: Table, orphans: Iterable[OldFile]) -> list[OldFile]:
     return left
 
 
-def _delete(work: StorageWork, orphans: Sequence[OldFile], tell: Progress) -> None:
-    """Stage by stage."""
+def _delete(work: StorageWork, orphans: Sequence[OldFile], tell: Progress) -> list[OldFile]:
+    """Deletes stage by stage; returns what is gone."""
+    gone: list[OldFile] = []
     done = 0
-    for _, files in groupby(orphans, key=lambda file: file.stage):
-        paths = [file.path for file in files]
-        for start in range(0, len(paths), work.files_at_once):
+    for _, stage in groupby(orphans, key=lambda file: file.stage):
+        files = list(stage)
+        for start in range(0, len(files), work.files_at_once):
             tell("orphans", done, len(orphans))
-            piece = paths[start : start + work.files_at_once]
-            work.delete(piece)
+            piece = files[start : start + work.files_at_once]
+            deleted = set(work.delete([file.path for file in piece]))
+            gone += (file for file in piece if file.path in deleted)
             done += len(piece)
     tell("orphans", done, len(orphans))
+    return gone
 
 
 def _remove_directories(table: Table, old: OldFiles, orphans: Iterable[OldFile], before: int) -> Iterator[str]:

@@ -98,11 +98,11 @@ class StorageWork(Protocol):
         """
         ...
 
-    def delete(self, paths: Sequence[str]) -> None:
-        """Deletes files; absent ones are fine.
+    def delete(self, paths: Sequence[str]) -> Sequence[str]:
+        """Deletes files; absent ones are fine. Returns: those that are gone; others the store refuses to delete.
 
         Raises:
-            OSError: one could not be deleted; of the others some may be.
+            OSError: the storage failed; some may be gone.
         """
         ...
 

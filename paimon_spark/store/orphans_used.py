@@ -176,11 +176,11 @@ def _holders_of(table: Table, branch: str) -> list[_Holder]:
     store = SnapshotStore(table.file_io, table.location, branch)
     where = "" if branch == MAIN_BRANCH else f" of the branch {branch}"
     snapshots = _numbered(table.file_io, store.directory, SNAPSHOT_PREFIX, store.find)
-    holders = [_Holder(f"snapshot {n}{where}", branch, n, s, _needed(s, True)) for n, s in snapshots.items()]
+    holders = [_Holder(f"snapshot {n}{where}", branch, n, s, _needed(s)) for n, s in snapshots.items()]
     names = store.tag_names()
     for name, tag in zip(names, in_threads(store.find_tag, names), strict=True):
         if tag is not None:
-            needed = _needed(tag.snapshot, False)
+            needed = _needed(tag.snapshot)
             holders.append(_Holder(f"tag {name}{where}", branch, None, tag.snapshot, needed))
 
     def find_changelog(number: int) -> Snapshot | None:
@@ -198,10 +198,10 @@ def _lists(snapshot: Snapshot) -> list[str]:
     return [name for name in lists if name is not None]
 
 
-def _needed(snapshot: Snapshot, with_changelog: bool) -> tuple[str, ...]:
-    """The changelog of a tag goes when its snapshot expires."""
-    names = _lists(snapshot)[: 3 if with_changelog else 2]
-    return (*names, *([] if snapshot.index_manifest is None else [snapshot.index_manifest]))
+def _needed(snapshot: Snapshot) -> tuple[str, ...]:
+    """But for the changelog: that of a tag goes when its snapshot expires; a rollback makes a snapshot of the tag."""
+    names = (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest)
+    return tuple(name for name in names if name is not None)
 
 
 def _numbered(
