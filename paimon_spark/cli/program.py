@@ -38,6 +38,7 @@ class Place:
 
 
 COMMANDS = {
+    "info": Place("info", "All that matters of a table on one screen; --plot draws it."),
     "snapshots": Place("listings", "The snapshots, oldest first."),
     "files": Place("listings", "The data files of a state."),
     "partitions": Place("listings", "The partitions of a state."),

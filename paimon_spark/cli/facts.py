@@ -1,0 +1,290 @@
+"""What matters of a table, gathered from its metadata: for one screen, for programs, and for a picture."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.cli.arguments import state_options
+from paimon_spark.merge.compaction_rules import compaction_rules
+from paimon_spark.spec import options as o
+from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.spec.type_text import type_sql
+from paimon_spark.store.branches import branch_names
+from paimon_spark.store.consumer_files import consumer_positions
+from paimon_spark.store.local_time import epoch_millis_of_wall
+from paimon_spark.store.retention import Retention, retention_rules
+from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, shown_snapshot
+from paimon_spark.store.system_tables.table import system_table
+from paimon_spark.store.table import Table, find_stored_table, find_system_table, open_table
+from paimon_spark.store.versioned import list_ids
+
+_FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
+
+
+@dataclass(frozen=True)
+class SnapshotFacts:
+    """One snapshot; time: ISO 8601 with the local offset; rows: in its files, before equal keys are merged."""
+
+    id: int
+    time: str
+    kind: str
+    rows: int | None
+
+
+@dataclass(frozen=True)
+class TagFacts:
+    """A tag; lives_until: None for ever."""
+
+    name: str
+    snapshot: SnapshotFacts
+    lives_until: str | None
+
+
+@dataclass(frozen=True)
+class LevelFacts:
+    """All files of a level: how many sorted runs and files, bytes and rows they have."""
+
+    level: int
+    runs: int
+    files: int
+    bytes: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class StoredFacts:
+    """The files of a state.
+
+    Attributes:
+        partitions, buckets: that have files.
+        files, bytes, rows: of data files; rows before equal keys are merged.
+        postponed_files, postponed_rows: that wait for a bucket and are not among those.
+        levels: ascending; a table without a key has none.
+        most_runs: sorted runs of the bucket that has most.
+        crowded_buckets: buckets with at least as many sorted runs as start a compaction.
+    """
+
+    partitions: int
+    buckets: int
+    files: int
+    bytes: int
+    rows: int
+    postponed_files: int
+    postponed_rows: int
+    levels: tuple[LevelFacts, ...]
+    most_runs: int
+    crowded_buckets: int
+
+
+@dataclass(frozen=True)
+class RetentionFacts:
+    """How long snapshots stay.
+
+    Attributes:
+        at_least, at_most: so many snapshots.
+        millis: younger ones stay.
+        by_writers: whether writers let them expire after their commits.
+        due: how many are there longer than that, as far as numbers and times tell.
+    """
+
+    at_least: int
+    at_most: int
+    millis: int
+    by_writers: bool
+    due: int
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What matters of a table.
+
+    Attributes:
+        buckets: the option `bucket`; bucket_mode: what it means.
+        trigger: sorted runs of a bucket that start a compaction.
+        options: as they are stored.
+        schemas: how many there have been.
+        snapshot: whose state this is; None before the first commit.
+        first, last, snapshots: the oldest and the newest snapshot, and how many there are.
+        changelogs: how many live longer than their snapshots.
+        consumers: what each reads next.
+        problems: what the user may want to do something about, in words.
+    """
+
+    location: str
+    branch: str
+    comment: str | None
+    columns: tuple[str, ...]
+    primary_keys: tuple[str, ...]
+    partition_keys: tuple[str, ...]
+    bucket_mode: str
+    buckets: int
+    bucket_keys: tuple[str, ...]
+    merge_engine: str
+    changelog_producer: str
+    deletion_vectors: bool
+    trigger: int
+    options: Mapping[str, str]
+    schema_id: int
+    schemas: int
+    snapshot: SnapshotFacts | None
+    first: SnapshotFacts | None
+    last: SnapshotFacts | None
+    snapshots: int
+    changelogs: int
+    stored: StoredFacts
+    tags: tuple[TagFacts, ...]
+    branches: tuple[str, ...]
+    consumers: Mapping[str, int]
+    retention: RetentionFacts
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table in one state. runs: see sorted_runs; sizes: bytes of each file."""
+
+    table: Table
+    facts: TableFacts
+    runs: pa.Table
+    sizes: pa.Array
+
+
+def view_table(path: str, options: dict[str, str], at: str | None) -> TableView:
+    """Looks at a table, also at one that this release cannot read; its problems are not looked for yet.
+
+    Raises:
+        PaimonError: there is no such table or state, or its metadata are damaged.
+    """
+    found = find_system_table(f"{path.rstrip('/')}$files", {**options, **state_options(path, options, at)})
+    stored = find_stored_table(path, options)
+    if found is None or stored is None:
+        table = open_table(path, {**options, **state_options(path, options, at)})
+    else:
+        table = replace(stored, schema=found.table.schema, options=found.table.options)
+    files = system_table(table, "files").scan(_FILES).to_arrow()
+    runs = sorted_runs(files, keyed=bool(table.schema.primary_keys))
+    return TableView(table, _facts(table, files, runs), runs, files.column("file_size_in_bytes").combine_chunks())
+
+
+def sorted_runs(files: pa.Table, keyed: bool) -> pa.Table:
+    """The sorted runs of a key table: partition, bucket, level, files, bytes, rows. Each file of level 0 is one.
+
+    Args:
+        files: rows of ``$files``.
+        keyed: whether the table has a primary key; files of others are no runs.
+    """
+    place, sums = ["partition", "bucket", "level"], ["rows", "bytes", "files"]
+    counted = files.append_column("files", pa.repeat(1, files.num_rows))
+    named = pa.table(dict(zip([*place, *sums], counted.columns, strict=True)))  # all nullable, as sums are
+    if not keyed:
+        return named.slice(0, 0)
+    fresh = named.filter(pc.equal(named.column("level"), 0))
+    above = named.filter(pc.greater(named.column("level"), 0))
+    totals = above.group_by(place).aggregate([(name, "sum") for name in sums])
+    return pa.concat_tables([fresh, totals.rename_columns([*place, *sums])])
+
+
+def snapshot_facts(snapshot: Snapshot) -> SnapshotFacts:
+    return SnapshotFacts(
+        snapshot.id, iso_time(snapshot.time_millis), str(snapshot.commit_kind), snapshot.total_record_count
+    )
+
+
+def iso_time(epoch_millis: int) -> str:
+    """An instant in the local zone, with its offset."""
+    return datetime.fromtimestamp(epoch_millis / 1000).astimezone().isoformat(timespec="milliseconds")
+
+
+def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
+    schema, options, store = table.schema, table.options, table.snapshots
+    ids = store.ids()
+    ends = [store.find(i) for i in (ids[:1] + ids[-1:])]
+    first, last = ends if ends else (None, None)
+    shown = shown_snapshot(table)
+    kept = retention_rules(options).snapshots
+    trigger = compaction_rules(options).trigger
+    newest = table.schemas.latest() or schema
+    return TableFacts(
+        location=table.location,
+        branch=table.branch,
+        comment=schema.comment,
+        columns=tuple(f"{field.name} {type_sql(field.type)}" for field in schema.fields),
+        primary_keys=tuple(schema.primary_keys),
+        partition_keys=tuple(schema.partition_keys),
+        bucket_mode=str(table.bucket_mode),
+        buckets=options.value(o.BUCKET),
+        bucket_keys=options.value(o.BUCKET_KEY) or schema.trimmed_primary_keys,
+        merge_engine=options.value(o.MERGE_ENGINE),
+        changelog_producer=options.value(o.CHANGELOG_PRODUCER),
+        deletion_vectors=options.value(o.DELETION_VECTORS_ENABLED),
+        trigger=trigger,
+        options=dict(newest.options),
+        schema_id=schema.id,
+        schemas=len(table.schemas.ids()),
+        snapshot=None if shown is None else snapshot_facts(shown),
+        first=None if first is None else snapshot_facts(first),
+        last=None if last is None else snapshot_facts(last),
+        snapshots=len(ids),
+        changelogs=_changelogs(table),
+        stored=_stored(table, files, runs, trigger),
+        tags=_tags(table),
+        branches=tuple(branch_names(table.file_io, table.location)),
+        consumers=consumer_positions(table.file_io, table.location, table.branch),
+        retention=_retention(table, ids, kept),
+    )
+
+
+def _stored(table: Table, files: pa.Table, runs: pa.Table, trigger: int) -> StoredFacts:
+    per_bucket = runs.group_by(["partition", "bucket"]).aggregate([("level", "count")]).column("level_count")
+    places = system_table(table, "buckets").scan(["bucket", "file_count", "record_count"]).to_arrow()
+    waiting = places.filter(pc.less(places.column("bucket"), 0))
+    return StoredFacts(
+        partitions=pc.count_distinct(files.column("partition"), "all").as_py(),
+        buckets=places.num_rows - waiting.num_rows,
+        files=files.num_rows,
+        bytes=pc.sum(files.column("file_size_in_bytes")).as_py() or 0,
+        rows=pc.sum(files.column("record_count")).as_py() or 0,
+        postponed_files=pc.sum(waiting.column("file_count")).as_py() or 0,
+        postponed_rows=pc.sum(waiting.column("record_count")).as_py() or 0,
+        levels=_levels(runs),
+        most_runs=pc.max(per_bucket).as_py() or 0,
+        crowded_buckets=pc.sum(pc.greater_equal(per_bucket, trigger)).as_py() or 0,
+    )
+
+
+def _levels(runs: pa.Table) -> tuple[LevelFacts, ...]:
+    sums = [("level", "count"), ("files", "sum"), ("bytes", "sum"), ("rows", "sum")]
+    totals = runs.group_by("level").aggregate(sums).sort_by("level")
+    names = ("level", "level_count", "files_sum", "bytes_sum", "rows_sum")
+    return tuple(LevelFacts(*row) for row in zip(*(totals.column(name).to_pylist() for name in names), strict=True))
+
+
+def _tags(table: Table) -> tuple[TagFacts, ...]:
+    found = []
+    for name, tag in table.snapshots.tags().items():
+        until = None
+        if tag.create_time is not None and tag.time_retained is not None:
+            made = epoch_millis_of_wall(tag.create_time // NANOS_OF_MILLI)
+            until = iso_time(made + tag.time_retained // NANOS_OF_MILLI)
+        found.append(TagFacts(name, snapshot_facts(tag.snapshot), until))
+    return tuple(sorted(found, key=lambda tag: (tag.snapshot.id, tag.name)))
+
+
+def _changelogs(table: Table) -> int:
+    return len(list_ids(table.file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX))
+
+
+def _retention(table: Table, ids: Sequence[int], kept: Retention) -> RetentionFacts:
+    """A snapshot is due when the one after it is too old as well, and enough younger ones are there."""
+    young = table.snapshots.find_since_time(kept.keep_since) if ids else None
+    old = 0 if not ids else (len(ids) if young is None else bisect_left(ids, young.id)) - 1
+    due = max(0, len(ids) - kept.retain_max, min(old, len(ids) - kept.retain_min))
+    by_writers = not table.options.value(o.WRITE_ONLY)
+    return RetentionFacts(kept.retain_min, kept.retain_max, kept.millis_retained, by_writers, due)

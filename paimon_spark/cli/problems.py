@@ -1,0 +1,91 @@
+"""What the user of a table may want to do something about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from paimon_spark.cli.facts import TableView
+from paimon_spark.cli.texts import count_text, size_text
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_readable, check_writable
+from paimon_spark.store.expire_marks import expiring_until
+from paimon_spark.store.plan import skips_level_zero
+from paimon_spark.store.tag_keep import tags_being_deleted
+
+_MANY = 10
+"""Snapshots that are due, or small files, that are worth a word: fewer come and go by themselves."""
+
+_SMALL = 0.1  # of the size that new files get
+
+
+def find_problems(view: TableView) -> tuple[str, ...]:
+    """In words, the gravest first; each says what helps."""
+    return (*_refusals(view), *_waiting(view), *_small_files(view), *_kept_too_long(view), *_broken_off(view))
+
+
+def _refusals(view: TableView) -> Iterator[str]:
+    schema, options = view.table.schema, view.table.options
+    for verb, check in (("read", check_readable), ("written", check_writable)):
+        try:
+            check(schema, options)
+        except UnsupportedFeature as error:
+            yield f"cannot be {verb} by this release: {error}"
+            return
+
+
+def _waiting(view: TableView) -> Iterator[str]:
+    facts = view.facts
+    stored = facts.stored
+    fresh = next((level for level in stored.levels if level.level == 0), None)
+    if stored.postponed_files:
+        files = count_text(stored.postponed_files, "file")
+        yield f"{files} of {stored.postponed_rows:,} rows wait for a bucket: compact the table, readers do not see them"
+    if fresh is not None and skips_level_zero(view.table.options):
+        yield f"{count_text(fresh.rows, 'row')} in level 0 are not visible to readers yet: compact the table"
+    if stored.crowded_buckets:
+        crowded = f"{count_text(stored.crowded_buckets, 'bucket')} with {facts.trigger} or more sorted runs"
+        helps = "the next write to them compacts, or a compaction now"
+        if view.table.options.value(o.WRITE_ONLY):
+            helps = "the table is write-only, so that nobody compacts it but a job of its own: run one regularly"
+        yield f"{crowded}, up to {stored.most_runs}, which reads have to merge: {helps}"
+
+
+def _small_files(view: TableView) -> Iterator[str]:
+    if view.facts.primary_keys:
+        return
+    limit = (view.table.options.value(o.TARGET_FILE_SIZE) or 256 * o.MB) * _SMALL
+    small = sum(size < limit for size in view.sizes.to_pylist())
+    if small >= _MANY * max(1, view.facts.stored.partitions):
+        yield f"{small:,} of {view.facts.stored.files:,} files are smaller than {size_text(limit)}: compact the table"
+
+
+def _kept_too_long(view: TableView) -> Iterator[str]:
+    facts = view.facts
+    due = facts.retention.due
+    if due < _MANY:
+        return
+    told = f"{count_text(due, 'snapshot')} are older than the retention and still there"
+    holding = {
+        name: next_id for name, next_id in facts.consumers.items() if facts.first and next_id < facts.first.id + due
+    }
+    if holding:
+        name = min(holding, key=holding.__getitem__)
+        yield (
+            f"{told}: the consumer '{name}' reads snapshot {holding[name]} next and holds them; let it read on, delete "
+            "it, or set consumer.expiration-time"
+        )
+    elif not facts.retention.by_writers:
+        yield f"{told}: the table is write-only, so that compactions expire them, or the command expire"
+    else:
+        yield f"{told}: the next commit expires some, or the command expire all"
+
+
+def _broken_off(view: TableView) -> Iterator[str]:
+    store = view.table.snapshots
+    end = expiring_until(store)
+    if end is not None:
+        yield f"an expiry of the snapshots below {end} is under way, or broke off: the next one finishes it"
+    names = sorted(tags_being_deleted(store))
+    if names:
+        yield f"the deletion of {', '.join(names)} is under way, or broke off: delete-tag finishes it"
