@@ -30,6 +30,7 @@ from paimon_spark.store.append_compaction import plan_append_compaction
 from paimon_spark.store.compact_task import CompactTask, MergeTask
 from paimon_spark.store.compaction_commit import Place, upper_files
 from paimon_spark.store.live_buckets import LiveBucket, live_buckets
+from paimon_spark.store.partition_times import partitions_to_skip
 from paimon_spark.store.splits import DeletionFile, pack_ordered
 from paimon_spark.store.table import Table
 
@@ -66,7 +67,8 @@ def plan_compaction(
         where: a condition on partition columns; None: all partitions.
         full: whether all files of a bucket become one run of the top level; else what a writer would pick. None: full,
             as the official compaction job does by default. Append tables know no difference.
-        places: only these buckets (`place_of`); None: all.
+        places: only these buckets (`place_of`); None: all, but of partitions that are too old with
+            `compaction.skip-expired-partitions`.
 
     Raises:
         OptionError, PredicateError: the condition does not fit, or names other columns.
@@ -77,18 +79,25 @@ def plan_compaction(
     predicate = partition_condition(table, where)
     if snapshot is None:
         return CompactionPlan(table, None)
+    is_skipped = partitions_to_skip(table.schema, table.options, dt.datetime.now()) if places is None else _none
     if not table.schema.primary_keys:
         files = plan_append_compaction(table, snapshot, predicate, full, places)
-        return CompactionPlan(table, snapshot, biggest_first(files))
+        return CompactionPlan(table, snapshot, biggest_first([x for x in files if not is_skipped(x.partition)]))
     rules = compaction_rules(table.options)
     tasks: list[CompactTask] = []
     upper: dict[Place, frozenset[tuple[str, int]]] = {}
     for bucket in live_buckets(table, snapshot, predicate, places):
+        if is_skipped(bucket.entries[0].partition):
+            continue
         found = _bucket_tasks(table, bucket, rules, full is None or full)
         tasks += found
         if found and rules.needs_lookup:
             upper[bucket.place] = frozenset(upper_files(bucket.entries))
     return CompactionPlan(table, snapshot, biggest_first(tasks), upper)
+
+
+def _none(partition: bytes) -> bool:
+    return False
 
 
 def at_newest_schema(table: Table) -> Table:

@@ -78,7 +78,8 @@ def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> 
 
 
 def _mark(table: Table, directories: Sequence[str]) -> PartitionsMarked:
-    names = tuple(dict.fromkeys(table.options.value(o.PARTITION_MARK_DONE_ACTION)))
+    given = table.options.value(o.PARTITION_MARK_DONE_ACTION)
+    names = tuple(dict.fromkeys(given))
     actions = [_action(table, name) for name in names]  # all are looked at before anything is done
     for directory in directories:
         for action in actions:

@@ -29,15 +29,14 @@ from paimon_spark.store.commit_attempt import TableState, partition_name, table_
 from paimon_spark.store.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.local_time import epoch_millis_of_wall
 from paimon_spark.store.manifest_files import read_manifest_columns
-from paimon_spark.store.partition_times import partition_times
+from paimon_spark.store.partition_times import nanos_before, partition_times
 from paimon_spark.store.table import Table
 from paimon_spark.store.tags import Duration
 from paimon_spark.store.truncate import TruncateMetrics, take_away, without_partitions
 
 _log = logging.getLogger(__name__)
 
-_EPOCH = datetime(1970, 1, 1)
-_MICRO, _MILLI = 10**3, 10**6
+_MILLI = 10**6
 _NEVER, _UNKNOWN = -(2**63), 2**63 - 1
 _NO_TIME = (
     "partition %s of %s, and maybe others, does not expire, because its values say no time: %s. Look at the options "
@@ -134,7 +133,7 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
     latest, lifetime = table.snapshots.latest(), table.options.value(o.PARTITION_EXPIRATION_TIME)
     if latest is None or lifetime is None:
         return _expired((), (), (), began)
-    is_too_old, without_time = _rule(table, (now - _EPOCH) // timedelta(microseconds=1) * _MICRO - lifetime * _MILLI)
+    is_too_old, without_time = _rule(table, nanos_before(now, lifetime))
     state = table_state(table, latest)
     ages = sorted(partition_ages(state), key=lambda age: _order(table, age.partition))
     limit = table.options.value(o.PARTITION_EXPIRATION_MAX_NUM)

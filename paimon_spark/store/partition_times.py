@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from paimon_spark.spec import options as o
@@ -40,6 +41,36 @@ def partition_times(schema: TableSchema, options: Options) -> Callable[[bytes], 
         return times.parse(_text(decode_arity_row(row, types), fields, pattern))
 
     return nanos
+
+
+def nanos_before(now: datetime, millis: int) -> int:
+    """Nanoseconds from 1970-01-01 00:00 to so many milliseconds before a local time."""
+    return (now - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1_000 - millis * 1_000_000
+
+
+def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
+    """Whether a compaction leaves a partition alone, because its values make it too old at a local time.
+
+    Only with `compaction.skip-expired-partitions`, and where partitions expire by `values-time`.
+
+    Raises:
+        OptionError: the formatter cannot be read.
+    """
+    lifetime = options.value(o.PARTITION_EXPIRATION_TIME)
+    by_values = options.value(o.PARTITION_EXPIRATION_STRATEGY) == "values-time"
+    if not options.value(o.COMPACTION_SKIP_EXPIRED_PARTITIONS) or lifetime is None or not by_values:
+        return lambda row: False
+    if not schema.partition_keys:
+        return lambda row: False
+    times, limit = partition_times(schema, options), nanos_before(now, lifetime)
+
+    def is_too_old(row: bytes) -> bool:
+        try:
+            return times(row) < limit
+        except ValueError:  # it says no time, and never expires
+            return False
+
+    return is_too_old
 
 
 def _text(values: Sequence[Any], fields: Sequence[DataField], pattern: str | None) -> str:

@@ -73,6 +73,35 @@ def test_full_takes_all_files_of_the_buckets_that_need_it_biggest_first(tmp_path
     assert plan.tasks == tuple(sorted(plan.tasks, key=lambda t: -t.weight))
 
 
+LIFETIME = {"partition.expiration-time": "7 d"}
+SKIPS = {**LIFETIME, "compaction.skip-expired-partitions": "true"}
+
+
+@pytest.mark.parametrize("keys", [("part", "id"), ()])
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (LIFETIME, {"2020-01-01", "9999-01-01", "x", None}),
+        (SKIPS, {"9999-01-01", "x", None}),
+        ({**SKIPS, "partition.expiration-strategy": "update-time"}, {"2020-01-01", "9999-01-01", "x", None}),
+        ({"compaction.skip-expired-partitions": "true"}, {"2020-01-01", "9999-01-01", "x", None}),
+    ],
+)
+def test_partitions_that_are_too_old_are_left_alone(
+    tmp_path: Path, keys: tuple[str, ...], options: dict[str, str], parts: set[str | None]
+) -> None:
+    table = make(
+        tmp_path, keys, ("part",), {"bucket": "1" if keys else "-1", "compaction.min.file-num": "2", **options}
+    )
+    names = ["2020-01-01", "9999-01-01", "x", None]
+    for number in range(2):
+        files = [added(sized(f"{number} {p}", 100), part=partition(p), total=1 if keys else -1) for p in names]
+        TableCommit(table, str(number)).append(files)
+    assert {task.partition for task in plan_compaction(table).tasks} == {partition(p) for p in parts}
+    place = place_of(table, partition("2020-01-01"), 0)
+    assert len(plan_compaction(table, places=[place]).tasks) == 1  # a writer compacts what it wrote to
+
+
 def test_a_pick_waits_for_the_trigger(tmp_path: Path) -> None:
     table = table_of(tmp_path)
     for number in range(4):
