@@ -6,10 +6,12 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from expiring import NO_OPTIONS, state
 
+from paimon_spark.file_io import FileStatus, LocalFileIO
 from paimon_spark.spec.index_manifest import decode_index_manifest
 from paimon_spark.spec.manifest_codec import decode_manifest, decode_manifest_list
 from paimon_spark.store.table import Table, open_table
@@ -84,3 +86,30 @@ def _named(root: Path, snapshot: dict[str, str | None]) -> Iterator[str]:
     statistics = snapshot.get("statistics")
     if statistics is not None:
         yield statistics
+
+
+@dataclass(frozen=True)
+class NotingFileIO(LocalFileIO):
+    """Notes in a file which process lists and deletes; picklable. broken: a directory that cannot be listed."""
+
+    notes: str = ""
+    broken: str = ""
+
+    def list(self, path: str) -> list[FileStatus]:
+        self._note("list", path)
+        if path.endswith(self.broken or "\0"):
+            raise PermissionError(f"no access to {path}")
+        return super().list(path)
+
+    def delete_many(self, paths: list[str]) -> None:  # type: ignore[override]  # as it is called
+        for path in paths:
+            self._note("delete", path)
+        super().delete_many(paths)
+
+    def _note(self, what: str, path: str) -> None:
+        with open(self.notes, "a") as notes:
+            notes.write(f"{what} {os.getpid()} {path}\n")
+
+    def processes(self, what: str) -> set[int]:
+        lines = (line.split(" ", 2) for line in Path(self.notes).read_text().splitlines())
+        return {int(pid) for action, pid, path in lines if action == what and "/bucket-" in path}
