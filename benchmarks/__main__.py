@@ -12,6 +12,7 @@ import bench_dynamic
 import bench_engines
 import bench_expiry
 import bench_memory
+import bench_orphans
 import bench_plan
 import bench_read
 import bench_spark
@@ -27,6 +28,7 @@ PARTS = {
     "plan": bench_plan.run,
     "system": bench_system.run,
     "expiry": bench_expiry.run,
+    "orphans": bench_orphans.run,
     "spark": bench_spark.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,

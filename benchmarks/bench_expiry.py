@@ -32,14 +32,14 @@ def run(results: Results, root: Path, scale: float) -> None:
     snapshots, files = max(20, int(1000 * scale)), max(2000, int(100_000 * scale))
     shutil.rmtree(root / "bench.db" / "expiry", ignore_errors=True)
     table = lived(root / "bench.db" / "expiry", snapshots, files)
-    before = _peak()
+    before = peak()
     began = time.perf_counter()
     result: ExpiryResult = expire_snapshots(table, retain_max=1, retain_min=1, max_deletes=2**31 - 1)
     seconds = time.perf_counter() - began
     what = f"expire {len(result.ids):,} snapshots of {files:,} files"
     results.lower(what, seconds, "s", SECONDS * scale, f"{len(result.paths):,} files deleted")
     results.higher(f"{what}: files", len(result.paths) / seconds, "/s", 5000)
-    results.lower(f"{what}: memory", max(0.0, _peak() - before), "MB", 500)
+    results.lower(f"{what}: memory", max(0.0, peak() - before), "MB", 500)
 
 
 def lived(path: Path, snapshots: int, files: int) -> Table:
@@ -79,7 +79,7 @@ def _commit(table: Table, number: int, entries: list[ManifestEntry]) -> None:
     commit_request(table, request, None)
 
 
-def _peak() -> float:
-    """MB."""
+def peak() -> float:
+    """The most memory this process has had so far, MB."""
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used / (2**20 if sys.platform == "darwin" else 2**10)
