@@ -72,7 +72,6 @@ _WRITE_RULES = (
     _Rule("commit.callbacks", ("",), "commit callbacks, which are Java classes"),
     _Rule("commit.custom-listeners", ("",), "commit listeners, which are Java classes"),
     _Rule("commit.strict-mode.last-safe-snapshot", (), "strict commits"),
-    _Rule("partition.timestamp-format.strict", ("false",), "the check of partition values against a date pattern"),
     _Rule("manifest.format", ("avro",), "manifests of another format than Avro"),
 )
 

@@ -73,6 +73,20 @@ def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> 
     return is_too_old
 
 
+def check_of_partitions(schema: TableSchema, options: Options) -> Callable[[bytes], object] | None:
+    """What a writer asks of each new partition with `partition.timestamp-format.strict`; None: nothing.
+
+    The function raises ValueError where the values say no time as the other options `partition.timestamp-*` want it.
+
+    Raises:
+        OptionError: the formatter cannot be read.
+    """
+    wanted = (o.PARTITION_TIMESTAMP_FORMATTER, o.PARTITION_TIMESTAMP_PATTERN)
+    if not options.value(o.PARTITION_TIMESTAMP_FORMAT_STRICT) or all(options.value(x) is None for x in wanted):
+        return None
+    return partition_times(schema, options) if schema.partition_keys else None
+
+
 def _text(values: Sequence[Any], fields: Sequence[DataField], pattern: str | None) -> str:
     if pattern is None:
         return _value_text(values[0], fields[0])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import DataError, OptionError
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.window import MergeSpec, is_retract
 from paimon_spark.merge.write_order import sort_and_merge, sort_input
@@ -30,6 +30,7 @@ from paimon_spark.store.dynamic_buckets import DynamicBuckets, cross_partition_r
 from paimon_spark.store.file_layout import FileLayout, changelog_layout, file_layout
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.partition_times import check_of_partitions
 from paimon_spark.store.postpone_files import postpone_layout, unnumbered
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.table import BucketMode, Table
@@ -104,6 +105,7 @@ class TableWrite:
         else:
             self._layout = file_layout(table.schema, options)
         self._has_buckets = table.bucket_mode == BucketMode.HASH_FIXED
+        self._check_time = check_of_partitions(table.schema, options)
         self._total_buckets = options.value(o.BUCKET) if self._has_buckets or self._postpones else -1
         self._bucket_fields = bucket_fields(table.schema, options)
         plan = plan or plan_write(table)
@@ -255,6 +257,7 @@ class TableWrite:
         return tuple(self._changelogs[place].files) if place in self._changelogs else ()
 
     def _new_writer(self, layout: FileLayout, place: Place) -> BucketWriter:
+        self._check_partition(place[0])
         return BucketWriter(
             self._table.file_io,
             layout,
@@ -264,6 +267,17 @@ class TableWrite:
             self._closing,
             self._sequence if self._has_buckets else 0,  # without buckets every writer counts from 0, as in Java
         )
+
+    def _check_partition(self, partition: bytes) -> None:
+        try:
+            if self._check_time is not None:
+                self._check_time(partition)
+        except ValueError as error:
+            raise DataError(
+                f"writing to {self._table.location}: {partition_words(self._table, partition)} says no time as the "
+                f"options 'partition.timestamp-*' want it: {error}. Correct the rows, or set "
+                f"'{o.PARTITION_TIMESTAMP_FORMAT_STRICT.key}' = 'false'"
+            ) from None
 
     def _write(self, place: Place, part: pa.RecordBatch) -> None:
         """Hands rows to the writer of their bucket; encoding goes on beside this thread."""

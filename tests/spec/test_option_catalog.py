@@ -62,7 +62,6 @@ WRITE_REFUSED = [
     ("commit.callbacks", "org.example.Callback"),
     ("commit.custom-listeners", "x"),
     ("commit.strict-mode.last-safe-snapshot", "7"),
-    ("partition.timestamp-format.strict", "true"),
     ("manifest.format", "orc"),
     ("manifest.some-new-thing", "x"),
     ("commit.some-new-thing", "x"),
