@@ -153,13 +153,13 @@ def _check_fits(source: Table, target: Table) -> None:
             "to a new path"
         )
     for what, one, other in (
-        ("primary key", theirs.primary_keys, ours.primary_keys),
-        ("partition columns", theirs.partition_keys, ours.partition_keys),
+        ("the primary keys", theirs.primary_keys, ours.primary_keys),
+        ("the partition columns", theirs.partition_keys, ours.partition_keys),
     ):
         if one != other:
             raise SchemaError(
-                f"copying {source.location} to the table at {target.location}: the {what} differ ({', '.join(other)}, "
-                f"there {', '.join(one)}); copy to a new path"
+                f"copying {source.location} to the table at {target.location}: {what} are {', '.join(other) or 'none'}, and "
+                f"there {', '.join(one) or 'none'}; copy to a new path"
             )
     missing = [field.name for field in ours.fields if field not in theirs.fields]
     if missing:

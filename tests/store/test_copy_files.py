@@ -1,0 +1,327 @@
+"""Copies of tables: the same rows by the same files, in one snapshot, or nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from checker import check_table
+from commit_states import latest
+from compacting import compact, live_files, make, rows_of, write
+from comparing import comparable
+from files_by_hand import partition
+from golden_tables import GoldenTable, golden_tables
+from staging import put
+
+from paimon_spark import open_table
+from paimon_spark.errors import (
+    CorruptFile,
+    OptionError,
+    SchemaError,
+    UnsupportedFeature,
+)
+from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.spec.paths import schema_path
+from paimon_spark.spec.schema_json import encode_schema
+from paimon_spark.store.branches import create_branch
+from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.commit_attempt import table_state
+from paimon_spark.store.copy_files import copy_table
+from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.postpone_files import in_write_order
+from paimon_spark.store.table import Table
+from paimon_spark.store.vector_files import find_vector_files, vector_changes
+
+COLUMNS = pa.schema(
+    [pa.field("k", pa.int32(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", pa.int64())]
+)
+ROWS = [(1, "a", 1), (2, "a", 1), (3, "b", 1)]
+GOLDEN = golden_tables()[:: 1 if os.environ.get("PAIMON_LONG") == "1" else 6]
+
+
+def append_table(path: Path, **options: str) -> Table:
+    made = make(path, COLUMNS, (), {"bucket": "-1", **{k.replace("_", "-"): v for k, v in options.items()}}, ["p"])
+    for row in ROWS:
+        write(made, [row])
+    return made
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    return append_table(tmp_path / "t")
+
+
+def copied(table: Table, **arguments: Any) -> Table:
+    target = f"{Path(table.location).parent}/copy"
+    copy_table(open_table(table.location), target, **arguments)
+    return open_table(target)
+
+
+def test_what_a_copy_tells_and_makes(table: Table, tmp_path: Path) -> None:
+    done = copy_table(table, f"{tmp_path}/copy/")
+    made = open_table(f"{tmp_path}/copy")
+    snapshot = latest(made)
+    sizes = sum(path.stat().st_size for path in Path(table.location).rglob("data-*"))
+    assert (done.location, done.created, done.source_snapshot_id, done.snapshot_id) == (made.location, True, 3, 1)
+    assert (done.partitions, done.files, done.index_files, done.rows) == (("partition p=a", "partition p=b"), 3, 0, 3)
+    assert done.bytes == sizes
+    assert (snapshot.commit_kind, snapshot.total_record_count, made.snapshots.ids()) == ("OVERWRITE", 3, [1])
+    assert made.schema == replace(table.schema, time_millis=made.schema.time_millis)
+    assert rows_of(made) == ROWS
+    assert not {f.file_name for f in live_files(made)} & {f.file_name for f in live_files(table)}
+    write(made, [(9, "c", 1)])
+    assert len(rows_of(made)) == 4
+    assert rows_of(table) == ROWS
+    check_table(made.location)
+
+
+def alike(file: DataFileMeta) -> DataFileMeta:
+    """All that a copy must not change."""
+    return replace(file, file_name="", extra_files=(), external_path=None, schema_id=0)
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=str)
+def test_golden_tables(golden: GoldenTable, tmp_path: Path) -> None:
+    """Of every engine, bucket mode, format and feature: the same rows, and files that differ in names only."""
+    path = golden.unpack(tmp_path / "golden")
+    try:
+        table = open_table(str(path))
+        rows = comparable(table.scan().to_arrow())
+    except UnsupportedFeature:
+        return
+    try:
+        copy_table(table, f"{tmp_path}/copy")
+    except UnsupportedFeature:
+        assert not Path(tmp_path, "copy").exists()
+        return
+    made = open_table(f"{tmp_path}/copy")
+    assert comparable(made.scan().to_arrow()) == rows
+    if table.snapshots.latest_id() is not None:
+        assert sorted(map(repr, map(alike, live_files(made)))) == sorted(map(repr, map(alike, live_files(table))))
+        check_table(made.location)
+
+
+def test_partitions_of_a_condition(table: Table) -> None:
+    made = copied(table, where="p = 'b'")
+    assert rows_of(made) == ROWS[2:]
+    assert copy_table(table, made.location, "p = 'z'").snapshot_id is None
+    with pytest.raises(OptionError, match="k is no partition column"):
+        copied(table, where="k = 1")
+
+
+def test_an_empty_table_and_one_without_rows(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", COLUMNS, ["k", "p"], {}, ["p"])
+    done = copy_table(table, f"{tmp_path}/copy")
+    assert (done.created, done.source_snapshot_id, done.snapshot_id) == (True, None, None)
+    assert rows_of(open_table(f"{tmp_path}/copy")) == []
+    write(table, ROWS)
+    assert rows_of(copied(table)) == ROWS
+
+
+def test_copying_again_replaces_the_partitions_that_have_rows(table: Table) -> None:
+    made = copied(table)
+    write(made, [(7, "a", 7), (8, "c", 8)])
+    write(table, [(4, "b", 4)])
+    again = copied(table)
+    assert rows_of(again) == [*ROWS, (4, "b", 4), (8, "c", 8)]
+    check_table(again.location)
+
+
+def test_the_whole_target_is_replaced_where_partitions_are_not_or_not_looked_at(tmp_path: Path) -> None:
+    table = append_table(tmp_path / "t", dynamic_partition_overwrite="false")
+    made = copied(table)
+    write(made, [(8, "c", 8)])
+    assert rows_of(copied(table)) == ROWS
+    plain = make(tmp_path / "plain", COLUMNS, ["k"], {})
+    write(plain, ROWS)
+    other = make(tmp_path / "other", COLUMNS, ["k"], {})
+    write(other, [(8, "c", 8)])
+    copy_table(plain, other.location)
+    assert rows_of(other) == ROWS
+
+
+def delete_rows(table: Table, name: str, part: str, *positions: int) -> None:
+    before = latest(table)
+    made = vector_changes(
+        table, find_vector_files(table, before), partition(part), 0, (), {name: np.array(positions, np.int64)}
+    )
+    message = CommitMessage(partition(part), 0, -1, index_entries=made.entries)
+    TableCommit(table, f"delete-{name}", before.id).append([message])
+
+
+@pytest.mark.parametrize("beside", ["false", "true"])
+def test_deleted_rows_stay_deleted(tmp_path: Path, beside: str) -> None:
+    options = {"deletion-vectors.enabled": "true", "index-file-in-data-file-dir": beside}
+    table = append_table(tmp_path / "t", **options)
+    write(table, [(4, "a", 1), (5, "a", 1), (6, "a", 1)])
+    for file in live_files(table):
+        if file.row_count == 3:
+            delete_rows(table, file.file_name, "a", 0, 2)
+    made = copied(table)
+    assert rows_of(made) == rows_of(table) == sorted([*ROWS, (5, "a", 1)])
+    check_table(made.location)
+    again = f"{tmp_path}/again"
+    assert copy_table(made, again, "p = 'a'").index_files == 1
+    assert rows_of(open_table(again)) == [(1, "a", 1), (2, "a", 1), (5, "a", 1)]
+
+
+def test_dynamic_buckets_keep_their_keys(tmp_path: Path) -> None:
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "5"}
+    table = make(tmp_path / "t", COLUMNS, ["k"], options)
+    put(table, [(k, "a", 1) for k in range(40)])
+    made = copied(table)
+    assert rows_of(made) == rows_of(table)
+    put(made, [(k, "a", 2) for k in range(40)])
+    assert rows_of(made) == sorted(((k, "a", 2) for k in range(40)), key=repr)
+    check_table(made.location)
+
+
+def test_postponed_rows_keep_their_order(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", COLUMNS, ["k"], {"bucket": "-2"})
+    for value in range(4):
+        put(table, [(1, "a", value)], [(2, "a", value)])
+    made = copied(table)
+    again = f"{tmp_path}/again"
+    copy_table(made, again)
+    for copy in (made, open_table(again)):
+        old, new = (in_write_order(postponed(one)) for one in (table, copy))
+        assert [alike(file) for file in new] == [alike(file) for file in old]
+        assert not {file.file_name for file in new} & {file.file_name for file in old}
+
+
+def postponed(table: Table) -> list[DataFileMeta]:
+    return [entry.file for entry in table_state(table, latest(table)).live_entries(None)]
+
+
+def test_sidecars_are_copied(tmp_path: Path) -> None:
+    """The official system puts file indexes there, by the name of the data file with .index, or a number before."""
+    table = append_table(tmp_path / "t")
+    file = next(file for file in live_files(table) if file.min_sequence_number == 0)
+    path = next(Path(table.location).rglob(file.file_name))
+    extra = (f"{file.file_name}.index", f"{file.file_name.removesuffix('.parquet')}-1.index")
+    for name in extra:
+        path.with_name(name).write_text(name)
+    entry = next(e for e in table_state(table, latest(table)).live_entries(None) if e.file == file)
+    place = (entry.partition, entry.bucket, entry.total_buckets)
+    message = CommitMessage(*place, compact_before=(file,), compact_after=(replace(file, extra_files=extra),))
+    TableCommit(table, "indexes").append([message])
+    made = copied(table)
+    (copy,) = (found for found in live_files(made) if found.extra_files)
+    stem = copy.file_name.removesuffix(".parquet")
+    assert copy.extra_files == (f"{stem}.parquet.index", f"{stem}-1.index")
+    copy_path = next(Path(made.location).rglob(copy.file_name))
+    assert [copy_path.with_name(name).read_text() for name in copy.extra_files] == list(extra)
+    check_table(made.location)
+
+
+def test_files_of_older_schemas_are_read_by_them(table: Table) -> None:
+    """A column that was added, and one that was renamed, after the files were written."""
+    k, p, v = table.schema.fields
+    fields = (k, p, replace(v, name="renamed"), replace(v, id=3, name="new"))
+    schema = replace(table.schema, id=1, fields=fields, highest_field_id=3)
+    table.file_io.write_bytes(schema_path(table.location, 1), encode_schema(schema))
+    write(table, [(4, "a", 4, 5)])
+    made = copied(table)
+    assert rows_of(made) == [(1, "a", 1, None), (2, "a", 1, None), (3, "b", 1, None), (4, "a", 4, 5)]
+    assert made.schemas.ids() == [0, 1]
+    young = make(Path(table.location).parent / "young", COLUMNS, (), {"bucket": "-1"}, ["p"])
+    young.file_io.overwrite(schema_path(young.location, 0), encode_schema(replace(schema, id=0)))
+    words = r"some data files were written with k, p, v \(schema 0\).*never had just these"
+    with pytest.raises(SchemaError, match=words):
+        copy_table(open_table(table.location), young.location)
+
+
+def test_options_of_places_and_branches_are_left_out(tmp_path: Path) -> None:
+    """The file lies elsewhere, as a writer with external paths leaves it."""
+    table = make(tmp_path / "t", COLUMNS, (), {"bucket": "-1"}, ["p"])
+    write(table, [(1, "a", 1)])
+    ((file, entry),) = ((e.file, e) for e in table_state(table, latest(table)).live_entries(None))
+    outside = Path(tmp_path, "outside", file.file_name)
+    outside.parent.mkdir()
+    next(Path(table.location).rglob(file.file_name)).rename(outside)
+    moved = replace(file, external_path=f"file:{outside}")
+    place = (entry.partition, entry.bucket, entry.total_buckets)
+    TableCommit(table, "outside").append([CommitMessage(*place, new_files=(moved,), deleted_files=(file,))])
+    own = {"data-file.external-paths": f"file:{outside.parent}", "data-file.external-paths.strategy": "round-robin"}
+    schema = replace(table.schema, options={**table.schema.options, **own, "scan.fallback-branch": "b"})
+    table.file_io.overwrite(schema_path(table.location, 0), encode_schema(schema))
+    made = copied(table.with_options({}))
+    assert not {*own, "scan.fallback-branch"} & made.schema.options.keys()
+    assert rows_of(made) == [(1, "a", 1)]
+    assert [copy.external_path for copy in live_files(made)] == [None]
+    assert list(Path(tmp_path, "copy", "p=a", "bucket-0").glob("data-*"))
+
+
+def test_a_branch_is_copied_as_a_table(table: Table) -> None:
+    create_branch(table, "b", snapshot=1)
+    target = f"{Path(table.location).parent}/copy"
+    copy_table(open_table(table.location, {"branch": "b"}), target)
+    assert rows_of(open_table(target)) == ROWS[:1]
+
+
+ORDERING = {"sequence.snapshot-ordering": "true"}
+
+
+def test_an_order_that_a_copy_cannot_keep(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", COLUMNS, ["k"], ORDERING)
+    write(table, [(1, "a", 1)])
+    write(table, [(1, "a", 2)])
+    with pytest.raises(UnsupportedFeature, match=r"sequence\.snapshot-ordering .* compact the table fully, then copy"):
+        copied(table)
+    assert not Path(tmp_path, "copy").exists()
+    compact(table)
+    made = copied(table)
+    write(made, [(1, "a", 3)])
+    assert rows_of(made) == [(1, "a", 3)]
+
+
+# ------------------------------------------------------------------------------------------------------------ refusals
+
+
+def test_targets_that_do_not_fit(table: Table, tmp_path: Path) -> None:
+    def other(name: str, options: Mapping[str, str], keys: Sequence[str] = (), parts: Sequence[str] = ("p",)) -> str:
+        return make(tmp_path / name, COLUMNS, keys, {"bucket": "-1", **options}, parts).location
+
+    lacking = make(tmp_path / "lacking", COLUMNS.remove(2), (), {"bucket": "-1"}, ["p"]).location
+    for target, words in (
+        (other("format", {"file.format": "orc"}), r"they differ in file\.format; copy to a new path"),
+        (other("buckets", {"bucket": "2", "bucket-key": "k"}), "they differ in bucket"),
+        (other("keyed", {}, ["k", "p"]), "the primary keys are none, and there k, p; copy"),
+        (other("whole", {}, parts=()), "the partition columns are p, and there none; copy"),
+        (lacking, "the table there lacks v, or has them with another type or id"),
+    ):
+        with pytest.raises(SchemaError, match=words):
+            copy_table(table, target)
+        assert open_table(target).snapshots.ids() == []
+    for target in (table.location, f"{table.location}/inside", str(tmp_path)):
+        with pytest.raises(OptionError, match="cannot lie in the directory of another one"):
+            copy_table(table, target)
+    Path(tmp_path, "full").mkdir()
+    Path(tmp_path, "full", "x.csv").write_text("1")
+    with pytest.raises(SchemaError, match=r"not empty \(x\.csv\), and holds no Paimon table"):
+        copy_table(table, f"{tmp_path}/full")
+
+
+def test_vectors_need_a_target_that_reads_them(tmp_path: Path) -> None:
+    table = append_table(tmp_path / "t", **{"deletion-vectors.enabled": "true"})
+    plain = make(tmp_path / "plain", COLUMNS, (), {"bucket": "-1"}, ["p"])
+    with pytest.raises(SchemaError, match=r"they differ in deletion-vectors\.enabled"):
+        copy_table(table, plain.location)
+
+
+@pytest.mark.parametrize("damage", ["gone", "short", "long"])
+def test_a_damaged_source(table: Table, tmp_path: Path, damage: str) -> None:
+    path = next(Path(table.location, "p=b").rglob("data-*"))
+    data = path.read_bytes()
+    path.unlink()
+    if damage != "gone":
+        path.write_bytes(data[:-1] if damage == "short" else data + b"x")
+    with pytest.raises(CorruptFile, match="does not exist.*tag" if damage == "gone" else "bytes, and its metadata say"):
+        copied(table)
+    assert not [found for found in Path(tmp_path, "copy").rglob("*") if found.is_file()]
