@@ -25,7 +25,6 @@ from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.copy_files import FileCopy, copy_here, copy_table
 from paimon_spark.store.table import Table
 
-
 LONG = os.environ.get("PAIMON_LONG") == "1"
 
 
