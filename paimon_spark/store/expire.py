@@ -147,19 +147,22 @@ def _ends(ids: Sequence[int]) -> tuple[int, int]:
 
 def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int:
     """The first snapshot that stays (Java: ExpireSnapshotsImpl.expire)."""
-    kept = rules.snapshots
-    end = latest - kept.retain_min + 1
+    kept, store = rules.snapshots, table.snapshots
+    begin = max(latest - kept.retain_max + 1, earliest)
+    end = min(latest - kept.retain_min + 1, earliest + kept.max_deletes)
+    if begin == earliest:
+        begin = _end_by_time(store, kept, earliest, min(end, earliest + 1))
+        if begin <= earliest:  # so it is after most commits: consumers, which are read one by one, need not be asked
+            return earliest
     if rules.consumers_hold_snapshots:
-        positions = consumer_positions(table.file_io, table.location, table.branch)
-        end = min([end, *positions.values()])
-    end = min(end, earliest + kept.max_deletes)
-    return _end_by_time(table.snapshots, kept, max(latest - kept.retain_max + 1, earliest), end)
+        end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
+    return _end_by_time(store, kept, begin, end)
 
 
 def _end_by_time(store: SnapshotStore, kept: Retention, begin: int, end: int) -> int:
     """A snapshot expires when the next one is old enough: until then it was the state of the table.
 
-    The first is looked at alone: after most commits nothing is old enough.
+    The first is looked at alone: often one expires after a commit, or none.
     """
     step = 1
     while begin < end:

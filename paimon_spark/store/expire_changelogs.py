@@ -112,12 +112,14 @@ def _expire(
 
 def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
     """The first changelog, and the first that stays; None: all stay, however old (Java: ExpireChangelogImpl.expire)."""
-    latest_snapshot = table.snapshots.latest_id()
-    earliest, latest = _earliest_id(table), _latest_id(table)
-    if latest_snapshot is None or earliest is None or latest is None:
+    earliest = _earliest_id(table)
+    latest = None if earliest is None else _latest_id(table)
+    latest_snapshot = None if latest is None else table.snapshots.latest_id()
+    if earliest is None or latest is None or latest_snapshot is None:
         return None
-    positions = consumer_positions(table.file_io, table.location, table.branch)
-    end = min([latest_snapshot - kept.retain_min + 1, earliest + kept.max_deletes, latest, *positions.values()])
+    end = min(latest_snapshot - kept.retain_min + 1, earliest + kept.max_deletes, latest)
+    if end > earliest:
+        end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
     begin = max(latest_snapshot - kept.retain_max + 1, earliest)
     if end <= earliest:
         return None

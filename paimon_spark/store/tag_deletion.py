@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec import options as o
-from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, tag_directory, tag_path
+from paimon_spark.spec.paths import CHANGELOG_PREFIX, TAG_PREFIX, changelog_directory, tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
@@ -33,9 +33,8 @@ from paimon_spark.store.expire_used import (
     reviving_snapshots,
 )
 from paimon_spark.store.retention import Moment, epoch_millis
-from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
-from paimon_spark.store.tag_keep import deletion_mark_path, tags_being_deleted
+from paimon_spark.store.tag_keep import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
 from paimon_spark.store.tags import success_file_path
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import list_ids
@@ -114,28 +113,28 @@ def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = 
     Raises:
         OptionError: the time is none. Others as in delete_tags.
     """
-    store = table.snapshots
     before = None if older_than is None else epoch_millis(older_than, "older_than") * 1_000_000
-    now, modified = time.time_ns(), _modified_millis(store)
-    due = []
-    for name, tag in store.tags().items():
-        if tag.create_time is not None and tag.time_retained is not None:
-            created = _instant(tag.create_time)
-            if now > created + tag.time_retained:
-                due.append(name)
-                continue
-        elif name in modified:
-            created = modified[name] * 1_000_000
-        else:
-            continue
-        if before is not None and created < before:
-            due.append(name)
+    now, store = time.time_ns(), table.snapshots
+    listed = store.file_io.list(tag_directory(store.table, store.branch))
+    given = [status for status in listed if status.name.startswith(TAG_PREFIX) and not status.is_directory]
+    files = {status.name.removeprefix(TAG_PREFIX): status for status in given}
+    tags = zip(files.items(), in_threads(store.find_tag, files), strict=True)
+    due = [
+        name for (name, status), tag in tags if tag is not None and _is_due(tag, status.modified_millis, now, before)
+    ]
+    if not due and not any(status.name.startswith(DELETION_PREFIX) for status in listed):
+        return TagsDeleted(dry_run=dry_run)
     return delete_tags(table, due, dry_run)
 
 
-def _modified_millis(store: SnapshotStore) -> dict[str, int]:
-    listed = store.file_io.list(tag_directory(store.table, store.branch))
-    return {status.name.removeprefix("tag-"): status.modified_millis for status in listed if not status.is_directory}
+def _is_due(tag: Tag, modified_millis: int, now: int, before: int | None) -> bool:
+    """Whether it has lived as long as it was given, or was made before a time; both in nanoseconds."""
+    created = modified_millis * 1_000_000
+    if tag.create_time is not None and tag.time_retained is not None:
+        created = _instant(tag.create_time)
+        if now > created + tag.time_retained:
+            return True
+    return before is not None and created < before
 
 
 def _instant(local_nanos: int) -> int:

@@ -28,6 +28,7 @@ from java_expiry import Settings
 from readers import java_read
 
 from paimon_spark import check, open_table
+from paimon_spark.spec.paths import branch_root
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.checks.report import Rule
 from paimon_spark.store.consumers import expire_consumers
@@ -301,10 +302,15 @@ class ExpiryHistory:
         """The same files, the same hints, and what stays can be read by both."""
         mine, javas = stored(self.mine), stored(self.javas)
         assert not javas.keys() - mine.keys(), sorted(javas.keys() - mine.keys())
-        more = mine.keys() - javas.keys() - self._java_forgets()
+        forgotten = self._java_forgets()
+        more = mine.keys() - javas.keys() - forgotten
         assert not more, sorted(more)
         assert {path: mine[path] for path in javas} == javas
-        assert stored(str(self.folder / "external-mine")) == stored(str(self.folder / "external-javas"))
+        outside, javas_outside = (
+            stored(str(self.folder / name)).keys() for name in ("external-mine", "external-javas")
+        )
+        assert not javas_outside - outside
+        assert {Path(path).name for path in outside - javas_outside} <= {Path(path).name for path in forgotten}
         self._check()
         ours = java_read(self.java, self.mine)
         assert ours == self._with_javas_external(lambda: java_read(self.java, self.javas))
@@ -324,12 +330,10 @@ class ExpiryHistory:
         found: set[str] = set()
         for branch in self.branches:
             table = open_table(self.mine, {"branch": branch})
-            snapshots = [table.snapshots.load(n) for n in table.snapshots.ids()]
-            found |= self._paths(table, [s.changelog_manifest_list for s in snapshots])
-        if changelogs := [int(path.name[10:]) for path in Path(self.mine, "changelog").glob("changelog-*")]:
-            table = open_table(self.mine)
-            numbers = sorted({*changelogs, *table.snapshots.ids()})
-            plain = [c for n in numbers if (c := table.snapshots.find_change(n)) and c.changelog_manifest_list is None]
+            found |= self._paths(table, [change.changelog_manifest_list for change in changes_of(table)])
+        table = open_table(self.mine)
+        plain = [change for change in changes_of(table) if change.changelog_manifest_list is None]
+        if Path(self.mine, "changelog").exists():
             found |= self._paths(table, [change.delta_manifest_list for change in plain], plain)
         return found | {os.path.dirname(path) for path in found}
 
@@ -363,6 +367,13 @@ def our_rules(s: Settings) -> RetentionRules:
         s.millis if s.changelog_millis is None else s.changelog_millis,
     )
     return RetentionRules(kept(s.retain_max, s.retain_min, s.millis), kept(*changelog), True)
+
+
+def changes_of(table: Table) -> list[Snapshot]:
+    """The snapshots of a branch and its long-lived changelogs, in the order of their ids."""
+    changelogs = Path(branch_root(table.location, table.branch), "changelog").glob("changelog-*")
+    numbers = {*table.snapshots.ids(), *(int(path.name[10:]) for path in changelogs)}
+    return [change for number in sorted(numbers) if (change := table.snapshots.find_change(number)) is not None]
 
 
 def stored(root: str) -> dict[str, str | None]:

@@ -1,0 +1,78 @@
+"""What looking after a table costs when nothing is due: operations on the store, which do not grow with its history."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from expiring import consumer, live_on, new_table
+from faulty_store import FaultyFileIO
+
+from paimon_spark.file_io import LocalFileIO
+from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.tags import create_tag
+
+LONGER_CHANGELOGS = {"changelog.num-retained.min": "100000", "changelog.num-retained.max": "200000"}
+
+
+def lived(path: Path, snapshots: int) -> Table:
+    """A table of so many snapshots, all of one state, and all young."""
+    table = new_table(path / "t")
+    live_on(table, "w")
+    first = Path(table.location, "snapshot", "snapshot-1").read_text()
+    for number in range(2, snapshots + 1):
+        text = re.sub(r'("id"\s*:\s*)1,', rf"\g<1>{number},", first)
+        Path(table.location, "snapshot", f"snapshot-{number}").write_text(text)
+    table.snapshots.write_latest_hint(snapshots)
+    table.snapshots.write_earliest_hint(1)
+    return open_table(table.location, {"write-only": "false"})
+
+
+def operations(table: Table) -> Counter[str]:
+    io = FaultyFileIO(LocalFileIO())
+    maintain(replace(table, file_io=io))
+    return Counter(io.log)
+
+
+# Of tags one listing; of snapshots the two hints, that they are true, and whether the second one is old.
+NOTHING_DUE = {"list": 1, "exists": 3, "read": 3}
+
+
+@pytest.mark.parametrize("snapshots", [20, 10_000])
+def test_of_snapshots(tmp_path: Path, snapshots: int) -> None:
+    table = lived(tmp_path, snapshots)
+    assert operations(table) == NOTHING_DUE
+    for number in range(5):
+        consumer(table, f"c{number}", 1)
+    assert operations(table) == NOTHING_DUE, "consumers are asked when something is due"
+
+
+def test_of_tags_and_long_lived_changelogs(tmp_path: Path) -> None:
+    table = lived(tmp_path, 20)
+    for number in range(1, 6):
+        create_tag(table, f"t{number}", number)
+    with_tags = {**NOTHING_DUE, "read": NOTHING_DUE["read"] + 5}
+    assert operations(table) == with_tags
+    with_changelogs = {**with_tags, "read": with_tags["read"] + 1, "list": 2}
+    assert operations(table.with_options(LONGER_CHANGELOGS)) == with_changelogs
+
+
+def test_of_what_is_switched_off(tmp_path: Path) -> None:
+    table = lived(tmp_path, 20)
+    assert operations(table.with_options({"write-only": "true"})) == {}
+    switched_off = {key: count for key, count in NOTHING_DUE.items() if key != "list"}
+    assert operations(table.with_options({"tag.time-expire-enabled": "false"})) == switched_off
+
+
+def test_of_consumers_that_hold(tmp_path: Path) -> None:
+    """However many snapshots wait behind a consumer, they are not looked at after every commit."""
+    table = lived(tmp_path, 100)
+    consumer(table, "slow", 3)
+    limits = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "10"}
+    maintain(table.with_options(limits))
+    assert table.snapshots.ids()[0] == 3
+    assert operations(table.with_options(limits)) == {"list": 2, "exists": 3, "read": 3}
