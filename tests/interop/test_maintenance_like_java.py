@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ import java_maintenance
 import pytest
 from checker import check_table
 from genuine import Genuine, table_path
-from readers import assert_same, java_read
+from readers import assert_same, java_change, java_read, our_change
 
 from paimon_spark import open_table
+from paimon_spark.store.commit_attempt import table_state
 from paimon_spark.store.manifest_compaction import compact_manifests
 from paimon_spark.store.truncate import drop_partitions, truncate_table
 
@@ -22,11 +25,11 @@ pytestmark = pytest.mark.interop
 OPTIONS = {"bucket": "2", "write-only": "true"}
 
 
-def two_copies(java: Genuine, folder: Path) -> tuple[str, str]:
+def two_copies(java: Genuine, folder: Path, options: Mapping[str, str] = OPTIONS) -> tuple[str, str]:
     """Four partitions, written several times, one of them compacted."""
     theirs, ours = table_path(folder, "theirs"), table_path(folder, "ours")
     columns = {"k": "INT NOT NULL", "dt": "STRING NOT NULL", "hour": "INT NOT NULL", "v": "STRING"}
-    java.create(theirs, columns, keys=["k", "dt", "hour"], partitions=["dt", "hour"], options=OPTIONS)
+    java.create(theirs, columns, keys=["k", "dt", "hour"], partitions=["dt", "hour"], options=options)
     for number in range(3):
         rows = [(k, day, hour, f"{number}") for k in range(number, 5) for day in ("a", "b") for hour in (1, 2)]
         java.write(theirs, rows)
@@ -79,3 +82,51 @@ def test_partitions_leave_alike(
     assert said(ours) == said(theirs)
     assert assert_same(ours, [java]) == java_read(java, theirs)
     check_table(ours)
+
+
+KINDS: dict[str, dict[str, str]] = {
+    "input": {"changelog-producer": "input"},
+    "lookup": {"changelog-producer": "lookup"},
+    "full-compaction": {"changelog-producer": "full-compaction"},
+    "vectors": {"deletion-vectors.enabled": "true", "changelog-producer": "lookup"},
+    "first-row": {"merge-engine": "first-row", "changelog-producer": "lookup"},
+    "dynamic": {"bucket": "-1"},
+    "postponed": {"bucket": "-2"},
+}
+
+
+@pytest.mark.parametrize("specs", [None, [{"dt": "a"}]])
+@pytest.mark.parametrize("kind", KINDS)
+def test_changelogs_and_indexes_go_on_alike(
+    java: Genuine, tmp_path: Path, kind: str, specs: list[dict[str, str]] | None
+) -> None:
+    """What leaves is in no changelog; what is written afterwards is."""
+    theirs, ours = two_copies(java, tmp_path, {**OPTIONS, **KINDS[kind]})
+    first = open_table(ours).snapshots.latest_id()
+    java.run(java_maintenance.truncate, theirs, specs)
+    if specs is None:
+        truncate_table(open_table(ours))
+    else:
+        drop_partitions(open_table(ours), "dt = 'a'")
+    assert said(ours) == said(theirs)
+    assert index_places(ours) == index_places(theirs)
+    for path in (theirs, ours):
+        java.write(path, [(k, day, 1, "new") for k in range(3) for day in ("a", "b")])
+        if kind not in ("dynamic", "postponed"):
+            java.compact(path)
+    last = open_table(ours).snapshots.latest_id()
+    assert last == open_table(theirs).snapshots.latest_id()
+    between = {"incremental-between": f"{first},{last}"}
+    if "changelog-producer" in KINDS[kind]:
+        between["incremental-between-scan-mode"] = "changelog"
+    change = java_change(java, theirs, between)
+    assert our_change(ours, between) == java_change(java, ours, between) == change
+    assert change or kind == "postponed"
+    assert assert_same(ours, [java]) == java_read(java, theirs)
+    check_table(ours)
+
+
+def index_places(path: str) -> Counter[tuple[bytes, int, str]]:
+    table = open_table(path)
+    entries = table_state(table, table.snapshots.latest()).index_entries
+    return Counter((entry.partition, entry.bucket, entry.index_type) for entry in entries)
