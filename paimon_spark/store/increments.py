@@ -111,7 +111,7 @@ def _between_times(options: Options, snapshots: SnapshotStore) -> Increment | Di
     if end < start:
         raise OptionError(f"'{key}' = '{','.join(texts)}': the end is before the start; swap them")
     latest = snapshots.latest()
-    if latest is None or start == end or start >= latest.time_millis:
+    if latest is None or start == end or start > latest.time_millis:  # at it, too, ties may stand after the start
         return None
     if options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE) == "diff":
         return _difference_of_times(start, end, snapshots)

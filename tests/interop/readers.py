@@ -45,7 +45,7 @@ def our_change(path: str, options: Mapping[str, str]) -> Counter[Row]:
 
 def java_change(java: Genuine, path: str, options: Mapping[str, str]) -> Counter[Row]:
     """The rows of a change as Java's audit log has them, the row kind before the values."""
-    types, made = our_engine.types(path), Counter[Row]()
+    types, made = our_engine.types(path, options), Counter[Row]()
     for kind, row in java.audit_log(path, options):
         (comparable_row,) = comparable_rows([row], types)
         made[(kind, *comparable_row)] += 1

@@ -303,7 +303,8 @@ class TravelHistory:
         change = find_increment(table.options, table.snapshots)
         if not isinstance(change, Difference):
             if self._misses_changelogs(options):
-                assert not java_change(self.java, self.path, options) - our_change(self.path, options)
+                ours, javas = our_change(self.path, options), java_change(self.java, self.path, options)
+                assert not javas - ours, (ours, javas, change)
                 return
             assert our_change(self.path, options) == java_change(self.java, self.path, options)
             return

@@ -15,6 +15,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.paths import POSTPONE_BUCKET
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.live_files import Indices, canonical_partitions, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.system_tables.request import Request, StoredTable, shown_snapshot
@@ -69,14 +70,16 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
 
     Raises:
         CorruptFile: metadata is missing or damaged.
+        SnapshotNotFound: the snapshot expires meanwhile.
     """
     table = request.table
     snapshot = shown_snapshot(table)
     if snapshot is None:
         return None
     fields = table.schema.partition_fields
-    metas = read_data_manifests(table.file_io, table.location, snapshot)
-    columns = read_manifest_columns(table.file_io, table.location, metas)
+    with telling_expiry(table.snapshots, table.options, snapshot.id):
+        metas = read_data_manifests(table.file_io, table.location, snapshot)
+        columns = read_manifest_columns(table.file_io, table.location, metas)
     canonical = canonical_partitions(columns, [field.type for field in fields])
     codes = canonical[columns.partition_code]
     shown = texts(columns.partitions, fields)
