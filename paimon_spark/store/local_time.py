@@ -50,8 +50,9 @@ def epoch_millis_of_wall(wall_millis: int) -> int:
     Raises:
         ValueError, OverflowError: a year beyond 1 to 9999.
     """
-    wall = datetime(1970, 1, 1) + timedelta(milliseconds=wall_millis)
-    return (wall.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
+    seconds, millis = divmod(wall_millis, 1000)
+    wall = datetime(1970, 1, 1) + timedelta(seconds=seconds)
+    return round(wall.timestamp()) * 1000 + millis  # astimezone takes an hour left out for another instant
 
 
 def time_text(millis: int) -> str:

@@ -29,6 +29,15 @@ def _time(paimon: Any, formatter: str | None, text: str) -> int | str:
     return int(time.toEpochSecond(jpype.java.time.ZoneOffset.UTC)) * 10**9 + int(time.getNano())
 
 
+def epoch_millis(paimon: Any, walls: Sequence[int], zone: str) -> list[int]:
+    """Local times in milliseconds from 1970-01-01 00:00 as instants, as Java takes a file's time of creation."""
+    local, java_zone = paimon.data.Timestamp, jpype.java.time.ZoneId.of(zone)
+    return [
+        int(local.fromEpochMillis(jpype.JLong(wall)).toLocalDateTime().atZone(java_zone).toInstant().toEpochMilli())
+        for wall in walls
+    ]
+
+
 def format_times(paimon: Any, formatter: str, moments: Sequence[str]) -> list[str] | None:
     """Local times in ISO form, printed; None: that is no pattern."""
     try:

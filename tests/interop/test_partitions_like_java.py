@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -29,6 +30,7 @@ from paimon_spark.spec.time_pattern import DEFAULT_PATTERN, time_pattern
 from paimon_spark.spec.types import DataType
 from paimon_spark.store.commit_attempt import partition_name, table_state
 from paimon_spark.store.live_files import canonical_row
+from paimon_spark.store.local_time import epoch_millis_of_wall
 from paimon_spark.store.partition_done import mark_partition_done
 from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
 from paimon_spark.store.table import Table
@@ -283,6 +285,20 @@ def test_partitions_of_all_types_are_as_old(java: Genuine, tmp_path: Path, strat
         check_table(path)
         total += len(theirs)
     assert total > ROUNDS
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Asia/Kolkata"])
+def test_walls_are_the_same_instants(java: Genuine, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    """Hours that come twice, and hours left out."""
+    walls = [1_761_000_000_000 + 1_800_000 * n for n in range(17_600)]  # a year, every half hour
+    expected = java.run(java_partitions.epoch_millis, walls, zone)
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert [epoch_millis_of_wall(wall) for wall in walls] == expected
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def types_of(table: Table) -> list[DataType]:
