@@ -58,7 +58,7 @@ def _draw(view: TableView, target: Path) -> None:
     try:
         picture: Any = import_module("paimon_spark.cli.picture")
     except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
+        if error.name is None or not error.name.startswith("matplotlib"):
             raise
         raise OptionError("--plot needs matplotlib: pip install 'paimon-spark[plot]'") from None
     picture.draw(view, target)

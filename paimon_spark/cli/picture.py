@@ -30,13 +30,19 @@ def draw(view: TableView, target: Path) -> None:
         OptionError: matplotlib knows no such format.
         OSError: the file cannot be written.
     """
+    figure = drawn(view)
+    kind = target.suffix.lstrip(".").lower()
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise OptionError(f"--plot {target}: no picture has the suffix '{target.suffix}'; use .png, .svg or .pdf")
+    figure.savefig(target, format=kind)
+
+
+def drawn(view: TableView) -> Figure:
+    """The picture of a table."""
     lanes = lanes_of(view)
     heights = [tree_inches(view), time_inches(view, lanes)]
     figure = Figure(figsize=(_WIDTH, _HEAD + sum(heights)), dpi=_DOTS, layout="constrained")
     FigureCanvasAgg(figure)  # which measures texts
-    kind = target.suffix.lstrip(".").lower()
-    if kind not in figure.canvas.get_supported_filetypes():
-        raise OptionError(f"--plot {target}: no picture has the suffix '{target.suffix}'; use .png, .svg or .pdf")
     figure.suptitle(_title(view), x=0.01, ha="left", fontsize=12, fontweight="bold")
     parts: Any = figure.subfigures(2, 1, height_ratios=heights, hspace=0.02)
     (draw_tree if view.facts.primary_keys else draw_files)(parts[0], view)
@@ -44,7 +50,7 @@ def draw(view: TableView, target: Path) -> None:
     if axes is not None and view.facts.tags:
         figure.draw_without_rendering()  # now it is known where things are
         draw_tags(axes, view)
-    figure.savefig(target, format=kind)
+    return figure
 
 
 def _title(view: TableView) -> str:

@@ -55,6 +55,8 @@ COMMANDS = {
     "compact-manifest": Place("compacting", "Merges the manifests, in one snapshot."),
     "expire": Place("upkeep", "Expires old snapshots, with the files that only they need."),
     "orphans": Place("upkeep", "Files that no snapshot, tag, branch or changelog names."),
+    "expire-partitions": Place("losing", "Takes partitions out of the table that are too old."),
+    "remove-lost-files": Place("losing", "Takes data files out of the table that storage does not have any more."),
     "create-tag": Place("upkeep", "Keeps a snapshot under a name."),
     "delete-tag": Place("upkeep", "Deletes tags, and the files that nothing but they need."),
     "rollback": Place("upkeep", "Takes a table back to a snapshot, tag or time: what came later goes."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -13,6 +13,7 @@ from paimon_spark.cli.arguments import Output
 from paimon_spark.cli.messages import if_stopped, say
 from paimon_spark.cli.progress import working
 from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.texts import printable
 
 NOT_WANTED = 1
 _SHOWN = 5
@@ -22,12 +23,9 @@ R = TypeVar("R", bound="Removed")
 
 
 class Removed(Protocol):
-    """What went, or would go if it was a dry run: a frozen dataclass."""
+    """What went, or would go if it was a dry run: a frozen dataclass, with the paths or partitions."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def paths(self) -> tuple[str, ...]: ...
 
 
 def remove(
@@ -59,10 +57,10 @@ def remove(
         if output is Output.JSON:
             print_json(asdict(planned))
             return
-        print("\n".join([f"would go: {told}" if told else "nothing to do", *_some(planned.paths)]), flush=True)
+        print("\n".join([f"would go: {told}" if told else "nothing to do", *_some(planned)]), flush=True)
         if dry_run or not told:
             return
-        if not typer.confirm("Delete?", err=True):
+        if not typer.confirm("Go on?", err=True):
             say("nothing was changed")
             raise typer.Exit(NOT_WANTED)
     with if_stopped(left), shows("deleting"):
@@ -70,10 +68,14 @@ def remove(
     if output is Output.JSON:
         print_json(asdict(done))
     else:
-        print(f"gone: {words(done)}" if words(done) else "nothing to do")
+        told = words(done)
+        print(f"gone: {told}" if told else "nothing to do")
 
 
-def _some(paths: Sequence[str]) -> list[str]:
-    shown = [f"  {path}" for path in paths[:_SHOWN]]
-    more = len(paths) - len(shown)
-    return [*shown, f"  and {more:,} more files, which --output json names"] if more else shown
+def _some(planned: Removed) -> list[str]:
+    """The first paths, or partitions where no file goes yet."""
+    told = asdict(planned)
+    kind = "paths" if "paths" in told else "partitions"
+    shown = [f"  {printable(name)}" for name in told[kind][:_SHOWN]]
+    more = len(told[kind]) - len(shown)
+    return [*shown, f"  and {more:,} more, which --output json names"] if more else shown

@@ -1,0 +1,79 @@
+"""What takes rows out of a table: partitions that are too old, files that storage has lost."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from paimon_spark.cli.arguments import (
+    Branch,
+    DryRun,
+    Output,
+    OutputFormat,
+    TableOptions,
+    TablePath,
+    Yes,
+    open_with,
+)
+from paimon_spark.cli.messages import say
+from paimon_spark.cli.removal import remove
+from paimon_spark.cli.texts import count_text, printable, size_text
+from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions
+from paimon_spark.store.unexisting_files import UnexistingFiles, remove_unexisting_files
+
+app = typer.Typer()
+_LEFT = "what is committed is committed, all else is as it was"
+
+
+@app.command("expire-partitions")
+def leave_partitions(
+    path: TablePath,
+    older_than: Annotated[
+        str | None,
+        typer.Option("--older-than", metavar="SPAN", show_default=False, help="Such as '90 d'; else by the options."),
+    ] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Takes partitions out of the table that are too old."""
+    table = open_with(path, option, branch)
+    remove(lambda dry: expire_partitions(table, older_than, dry_run=dry), _partitions, dry_run, yes, output, _LEFT)
+
+
+@app.command("remove-lost-files")
+def forget_files(
+    path: TablePath,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Takes data files out of the table that storage does not have any more, so that the rest can be read."""
+    run = partial(remove_unexisting_files, open_with(path, option, branch))
+    remove(run, _lost, dry_run, yes, output, _LEFT)
+
+
+def _partitions(result: PartitionsExpired) -> str:
+    if result.without_time:
+        stay = (
+            "1 partition stays because its values say"
+            if len(result.without_time) == 1
+            else (f"{len(result.without_time):,} partitions stay because their values say")
+        )
+        say(f"{stay} no time (partition.timestamp-*): {printable(result.without_time[0])}")
+    if not result.partitions:
+        return ""
+    files = f"{count_text(result.files, 'file')} of {result.rows:,} rows, {size_text(result.bytes)}"
+    return f"{count_text(len(result.partitions), 'partition')} of {files}; they stay on storage until snapshots expire"
+
+
+def _lost(result: UnexistingFiles) -> str:
+    if not result.paths:
+        return ""
+    return f"{count_text(len(result.paths), 'lost file')} of {result.rows:,} rows, {size_text(result.bytes)}"

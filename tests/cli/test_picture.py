@@ -1,0 +1,119 @@
+"""``info --plot``: files of each format, and that no text lies on another or outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from command_line import command
+from compacted_tables import append, new_table
+from damage import edit_json, snapshot_file
+from golden_tables import GoldenTable
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from paimon_spark import open_table
+from paimon_spark.cli.facts import view_table
+from paimon_spark.cli.picture import drawn
+from paimon_spark.store.branches import create_branch
+from paimon_spark.store.compaction import compact_table
+from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.tags import create_tag
+
+HOUR = 3_600_000
+BEGAN = 1_793_000_000_000
+
+
+def busy(path: Path, buckets: int, commits: int = 8) -> Path:
+    """Commits an hour apart, two levels, many tags at once, branches."""
+    made = new_table(path, {"write-only": "true", "bucket": str(buckets)})
+    for commit in range(commits):
+        append(made, [(i * 7 + commit, i, "x" * 20) for i in range(40)])
+        if commit == commits // 2:
+            compact_table(open_table(str(path)), LocalRunner(1))
+    table = open_table(str(path))
+    for snapshot in table.snapshots.ids():
+        edit_json(snapshot_file(path, snapshot), timeMillis=BEGAN + snapshot * HOUR)
+    for snapshot in (1, 2, 3, 4, commits - 1, commits):
+        create_tag(table, f"a-tag-with-a-long-name-{snapshot}", snapshot)
+    create_tag(table, "newest")
+    create_branch(table, "of-a-tag", "newest")
+    create_branch(table, "empty")
+    return path
+
+
+def texts(figure: Figure) -> Iterator[Text]:
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and text.get_visible() and text.get_text().strip():
+            yield text
+
+
+def assert_readable(figure: Figure) -> None:
+    """Axis labels of neighbouring axes that share them are hidden; all others must be alone where they are."""
+    figure.draw_without_rendering()
+    boxes = {text: text.get_window_extent() for text in texts(figure)}
+    left_out = undrawn(figure)
+    shown = {text: box for text, box in boxes.items() if box.width > 0 and text not in left_out}
+    for text, box in shown.items():
+        assert box.x0 >= -1, text
+        assert box.y0 >= -1, text
+        assert box.x1 <= figure.bbox.x1 + 1, text
+        assert box.y1 <= figure.bbox.y1 + 1, text
+    for (one, first), (other, second) in combinations(shown.items(), 2):
+        assert not first.padded(-1).overlaps(second.padded(-1)), f"{one} lies on {other}"
+
+
+def undrawn(figure: Figure) -> set[Text]:
+    """Matplotlib keeps texts of ticks beyond the limits of an axis, and does not draw them."""
+    found: set[Text] = set()
+    for axes in figure.axes:
+        for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, sorted(axes.get_ylim()))):
+            outside = [tick for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high]
+            found.update(label for tick in outside for label in (tick.label1, tick.label2))
+    return found
+
+
+@pytest.mark.parametrize("buckets", [1, 5, 13])
+def test_a_busy_table(tmp_path: Path, buckets: int) -> None:
+    assert_readable(drawn(view_table(str(busy(tmp_path / "t", buckets)), {}, None)))
+
+
+@pytest.mark.parametrize("name", ["tags_branches", "pk_part_buckets", "expire", "append_part", "blob", "postpone"])
+def test_golden_tables(tmp_path: Path, name: str) -> None:
+    assert_readable(drawn(view_table(str(GoldenTable("java-2.1", name).unpack(tmp_path)), {}, None)))
+
+
+@pytest.mark.parametrize("keys", [("k",), ()])
+def test_an_empty_table(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    new_table(tmp_path / "t", {"bucket": "1" if keys else "-1"}, keys)
+    figure = drawn(view_table(str(tmp_path / "t"), {}, None))
+    assert_readable(figure)
+    assert {"no data files", "no snapshots"} <= {text.get_text() for text in texts(figure)}
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    figure = drawn(view_table(str(busy(tmp_path / "t", 1)), {}, None))
+    words = {text.get_text().strip() for text in texts(figure)}
+    assert {"L0", "L5", "bucket 0", "main", "of-a-tag", "empty (empty)", "newest", "a-tag-with-a-long-name-1"} <= words
+    assert "time line: 9 snapshots, 7 tags, 2 branches" in words
+    assert any(word.startswith("3 files, ") for word in words)
+
+
+@pytest.mark.parametrize(("suffix", "begin"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_formats(tmp_path: Path, suffix: str, begin: bytes) -> None:
+    append(new_table(tmp_path / "t"), [(1, 1, "x")])
+    target = tmp_path / f"picture.{suffix}"
+    printed = command("info", tmp_path / "t", "--plot", target)
+    assert (printed.code, printed.err) == (0, f"drawn: {target}\n")
+    assert target.read_bytes().startswith(begin)
+
+
+@pytest.mark.parametrize("target", ["picture.doc", "picture", "nosuch/picture.png"])
+def test_what_cannot_be_drawn(tmp_path: Path, target: str) -> None:
+    append(new_table(tmp_path / "t"), [(1, 1, "x")])
+    printed = command("info", tmp_path / "t", "--plot", tmp_path / target)
+    assert printed.code == 2
+    assert printed.err.startswith("paimon-spark info: ")
+    assert printed.err.count("\n") == 1
