@@ -318,17 +318,17 @@ class ExpiryHistory:
     def _check(self) -> None:
         """The copy is sound, but for the changelogs of snapshots that a rollback made of tags: they had expired."""
         store, found = open_table(self.mine).snapshots, []
-        lost = [s.changelog_manifest_list for number in self.revived if (s := store.find(number)) is not None]
+        lost = [s.changelog_manifest_list for number in self.revived if (s := store.find_change(number)) is not None]
         for problem in check(self.mine).problems:
             if problem.rule is not Rule.MANIFEST or Path(problem.where).name not in lost:
                 found.append(str(problem))
         assert not found
 
     def _java_forgets(self) -> set[str]:
-        """What Java 2.0.0 deletes too early: the changelogs that snapshots of branches name too, and with a tag what a
+        """What Java 2.0.0 deletes too early: the changelogs that another branch names too, and with a tag what a
         long-lived changelog without changelog files needs, and what is to go with the change that deletes it."""
         found: set[str] = set()
-        for branch in self.branches:
+        for branch in ["main", *self.branches] if self.branches else []:
             table = open_table(self.mine, {"branch": branch})
             found |= self._paths(table, [change.changelog_manifest_list for change in changes_of(table)])
         table = open_table(self.mine)
