@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 import java_partitions
+import our_engine
 import pytest
 from checker import check_table
 from genuine import Genuine, table_path
@@ -31,6 +32,7 @@ from paimon_spark.spec.types import DataType
 from paimon_spark.store.commit_attempt import partition_name, table_state
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.local_time import epoch_millis_of_wall
+from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.partition_done import mark_partition_done
 from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
 from paimon_spark.store.table import Table
@@ -212,6 +214,36 @@ def test_idle_partitions_expire_alike(java: Genuine, tmp_path: Path, kind: Any) 
         options = {"partition.expiration-time": "1 d", "partition.expiration-strategy": "update-time"}
         gone, _ = same_expiry(java, (theirs, ours), options, limit + timedelta(days=1))
         assert len(gone) >= sum(age < ages[len(ages) // 2] for age in ages)
+
+
+@pytest.mark.parametrize(
+    ("options", "expires"),
+    [
+        ({"end-input.check-partition-expire": "true"}, True),
+        ({"partition.expiration-check-interval": "0 s"}, True),
+        ({"end-input.check-partition-expire": "true", "write-only": "true"}, False),
+        ({}, False),
+    ],
+)
+def test_writes_expire_partitions_alike(java: Genuine, tmp_path: Path, options: dict[str, str], expires: bool) -> None:
+    """Partitions leave before the snapshots that hold their files do."""
+    keeping = {"snapshot.num-retained.min": "2", "snapshot.num-retained.max": "2"}
+    given = {"partition.expiration-time": "7 d", "partition.timestamp-formatter": "yyyyMMdd", **keeping, **options}
+    paths = theirs, ours = [table_path(tmp_path, name) for name in ("theirs", "ours")]
+    for path in paths:
+        java.create(path, {"dt": "STRING", "v": "INT"}, partitions=["dt"], options={"bucket": "-1", **given})
+    for rows in ([("20200101", 1), ("99990101", 1)], [("20200102", 2), ("x", 2)]):
+        java.write(theirs, rows)
+        our_engine.write(ours, [(rows, None)])
+        maintain(open_table(ours))
+        assert our_engine.snapshot_ids(ours) == our_engine.snapshot_ids(theirs)
+        assert {**said(ours), "operation": None} == {
+            **said(theirs),
+            "operation": None,
+        }  # of a write: WRITE, as in Spark
+    assert len(alive(open_table(ours))) == (2 if expires else 4)
+    assert assert_same(ours, [java]) == java_read(java, theirs)
+    check_table(ours)
 
 
 FORMATTERS = {
