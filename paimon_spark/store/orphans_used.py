@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -105,11 +105,11 @@ def _has_files(file_io: FileIO, root: str) -> bool:
     return any(not status.is_directory for part in parts for status in file_io.list(f"{root}/{part}"))
 
 
-def used_names(table: Table, wanted: Collection[str], progress: Progress | None = None) -> set[str]:
+def used_names(table: Table, wanted: Set[str], progress: Progress | None = None) -> set[str]:
     """Those of the wanted file names that anything in the table names.
 
     Args:
-        wanted: a set; memory grows with it, and with the metadata of the table, but not with its data files.
+        wanted: memory grows with it, and with the metadata of the table, but not with its data files.
         progress: is told how far it is.
 
     Raises:
@@ -235,7 +235,7 @@ def _numbered(
 class _Reader:
     """Reads each metadata file once, and collects the wanted names."""
 
-    def __init__(self, table: Table, wanted: Collection[str], progress: Progress | None) -> None:
+    def __init__(self, table: Table, wanted: Set[str], progress: Progress | None) -> None:
         self.used: set[str] = set()
         self._table, self._wanted, self._progress = table, wanted, progress
         self._lists: dict[str, tuple[str, ...]] = {}  # names of their manifests, until all are read
@@ -303,10 +303,11 @@ class _Reader:
                 self._manifests.update(name for name, _, _ in present)
 
     def _add(self, names: Iterable[str]) -> None:
-        for name in names:
-            if name in self._wanted:
-                self.used.add(name)
-            elif name.startswith("compacted-changelog-"):  # it may stand for a part of another file
+        given = set(names)
+        found = given & self._wanted
+        self.used |= found
+        for name in given - found:
+            if name.startswith("compacted-changelog-"):  # it may stand for a part of another file
                 part = _PART_OF_CHANGELOG.fullmatch(name)
                 if part is not None and part[1] + part[2] in self._wanted:
                     self.used.add(part[1] + part[2])
