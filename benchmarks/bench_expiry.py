@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
+import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import bench_plan
-from measure import Results
+from measure import Results, resident_peak
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "interop"))
+
+import java_expiry  # the interop tests are no package
+from genuine import java_process
+from genuine_jars import JavaUnavailable
+from java_expiry import Settings
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.spec.binary_row import encode_arity_row
@@ -25,21 +34,62 @@ from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.table import Table, open_table
 
 PARTITIONS = 40
+MOST = 2**31 - 1
 SECONDS = 20.0  # goal: 5,000 files a second on a local disk
+
+
+@dataclass(frozen=True)
+class Expired:
+    """What an expiry of ours took. peak: bytes of memory beyond what the process had before."""
+
+    seconds: float
+    snapshots: int
+    files: int
+    peak: int
 
 
 def run(results: Results, root: Path, scale: float) -> None:
     snapshots, files = max(20, int(1000 * scale)), max(2000, int(100_000 * scale))
     shutil.rmtree(root / "bench.db" / "expiry", ignore_errors=True)
-    table = lived(root / "bench.db" / "expiry", snapshots, files)
-    before = peak()
-    began = time.perf_counter()
-    result: ExpiryResult = expire_snapshots(table, retain_max=1, retain_min=1, max_deletes=2**31 - 1)
+    table = lived(root / "bench.db" / "expiry" / "ours", snapshots, files)
+    theirs = root / "bench.db" / "expiry" / "theirs"
+    shutil.copytree(table.location, theirs)
+    code = f"import bench_expiry; bench_expiry.expire({table.location!r})"
+    here = str(Path(__file__).parent)
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
+    ours = Expired(**json.loads(done.stdout))
+    what = f"expire {ours.snapshots:,} snapshots of {files:,} files"
+    results.lower(what, ours.seconds, "s", SECONDS * scale, f"{ours.files:,} files deleted")
+    results.higher(f"{what}: files", ours.files / ours.seconds, "/s", 5000)
+    results.lower(f"{what}: memory", ours.peak / 2**20, "MB", 500)
+    against_java(results, what, root, theirs, ours)
+
+
+def expire(path: str) -> None:
+    """Expires all but the last snapshot of the table at path, in a process of its own; prints what it took."""
+    table, before, began = open_table(path), resident_peak(), time.perf_counter()
+    result: ExpiryResult = expire_snapshots(table, retain_max=1, retain_min=1, max_deletes=MOST)
     seconds = time.perf_counter() - began
-    what = f"expire {len(result.ids):,} snapshots of {files:,} files"
-    results.lower(what, seconds, "s", SECONDS * scale, f"{len(result.paths):,} files deleted")
-    results.higher(f"{what}: files", len(result.paths) / seconds, "/s", 5000)
-    results.lower(f"{what}: memory", max(0.0, peak() - before), "MB", 500)
+    taken = Expired(seconds, len(result.ids), len(result.paths), resident_peak() - before)
+    print(json.dumps(asdict(taken)))
+
+
+def against_java(results: Results, what: str, root: Path, theirs: Path, ours: Expired) -> None:
+    """Java 2.0.0 expires a copy of the table, after it has expired another one: its classes are loaded then."""
+    first = lived(root / "bench.db" / "expiry" / "first", 20, 2000)
+    keep_one = Settings(retain_max=1, retain_min=1, millis=0, max_deletes=MOST)
+    try:
+        with java_process("2.0.0") as java:
+            java.run(java_expiry.expire_snapshots, first.location, "main", keep_one)
+            began = time.perf_counter()
+            count = java.run(java_expiry.expire_snapshots, str(theirs), "main", keep_one)
+            java_seconds = time.perf_counter() - began
+    except JavaUnavailable as reason:
+        print(f"not compared with Java: {reason}")
+        return
+    if count != ours.snapshots:
+        raise RuntimeError(f"Java expired {count} snapshots, we {ours.snapshots}: the times cannot be compared")
+    results.lower(f"{what}: time / Java 2.0.0", ours.seconds / java_seconds, "x", 1, f"Java {java_seconds:.2f} s")
 
 
 def lived(path: Path, snapshots: int, files: int) -> Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import bench_compaction
 import pyarrow as pa
 import tables
-from measure import Results
+from measure import Results, resident_peak
 
 from paimon_spark.store.compaction import compact_table
 from paimon_spark.store.local_pool import LocalRunner
@@ -32,14 +31,6 @@ def compact(path: str) -> None:
 
 def show(rows: int) -> None:
     print(json.dumps({"rows": rows, "pool": pa.default_memory_pool().max_memory(), "rss": resident_peak()}))
-
-
-def resident_peak() -> int:
-    """Peak resident set in bytes of this process itself (ru_maxrss may count its parent)."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return 1024 * next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
 
 
 def run(results: Results, root: Path, scale: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import resource
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -84,6 +85,14 @@ def versions() -> str:
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
     return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def resident_peak() -> int:
+    """Peak resident set in bytes of this process itself (ru_maxrss may count its parent)."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return 1024 * next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
 
 
 def write_results(results: Results, target: Path, minutes: float) -> None:
