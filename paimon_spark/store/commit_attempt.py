@@ -8,10 +8,12 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property, partial
 
 import numpy as np
 
+from paimon_spark.errors import OptionError
 from paimon_spark.file_io import NotCreated
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
@@ -34,6 +36,7 @@ from paimon_spark.store.manifest_files import (
 from paimon_spark.store.manifest_merge import merge_fully, merge_manifests
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.partition_stats import same_partition
+from paimon_spark.store.partition_times import expired_by_values
 from paimon_spark.store.publish import publish
 from paimon_spark.store.table import BucketMode, Table
 
@@ -171,7 +174,15 @@ def conflict_rules(table: Table) -> ConflictRules:
         key_types=tuple(f.type for f in table.schema.key_fields) if table.schema.primary_keys else (),
         canonical=same_partition(types),
         partition_text=partial(partition_words, table),
+        has_expired=partial(_has_expired, table),
     )
+
+
+def _has_expired(table: Table, row: bytes) -> bool:
+    try:
+        return expired_by_values(table.schema, table.options, datetime.now())(row)
+    except OptionError:  # a formatter that cannot be read is told where partitions expire
+        return False
 
 
 def partition_words(table: Table, row: bytes) -> str:

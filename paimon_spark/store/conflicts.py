@@ -27,12 +27,14 @@ class ConflictRules:
         key_types: of the trimmed primary key; empty for append tables, which have no order to protect.
         canonical: makes two rows of one partition the same bytes.
         partition_text: a partition row in words.
+        has_expired: whether a partition row is one of those that leave because of their age.
     """
 
     table: str
     key_types: tuple[DataType, ...]
     canonical: Callable[[bytes], bytes]
     partition_text: Callable[[bytes], str]
+    has_expired: Callable[[bytes], bool] = lambda row: False
 
 
 def check_conflicts(
@@ -64,6 +66,12 @@ def check_conflicts(
     gone = [e for e in after if e.kind == FileKind.DELETE]
     if gone:
         names = ", ".join(f"{e.file.file_name} ({_place(rules, e)})" for e in gone[:_SHOWN])
+        if all(rules.has_expired(row) for row in {e.partition for e in gone}):
+            raise CommitConflict(
+                f"{_text(rules, latest)}: {len(gone)} of the files it replaces are no longer live: {names}. Their "
+                "partitions are older than 'partition.expiration-time' and have expired; leave such rows out, or they "
+                "meet the same end again and again"
+            )
         raise CommitConflict(
             f"{_text(rules, latest)}: {len(gone)} of the files it replaces are no longer live: {names}. Another job "
             "has compacted or overwritten them meanwhile; run the job again on the new state of the table"

@@ -49,18 +49,25 @@ def nanos_before(now: datetime, millis: int) -> int:
 
 
 def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
-    """Whether a compaction leaves a partition alone, because its values make it too old at a local time.
+    """Whether a compaction leaves a partition alone: see expired_by_values, with `compaction.skip-expired-partitions`.
 
-    Only with `compaction.skip-expired-partitions`, and where partitions expire by `values-time`.
+    Raises:
+        OptionError: the formatter cannot be read.
+    """
+    if options.value(o.COMPACTION_SKIP_EXPIRED_PARTITIONS):
+        return expired_by_values(schema, options, now)
+    return lambda row: False
+
+
+def expired_by_values(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
+    """Whether a partition is one to expire at a local time; never, but where they expire by `values-time`.
 
     Raises:
         OptionError: the formatter cannot be read.
     """
     lifetime = options.value(o.PARTITION_EXPIRATION_TIME)
     by_values = options.value(o.PARTITION_EXPIRATION_STRATEGY) == "values-time"
-    if not options.value(o.COMPACTION_SKIP_EXPIRED_PARTITIONS) or lifetime is None or not by_values:
-        return lambda row: False
-    if not schema.partition_keys:
+    if lifetime is None or not by_values or not schema.partition_keys:
         return lambda row: False
     times, limit = partition_times(schema, options), nanos_before(now, lifetime)
 
