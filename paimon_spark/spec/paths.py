@@ -33,6 +33,7 @@ CHANGELOG_PREFIX = "changelog-"
 TAG_PREFIX = "tag-"
 BRANCH_PREFIX = "branch-"
 CONSUMER_PREFIX = "consumer-"
+RENAME_PREFIX = ".renamed-from-"  # of a mark beside the schemas of a branch that gets its name just now
 LATEST = "LATEST"
 EARLIEST = "EARLIEST"
 

@@ -26,11 +26,13 @@ from paimon_spark.spec.paths import (
     EARLIEST,
     LATEST,
     MAIN_BRANCH,
+    RENAME_PREFIX,
     SNAPSHOT_PREFIX,
     branch_root,
     changelog_directory,
     changelog_path,
     manifest_path,
+    schema_directory,
 )
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import decode_snapshot
@@ -89,20 +91,27 @@ def branches_of(table: Table) -> list[str]:
         listed = file_io.list(branch_root(location, "x").rpartition("/")[0])
         names = [s.name.removeprefix(BRANCH_PREFIX) for s in listed if s.name.startswith(BRANCH_PREFIX)]
         bare = [name for name in names if not SchemaStore(file_io, location, name).ids()]
-        broken = [name for name in bare if _has_files(file_io, branch_root(location, name))]
+        held = [name for name in bare if _holds_files(file_io, branch_root(location, name))]
+        broken = [name for name in held if not _is_renamed_to(file_io, schema_directory(location, name))]
         if not broken:
-            return [MAIN_BRANCH, *sorted(set(names) - set(bare))]
+            return [MAIN_BRANCH, *sorted(set(names) - (set(bare) - set(held)))]
         if wait is not None:  # it may be in the making
             time.sleep(wait)
     raise CorruptFile(
         f"removing orphan files of {location}: the branches {', '.join(sorted(broken))} have no schema, so it cannot "
-        "be told what they are; nothing was deleted. Look at these directories and remove or mend them"
+        "be told what they are; nothing was deleted. Make them again, as after a crash of create_branch, or remove "
+        "their directories"
     )
 
 
-def _has_files(file_io: FileIO, root: str) -> bool:
+def _holds_files(file_io: FileIO, root: str) -> bool:
     parts = ("snapshot", "tag", "changelog", "consumer")
     return any(not status.is_directory for part in parts for status in file_io.list(f"{root}/{part}"))
+
+
+def _is_renamed_to(file_io: FileIO, schemas: str) -> bool:
+    """Whether a branch gets this name just now, or did when a crash came; its schemas come last."""
+    return any(status.name.startswith(RENAME_PREFIX) for status in file_io.list(schemas))
 
 
 def used_names(table: Table, wanted: Set[str], progress: Progress | None = None) -> set[str]:

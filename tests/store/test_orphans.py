@@ -389,6 +389,21 @@ def test_a_branch_without_schema(tmp_path: Path) -> None:
     assert removed(table) >= {"bucket-0/x"}
 
 
+def test_a_branch_whose_renaming_broke_off(tmp_path: Path) -> None:
+    """It has no schema yet, and counts."""
+    table = lived(tmp_path)
+    branch(table, "b", 2)
+    root = Path(table.location, "branch/branch-b")
+    (root / "schema/schema-0").rename(root / "schema/.renamed-from-a")
+    forget_snapshots(table)
+    put(tmp_path / "t/bucket-0/x")
+    age(table.location)
+    gone = removed(table)
+    assert "bucket-0/x" in gone
+    (root / "schema/.renamed-from-a").rename(root / "schema/schema-0")
+    assert open_table(table.location, {"branch": "b"}).scan().to_arrow().num_rows == 2
+
+
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("what", ["manifest-list-*", "manifest-[!l]*"])
 @pytest.mark.parametrize("holder", ["snapshot", "tag"])
