@@ -15,8 +15,10 @@ from paimon_spark.file_io import FileIO
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import (
     BRANCH_PREFIX,
+    CHANGELOG_PREFIX,
     MAIN_BRANCH,
     branch_root,
+    changelog_directory,
     schema_path,
     snapshot_path,
     tag_path,
@@ -24,10 +26,14 @@ from paimon_spark.spec.paths import (
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.create import publish_schema
+from paimon_spark.store.hold_marks import holding
+from paimon_spark.store.rollback import delete_changelogs
 from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.snapshot_chain import cut_after
 from paimon_spark.store.table import Table
-from paimon_spark.store.tag_keep import check_kept
+from paimon_spark.store.tag_keep import keeping
 from paimon_spark.store.tags import tagged_snapshot
+from paimon_spark.store.versioned import find_bytes, list_ids
 
 _log = logging.getLogger(__name__)
 
@@ -158,44 +164,75 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
 def fast_forward(table: Table, branch: str) -> FastForwarded:
     """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
 
-    Data files of what goes stay for the removal of orphan files. Writers should rest: what they commit meanwhile goes.
+    Data files of what goes stay for the removal of orphan files. What others commit to the table meanwhile goes too, or
+    is committed again on top of what came.
 
     Raises:
         OptionError: the branch is the one that the table is opened on, or main.
-        SnapshotNotFound: there is no such branch, or it has no snapshot.
+        SnapshotNotFound: there is no such branch, it has no snapshot, or an expiry takes some of them just now.
     """
     if branch in (MAIN_BRANCH, table.branch):
         raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {table.branch}")
     _check_there(table, branch)
     theirs = on_branch(table, branch)
-    ids, own, file_io = theirs.snapshots.ids(), table.snapshots.ids(), table.file_io
-    if not ids:
+    first = theirs.snapshots.earliest_id()
+    if first is None:
         raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
-    first = theirs.snapshots.load(ids[0])
+    with holding(theirs.snapshots, first), holding(table.snapshots, first):
+        return _forward(table, theirs)
+
+
+def _forward(table: Table, theirs: Table) -> FastForwarded:
+    file_io, own = table.file_io, table.snapshots.ids()
+    new = {number: theirs.snapshots.load(number) for number in theirs.snapshots.ids()}
     tags, own_tags = theirs.snapshots.tags(), table.snapshots.tags()
-    schema_ids = theirs.schemas.ids()
-    for number in schema_ids:
-        data = file_io.read_bytes(schema_path(table.location, number, branch))
+    paths = {number: schema_path(table.location, number, theirs.branch) for number in theirs.schemas.ids()}
+    schemas = {number: data for number, path in paths.items() if (data := find_bytes(file_io, path)) is not None}
+    if not new or not schemas:  # all is read before anything is changed
+        raise _missing(table, theirs.branch)
+    first, last = new[min(new)], new[max(new)]
+    for number, data in schemas.items():
         if number >= first.schema_id:
             file_io.overwrite(schema_path(table.location, number, table.branch), data)
+    changelogs = list_ids(file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX)
     gone = [number for number in reversed(own) if number >= first.id]
+    older = [n for n in new if n not in own and n < max(own, default=0)]  # nobody sees these yet
+    _write_snapshots(table, [new[number] for number in older])
     for number in gone:
-        if number not in ids:
+        if number not in new:
             file_io.delete(snapshot_path(table.location, number, table.branch))
-    replaced = [number for number in reversed(ids) if number in own]
-    for number in [*replaced, *(number for number in ids if number not in own)]:
-        snapshot = encode_snapshot(theirs.snapshots.load(number))
-        file_io.overwrite(snapshot_path(table.location, number, table.branch), snapshot)
-    table.snapshots.write_latest_hint(ids[-1])
+    replaced = [number for number in reversed(new) if number in own]
+    later = [number for number in new if number not in own and number not in older]
+    _write_snapshots(table, [new[number] for number in (*replaced, *later)])
+    cut_after(table, last)
+    delete_changelogs(table, [number for number in reversed(changelogs) if number >= first.id], first.id - 1)
+    table.snapshots.write_earliest_hint(min([first.id, *own]))
+    table.snapshots.write_latest_hint(last.id)
     removed = [name for name, tag in own_tags.items() if tag.snapshot.id >= first.id and name not in tags]
     for name in removed:
         file_io.delete(tag_path(table.location, name, table.branch))
-    for name, tag in tags.items():
-        file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
+    added = [name for name, tag in tags.items() if _give_tag(table, theirs, name, tag)]
     for number in table.schemas.ids():
-        if number > schema_ids[-1]:
+        if number > max(schemas):
             file_io.delete(schema_path(table.location, number, table.branch))
-    return FastForwarded(tuple(gone), tuple(ids), tuple(removed), tuple(tags))
+    return FastForwarded(tuple(gone), tuple(new), tuple(removed), tuple(added))
+
+
+def _write_snapshots(table: Table, snapshots: Iterable[Snapshot]) -> None:
+    for snapshot in snapshots:
+        path = snapshot_path(table.location, snapshot.id, table.branch)
+        table.file_io.overwrite(path, encode_snapshot(snapshot))
+
+
+def _give_tag(table: Table, theirs: Table, name: str, tag: Tag) -> bool:
+    """Whether the table has the tag of a branch now; not if it is being deleted there."""
+    try:
+        with keeping(theirs.snapshots, tag.snapshot):
+            table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
+    except SnapshotNotFound as error:
+        _log.warning("the tag '%s' of the branch '%s' did not come along: %s", name, theirs.branch, error)
+        return False
+    return True
 
 
 def on_branch(table: Table, branch: str) -> Table:
@@ -212,17 +249,10 @@ def on_branch(table: Table, branch: str) -> Table:
 
 def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:
     """The branch has the snapshot, if its files are still there."""
-    made = [snapshot_path(table.location, snapshot.id, name)]
-    table.file_io.overwrite(made[0], encode_snapshot(snapshot))
-    if tag is not None:
-        made.append(tag_path(table.location, tag[0], name))
-        table.file_io.overwrite(made[1], encode_tag(tag[1]))
-    try:
-        check_kept(table.snapshots, snapshot)
-    except SnapshotNotFound:
-        for path in made:
-            table.file_io.delete(path)
-        raise
+    with keeping(table.snapshots, snapshot):
+        table.file_io.overwrite(snapshot_path(table.location, snapshot.id, name), encode_snapshot(snapshot))
+        if tag is not None:
+            table.file_io.overwrite(tag_path(table.location, tag[0], name), encode_tag(tag[1]))
 
 
 def _files(table: Table, branch: str) -> list[str]:

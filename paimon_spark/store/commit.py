@@ -26,8 +26,9 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
-from paimon_spark.store.commit_base import stands, take_back
+from paimon_spark.store.commit_base import Base, base_now, take_back
 from paimon_spark.store.commit_history import CommitHistory, is_committed
+from paimon_spark.store.commit_overtaken import is_overtaken, take_from_below
 from paimon_spark.store.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.file_paths import changelog_paths, created_paths
 from paimon_spark.store.hash_index_changes import HashIndexUpdate
@@ -325,8 +326,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
                 snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
                 if snapshot is None:
                     raise _LostRace
-                if not stands(table.snapshots, state.snapshot):
-                    take_back(table.snapshots, snapshot)
+                if not _lasts(table, state.snapshot, snapshot):
                     history.forget()
                     raise _LostRace
                 write_hint(table.snapshots, snapshot.id)
@@ -338,6 +338,18 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
             "the table, or raise commit.max-retries"
         ) from None
     raise AssertionError("unreachable: every trial returns or raises")
+
+
+def _lasts(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
+    """Whether a snapshot just published on top of base is a part of the table; if not, it is gone again."""
+    now = base_now(table.snapshots, base)
+    if now == Base.TAKEN_AWAY:
+        take_back(table.snapshots, published)
+        return False
+    if now == Base.EXPIRED and is_overtaken(table, published):
+        take_from_below(table, published)
+        return False
+    return True
 
 
 def _wait(shortest: float, longest: float) -> Callable[[RetryCallState], float]:

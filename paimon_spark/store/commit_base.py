@@ -9,6 +9,7 @@ two sees the other.
 from __future__ import annotations
 
 import logging
+from enum import StrEnum
 
 from paimon_spark.errors import CommitStateUnknown
 from paimon_spark.spec.paths import snapshot_path
@@ -19,12 +20,20 @@ from paimon_spark.store.snapshots import SnapshotStore
 _log = logging.getLogger(__name__)
 
 
-def stands(store: SnapshotStore, base: Snapshot | None) -> bool:
-    """Whether a snapshot that was just published on top of base stands on it; None: it is the first of the table."""
-    if base is None:
-        return True
-    found = store.find(base.id)
-    return found == base if found is not None else not was_taken_away(store, base.id)
+class Base(StrEnum):
+    """What became of the snapshot that a commit was put on."""
+
+    THERE = "there"
+    TAKEN_AWAY = "taken away"
+    EXPIRED = "expired"  # or there never was one
+
+
+def base_now(store: SnapshotStore, base: Snapshot | None) -> Base:
+    """What became of the base of a snapshot that was just published; None: it is to be the first of the table."""
+    found = None if base is None else store.find(base.id)
+    if base is None or (found is None and not was_taken_away(store, base.id)):
+        return Base.EXPIRED
+    return Base.THERE if found == base else Base.TAKEN_AWAY
 
 
 def was_taken_away(store: SnapshotStore, snapshot_id: int) -> bool:

@@ -11,8 +11,10 @@ from paimon_spark.file_io import FileStatus
 from paimon_spark.spec import options as o
 from paimon_spark.spec.json_text import format_json
 from paimon_spark.spec.paths import CONSUMER_PREFIX, branch_root, consumer_path
+from paimon_spark.store.expire_marks import expiring_until
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
+from paimon_spark.store.versioned import find_bytes
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None
 
     Raises:
         OptionError: the id is none.
-        SnapshotNotFound: there is no such snapshot.
+        SnapshotNotFound: there is no such snapshot, or it is expiring just now; the consumer is where it was.
     """
     if not consumer.strip() or "/" in consumer:
         raise OptionError(f"'{consumer}' is no id for a consumer: it must not be blank, and have no '/'")
@@ -41,13 +43,20 @@ def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None
     if next_snapshot is None:
         table.file_io.delete(path)
         return
-    table.snapshots.load(next_snapshot)
+    store = table.snapshots
+    store.load(next_snapshot)
+    before = find_bytes(table.file_io, path)
     table.file_io.overwrite(path, format_json({"nextSnapshot": next_snapshot}).encode())
-    if not table.snapshots.exists(next_snapshot):
-        raise SnapshotNotFound(
-            f"the consumer '{consumer}' of {table.location} stands at snapshot {next_snapshot}, which has just "
-            f"expired; {table.snapshots.available()}. Reset it to one of these"
-        )
+    if store.exists(next_snapshot) and (expiring_until(store) or 0) <= next_snapshot:
+        return
+    if before is None:
+        table.file_io.delete(path)
+    else:
+        table.file_io.overwrite(path, before)
+    raise SnapshotNotFound(
+        f"the consumer '{consumer}' of {table.location} cannot stand at snapshot {next_snapshot}, which expires just "
+        f"now; {store.available()}. Reset it to a later one"
+    )
 
 
 def clear_consumers(

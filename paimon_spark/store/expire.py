@@ -11,10 +11,11 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec import options as o
-from paimon_spark.spec.paths import changelog_directory, changelog_path, snapshot_path
+from paimon_spark.spec.paths import changelog_directory, changelog_path, manifest_path, snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
 from paimon_spark.store.consumer_files import consumer_positions
@@ -34,10 +35,12 @@ from paimon_spark.store.expire_used import (
     tagged_snapshots,
     tags_before,
 )
+from paimon_spark.store.hold_marks import held_ids
 from paimon_spark.store.retention import Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
+from paimon_spark.store.versioned import read_hint
 
 _log = logging.getLogger(__name__)
 
@@ -119,12 +122,15 @@ def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = Fal
             store.write_earliest_hint(earliest)
         return ExpiryResult(dry_run=dry_run)
     end = max(end, min(expiring_until(store) or 0, latest))  # below a mark that a crash left, files may be gone
+    end = min([end, *held_ids(table.file_io, store.directory)])
+    if end <= earliest:
+        return ExpiryResult(dry_run=dry_run)
     if dry_run:
         plan = _plan(table, rules, earliest, end)
         return ExpiryResult(dry_run=True) if plan is None else plan.result(began, plan.all_paths(), dry_run=True)
     mark = write_mark(store, end)
     try:
-        plan = _plan(table, rules, earliest, end)
+        plan = _plan(table, rules, earliest, end) if _may_go_until(table, rules, end) else None
     except CorruptFile:
         table.file_io.delete(mark)
         if store.exists(end) and (expiring_until(store) or 0) <= end:
@@ -133,7 +139,7 @@ def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = Fal
     except BaseException:
         table.file_io.delete(mark)
         raise
-    if plan is None:  # another expiry was faster
+    if plan is None:  # another expiry was faster, or somebody wants to keep what was to go
         table.file_io.delete(mark)
         return ExpiryResult()
     result = plan.result(began, plan.execute(), dry_run=False)
@@ -143,6 +149,14 @@ def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = Fal
 
 def _ends(ids: Sequence[int]) -> tuple[int, int]:
     return ids[0], ids[-1]
+
+
+def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:
+    """Whether nobody came before the mark who needs a snapshot below end; who comes later sees the mark."""
+    needed = list(held_ids(table.file_io, table.snapshots.directory))
+    if rules.consumers_hold_snapshots:
+        needed += consumer_positions(table.file_io, table.location, table.branch).values()
+    return end <= min(needed, default=end)
 
 
 def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int:
@@ -221,8 +235,17 @@ class _Plan:
             table.file_io.overwrite(path, encode_snapshot(snapshot))
 
         in_threads(move, self.snapshots)
+        there = set(table.snapshots.ids())
+        in_threads(self._take_back_changelog, [snapshot for snapshot in self.snapshots if snapshot.id not in there])
         hint = f"{changelog_directory(table.location, table.branch)}/LATEST"
         table.file_io.overwrite(hint, str(self.ids[-1]).encode())
+
+    def _take_back_changelog(self, snapshot: Snapshot) -> None:
+        """Another expiry has taken the snapshot, and maybe its changelog has expired since: then its list is gone."""
+        table = self.table
+        name = snapshot.changelog_manifest_list or snapshot.delta_manifest_list
+        if not table.file_io.exists(manifest_path(table.location, name)):
+            table.file_io.delete(changelog_path(table.location, snapshot.id, table.branch))
 
     def result(self, began: float, paths: Sequence[str], dry_run: bool) -> ExpiryResult:
         moved = len(self.snapshots) if self.moves else 0
@@ -252,7 +275,7 @@ def result_of(
 def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan | None:
     """All that goes; None when the first snapshot to stay is gone, because others expire too."""
     found = find_snapshots(table.snapshots, range(earliest, end + 1))
-    if len(found) < 2 or found[-1].id != end:
+    if len(found) < 2 or found[-1].id != end or _is_loose(table, found):
         return None
     *expired, kept = found
     produces = table.options.value(o.CHANGELOG_PRODUCER) != "none"
@@ -268,6 +291,18 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     finder.add_indexes(expired, doomed)
     doomed.keep(_used(table, found, doomed))
     return _Plan(table, tuple(expired), kept.id, doomed, decoupled)
+
+
+def _is_loose(table: Table, found: Sequence[Snapshot]) -> bool:
+    """Whether snapshots to stay were put on one that a rollback took away, and their writer has not noticed yet.
+
+    Then there is a gap, and the LATEST hint points below it. Where an expiry left a gap, it points above.
+    """
+    above = [after.id for before, after in pairwise(found) if after.id > before.id + 1]
+    if not above or (read_hint(table.file_io, f"{table.snapshots.directory}/LATEST") or 0) >= above[-1]:
+        return False
+    _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, above[-1])
+    return True
 
 
 def _used(table: Table, found: Sequence[Snapshot], doomed: DoomedFiles) -> UsedFiles:

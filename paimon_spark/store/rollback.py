@@ -18,16 +18,16 @@ from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, chang
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
 from paimon_spark.store.create import publish_schema
+from paimon_spark.store.hold_marks import holding
 from paimon_spark.store.retention import Moment, epoch_millis
+from paimon_spark.store.snapshot_chain import cut_after
 from paimon_spark.store.snapshots import has_watermark
 from paimon_spark.store.table import Table
-from paimon_spark.store.tag_keep import check_kept
+from paimon_spark.store.tag_keep import keeping_tagged
 from paimon_spark.store.tags import tagged_snapshot
 from paimon_spark.store.versioned import list_ids
 
 _log = logging.getLogger(__name__)
-
-_ROUNDS = 5  # of deleting what writers that have not noticed yet put on top
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,15 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
         *(tag_path(table.location, name, table.branch) for name in tags),
     ]
     if not dry_run:
-        _make_snapshot(table, target)
-        store.write_latest_hint(target.id)
-        _delete_snapshots(table, snapshots, target.id)
-        _delete_changelogs(table, changelogs, target.id)
-        for name in tags:
-            table.file_io.delete(tag_path(table.location, name, table.branch))
+        with holding(store, target.id):
+            _make_snapshot(table, target)
+            store.write_latest_hint(target.id)
+            for number in snapshots:  # one after the other: whoever finds one finds all before it
+                table.file_io.delete(snapshot_path(table.location, number, table.branch))
+            cut_after(table, target)
+            delete_changelogs(table, changelogs, target.id)
+            for name in tags:
+                table.file_io.delete(tag_path(table.location, name, table.branch))
         _log.info("rolled %s back from snapshot %d to %d", table.location, latest, target.id)
     millis = round((time.monotonic() - began) * 1000)
     return RollbackResult(
@@ -163,35 +166,15 @@ def _later(ids: Sequence[int], target: int) -> list[int]:
 def _make_snapshot(table: Table, target: Snapshot) -> None:
     """The target is a snapshot from now on, be it that only a tag kept it."""
     store = table.snapshots
-    if not store.exists(target.id):
-        check_kept(store, target)
+    if store.exists(target.id):
+        return
+    with keeping_tagged(store, target.id):
         publish_schema(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
         store.write_earliest_hint(target.id)
-    check_kept(store, target)
 
 
-def _delete_snapshots(table: Table, snapshots: Sequence[int], target: int) -> None:
-    """One after the other: whoever finds one finds all before it, but for those who wrote on top of one that went."""
-    store = table.snapshots
-    for number in snapshots:
-        table.file_io.delete(snapshot_path(table.location, number, table.branch))
-    for _ in range(_ROUNDS):
-        unnoticed = _without_base(store.ids(), target)
-        for number in unnoticed:
-            table.file_io.delete(snapshot_path(table.location, number, table.branch))
-        if not unnoticed:
-            return
-
-
-def _without_base(ids: Sequence[int], target: int) -> list[int]:
-    """What was committed on top of a snapshot that is gone, newest first."""
-    expected, found = target + 1, set(ids)
-    while expected in found:
-        expected += 1
-    return _later(ids, expected - 1)
-
-
-def _delete_changelogs(table: Table, changelogs: Sequence[int], target: int) -> None:
+def delete_changelogs(table: Table, changelogs: Sequence[int], target: int) -> None:
+    """Deletes long-lived changelogs, newest first; target: the last id that stays."""
     if not changelogs:
         return
     ids = list_ids(table.file_io, _changelogs(table), CHANGELOG_PREFIX)

@@ -32,6 +32,7 @@ from paimon_spark.store.expire_used import (
     other_roots,
     reviving_snapshots,
 )
+from paimon_spark.store.hold_marks import held_ids
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
@@ -194,7 +195,8 @@ def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag
     staying = {t.snapshot.id: t.snapshot for name, t in store.tags().items() if name not in removed}
     last = {t.snapshot.id: t.snapshot for t in gone.values()}
     doomed = DoomedFiles()
-    for number in sorted(last.keys() - staying.keys() - set(ids)):
+    held = held_ids(table.file_io, tag_directory(table.location, table.branch))  # by who makes another tag of it
+    for number in sorted(last.keys() - staying.keys() - held - set(ids)):
         one = _files_of(table, last[number])
         one.keep(_used_beside(table, number, ids, staying))
         _add_all(doomed, one)

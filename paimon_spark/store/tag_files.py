@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from paimon_spark.errors import NameTaken, SnapshotNotFound
+from paimon_spark.errors import NameTaken
 from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.create import publish_schema
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.tag_keep import check_kept
+from paimon_spark.store.tag_keep import keeping
 
 _MILLI = 1_000_000
 
@@ -37,12 +37,8 @@ def publish_tag(store: SnapshotStore, name: str, tag: Tag) -> None:
         SnapshotNotFound: the snapshot is expiring just now; there is no new tag.
     """
     path = tag_path(store.table, name, store.branch)
-    if store.file_io.exists(path) or not publish_schema(store.file_io, path, encode_tag(tag)):
-        raise NameTaken(
-            f"the table at {store.table} has a tag '{name}' already; replace or delete it, or choose another name"
-        )
-    try:
-        check_kept(store, tag.snapshot, name)
-    except SnapshotNotFound:
-        store.file_io.delete(path)
-        raise
+    with keeping(store, tag.snapshot):
+        if store.file_io.exists(path) or not publish_schema(store.file_io, path, encode_tag(tag)):
+            raise NameTaken(
+                f"the table at {store.table} has a tag '{name}' already; replace or delete it, or choose another name"
+            )

@@ -1,16 +1,19 @@
-"""Whether what has just been made to keep a snapshot came in time: nobody deletes the snapshot's files meanwhile.
+"""Keeping a snapshot by a tag or a branch, while others may delete its files.
 
-Who keeps a snapshot (a tag, a branch) writes his file first and looks here afterwards; who deletes files marks his work
-first and looks for those who keep them afterwards. So one of the two sees the other.
+Before the file of the tag or branch is made, a mark says that it comes (hold_marks): nobody deletes files of the
+snapshot then, or the snapshot is going already and the keeper fails before it has made anything.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.spec.paths import tag_directory
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, decode_tag
-from paimon_spark.store.expire_marks import expiring_until
+from paimon_spark.store.hold_marks import holding, marked
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.versioned import find_bytes
 
@@ -37,25 +40,42 @@ def tags_being_deleted(store: SnapshotStore) -> dict[str, Tag]:
     return found
 
 
-def check_kept(store: SnapshotStore, snapshot: Snapshot, but: str | None = None) -> None:
-    """Whether all files of a snapshot are still there.
+@contextmanager
+def keeping(store: SnapshotStore, snapshot: Snapshot) -> Iterator[None]:
+    """All files of a snapshot stay as long as the context lasts: make in it what keeps them for good.
 
     Args:
         store: where the snapshot, or a tag of it, is.
-        snapshot: just made to be kept.
-        but: the name of the new tag, which proves nothing.
+        snapshot: as read.
 
     Raises:
-        SnapshotNotFound: the snapshot is expiring, or its last tag is being deleted: take back what keeps it.
+        SnapshotNotFound: the snapshot is expiring, or its last tag is being deleted; nothing was made.
     """
-    end = expiring_until(store) or 0
-    deleting = {tag.snapshot.id for tag in tags_being_deleted(store).values()}
-    if snapshot.id >= end and store.exists(snapshot.id):
-        return
-    tags = store.tags()
-    if snapshot.id not in deleting and any(tag.snapshot.id == snapshot.id for name, tag in tags.items() if name != but):
-        return
-    raise SnapshotNotFound(
-        f"keeping snapshot {snapshot.id} of the table at {store.table}: it expires just now, or its last tag is being "
-        f"deleted, so that its files may be gone; {store.available()}. Choose a later one"
-    )
+    with ExitStack() as held:
+        if not _is_held(store, snapshot.id, held):
+            held.enter_context(keeping_tagged(store, snapshot.id))
+        yield
+
+
+def _is_held(store: SnapshotStore, snapshot_id: int, held: ExitStack) -> bool:
+    """Whether the snapshot is there and does not expire; else only a tag may keep it."""
+    if not store.exists(snapshot_id):
+        return False
+    try:
+        held.enter_context(holding(store, snapshot_id))
+    except SnapshotNotFound:
+        return False
+    return store.exists(snapshot_id)
+
+
+@contextmanager
+def keeping_tagged(store: SnapshotStore, snapshot_id: int) -> Iterator[None]:
+    """The same for a snapshot that has expired, and that a tag keeps. Errors the same."""
+    with marked(store.file_io, tag_directory(store.table, store.branch), snapshot_id):
+        going = {tag.snapshot.id for tag in tags_being_deleted(store).values()}
+        if snapshot_id in going or all(tag.snapshot.id != snapshot_id for tag in store.tags().values()):
+            raise SnapshotNotFound(
+                f"keeping snapshot {snapshot_id} of the table at {store.table}: it expires just now, or its last tag "
+                f"is being deleted, so that its files may be gone; {store.available()}. Choose a later one"
+            )
+        yield

@@ -22,7 +22,7 @@ from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.success_files import touch_success_file
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_files import new_tag, publish_tag
-from paimon_spark.store.tag_keep import check_kept
+from paimon_spark.store.tag_keep import keeping
 
 _log = logging.getLogger(__name__)
 
@@ -88,17 +88,11 @@ def replace_tag(
         OptionError: an argument is no name, or no length of time.
     """
     store = table.snapshots
-    old = store.find_tag(_checked_name(name))
-    if old is None:
+    if store.find_tag(_checked_name(name)) is None:
         raise _no_such_tag(store, name)
     tag = new_tag(_chosen(table, name, snapshot, None), None if time_retained is None else _millis(time_retained))
-    path = tag_path(table.location, name, table.branch)
-    table.file_io.overwrite(path, encode_tag(tag))
-    try:
-        check_kept(store, tag.snapshot, name)
-    except SnapshotNotFound:
-        table.file_io.overwrite(path, encode_tag(old))
-        raise
+    with keeping(store, tag.snapshot):
+        table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
     return _created(name, tag)
 
 

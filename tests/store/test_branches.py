@@ -151,6 +151,6 @@ def test_a_crash_at_any_point_of_a_fast_forward(tmp_path: Path, when: When) -> N
             fast_forward(Table(table.location, broken, table.schema, table.options), "b")
         assert state(table, {})[0] in [(0, n) for n in (1, 2, 3, 4)]
         fast_forward(table, "b")
-        assert stored(table) == stored(done)
+        assert {path for path in stored(table) if "/.holding-" not in path} == stored(done)  # a mark lasts a day
         assert state(table, {}) == [(0, 1), (1, 1)]
     assert len(changes) > 5

@@ -159,6 +159,6 @@ def test_a_crash_at_any_point(tmp_path: Path, when: When, tagged: bool) -> None:
             rollback(through(table, FaultyFileIO(table.file_io, at, when, lasting=True)), 2)
         assert state(table, {})[0] in [(0, n) for n in range(2, 7)]
         rollback(table, 2)
-        assert stored(table) == stored(done)
+        assert {path for path in stored(table) if "/.holding-" not in path} == stored(done)  # a mark lasts a day
         assert state(table, {}) == [(0, 2), (1, 2)]
     assert len(changes) >= 6

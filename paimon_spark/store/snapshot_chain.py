@@ -1,0 +1,56 @@
+"""Whether snapshots that follow one another by their ids were also built on one another.
+
+A rollback takes snapshots away while others commit, and ids are used again: then a snapshot may follow one that it
+knows nothing of. Its base manifest list tells.
+"""
+
+from __future__ import annotations
+
+from paimon_spark.spec.manifest import FileKind, ManifestEntry
+from paimon_spark.spec.paths import snapshot_path
+from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.store.table import Table
+
+_ROUNDS = 5
+
+
+def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
+    """Whether the files that a snapshot added are in the base of the following one, and those it deleted are not.
+
+    Raises:
+        CorruptFile: the metadata of one cannot be read.
+    """
+    base = {entry.identity: entry.kind for entry in _entries(table, following.base_manifest_list)}
+    delta = {entry.identity: entry.kind for entry in _entries(table, snapshot.delta_manifest_list)}
+    return all((base.get(identity) == FileKind.ADD) == (kind == FileKind.ADD) for identity, kind in delta.items())
+
+
+def cut_after(table: Table, last: Snapshot) -> None:
+    """Takes the snapshots after one away that are not built on it, with all that follow them, newest first.
+
+    Whoever has not noticed yet that his base went may put one more on top, so it looks again after each round.
+
+    Raises:
+        CorruptFile: the metadata of a snapshot cannot be read. OSError: the storage failed.
+    """
+    for _ in range(_ROUNDS):
+        loose = _loose(table, last)
+        for number in loose:
+            table.file_io.delete(snapshot_path(table.location, number, table.branch))
+        if not loose:
+            return
+
+
+def _loose(table: Table, last: Snapshot) -> list[int]:
+    """What is listed may lack a snapshot that came a moment ago: what is missing is looked for by its name."""
+    store = table.snapshots
+    ids = store.ids()
+    while (following := store.find(last.id + 1)) is not None and builds_on(table, last, following):
+        last = following
+    return [number for number in reversed(ids) if number > last.id]
+
+
+def _entries(table: Table, name: str) -> list[ManifestEntry]:
+    metas = read_manifest_list(table.file_io, table.location, name)
+    return read_manifests(table.file_io, table.location, metas)
