@@ -8,7 +8,7 @@ import os
 import stat
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ import pyarrow as pa
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated
 
+_DIRECTORY_TRIES = 5
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
@@ -168,11 +169,14 @@ class LocalFileIO:
 
 
 def _open_new(plain: str, syncs_directory: bool) -> DurableFile:
-    try:
-        return DurableFile(plain, syncs_directory)
-    except FileNotFoundError:
-        _make_directory(os.path.dirname(plain))
-        return DurableFile(plain, syncs_directory)
+    """Who removes empty directories may take away one that was just made: it is made again then."""
+    for _ in range(_DIRECTORY_TRIES):
+        try:
+            return DurableFile(plain, syncs_directory)
+        except FileNotFoundError:
+            with suppress(FileNotFoundError):
+                _make_directory(os.path.dirname(plain))
+    return DurableFile(plain, syncs_directory)
 
 
 def _status(directory: str, entry: os.DirEntry[str]) -> FileStatus | None:

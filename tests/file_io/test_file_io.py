@@ -240,6 +240,19 @@ def test_refuses_a_local_file_system_without_links(tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_directory_that_is_removed_before_it_has_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    removals, mkdir = iter([True, True]), os.mkdir
+
+    def made_and_removed(path: str) -> None:
+        mkdir(path)
+        if next(removals, False):
+            os.rmdir(path)
+
+    monkeypatch.setattr(os, "mkdir", made_and_removed)
+    LocalFileIO().write_bytes(f"{tmp_path}/bucket-0/x", b"1")
+    assert (tmp_path / "bucket-0/x").read_bytes() == b"1"
+
+
 def test_a_full_disk_is_a_certain_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
