@@ -19,7 +19,7 @@ from paimon_spark.spec.paths import changelog_directory, changelog_path, manifes
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
 from paimon_spark.store.consumer_files import consumer_positions
-from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
+from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_marks import delete_marks, expiring_until, write_mark
 from paimon_spark.store.expire_reading import find_snapshots
@@ -36,7 +36,7 @@ from paimon_spark.store.expire_used import (
     tags_before,
 )
 from paimon_spark.store.hold_marks import held_ids
-from paimon_spark.store.retention import Moment, Retention, RetentionRules, retention, retention_rules
+from paimon_spark.store.retention import Limits, Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
@@ -104,8 +104,8 @@ def expire_snapshots(
         CorruptFile: metadata of the table are damaged; nothing was deleted.
         OSError: the storage failed; the next expiry goes on where this one stopped.
     """
-    chosen = retention(table.options, retain_max, retain_min, older_than, max_deletes)
-    return expire_snapshots_by(table, retention_rules(table.options, chosen), dry_run)
+    kept = retention(table.options, Limits(retain_max, retain_min, older_than, max_deletes))
+    return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run)
 
 
 def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = False) -> ExpiryResult:
@@ -135,7 +135,8 @@ def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = Fal
         table.file_io.delete(mark)
         if store.exists(end) and (expiring_until(store) or 0) <= end:
             raise
-        return ExpiryResult()  # another expiry goes further, and took away what was to be read
+        _log.info("another expiry of %s goes further, and took away what was to be read", table.location)
+        return ExpiryResult()
     except BaseException:
         table.file_io.delete(mark)
         raise
@@ -216,9 +217,7 @@ class _Plan:
     def execute(self) -> list[str]:
         """Deletes; returns the paths in order."""
         table, store = self.table, self.table.snapshots
-        deleted = delete_stages(table, self.doomed.stages())
-        if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
-            delete_empty_directories(table, self.doomed.places())
+        deleted = delete_doomed(table, self.doomed)
         if self.moves:
             self._move_changelogs()
         paths = self.snapshot_paths()

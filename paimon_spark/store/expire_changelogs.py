@@ -6,13 +6,12 @@ import time
 from collections.abc import Iterable, Sequence
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.spec import options as o
 from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, changelog_path
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.spec.snapshot_json import decode_snapshot
 from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire import ExpiryResult, result_of
-from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
+from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_used import (
     UsedFiles,
@@ -25,7 +24,7 @@ from paimon_spark.store.expire_used import (
     tagged_snapshots,
     tags_before,
 )
-from paimon_spark.store.retention import Moment, Retention, changelog_retention, retention
+from paimon_spark.store.retention import Limits, Moment, Retention, changelog_retention, retention
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import find_bytes, list_ids, read_hint
@@ -44,9 +43,8 @@ def expire_changelogs(
     Arguments and errors are those of expire_snapshots; what is not given is said by the options `changelog.*`, and
     where these are not set, by `snapshot.*`. Snapshots count: a changelog is one of the newest N when its id is.
     """
-    options = table.options
-    kept = changelog_retention(options, retention(options), retain_max, retain_min, older_than, max_deletes)
-    return expire_changelogs_by(table, kept, dry_run)
+    options, given = table.options, Limits(retain_max, retain_min, older_than, max_deletes)
+    return expire_changelogs_by(table, changelog_retention(options, retention(options), given), dry_run)
 
 
 def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -> ExpiryResult:
@@ -98,9 +96,7 @@ def _expire(
     if dry_run:
         told = [path for stage in (*doomed.stages(), paths) for path in stage]
         return result_of(doomed, ids, told, 0, dry_run, began)
-    deleted = delete_stages(table, doomed.stages())
-    if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
-        delete_empty_directories(table, doomed.places())
+    deleted = delete_doomed(table, doomed)
     table.file_io.delete_many(paths)
     directory = changelog_directory(table.location, table.branch)
     if kept is None:

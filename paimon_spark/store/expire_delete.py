@@ -8,7 +8,7 @@ from functools import partial
 
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
-from paimon_spark.store.expire_files import Place
+from paimon_spark.store.expire_files import DoomedFiles, Place
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
@@ -17,6 +17,18 @@ _log = logging.getLogger(__name__)
 
 THREADS = 8
 _BULK = 500  # files of one request, where the store takes several
+
+
+def delete_doomed(table: Table, doomed: DoomedFiles) -> list[str]:
+    """Deletes files, and the directories that hold nothing any more if `snapshot.clean-empty-directories` says so.
+
+    Returns:
+        The paths of the files that are gone, in order. Errors as in delete_stages and delete_empty_directories.
+    """
+    deleted = delete_stages(table, doomed.stages())
+    if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
+        delete_empty_directories(table, doomed.places())
+    return deleted
 
 
 def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:

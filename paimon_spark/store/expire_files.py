@@ -139,9 +139,7 @@ class FileFinder:
 
     def added(self, names: Iterable[str | None]) -> dict[str, DoomedFile]:
         """The files that manifest lists add; what of their manifests is gone is passed over. Errors as in deleted."""
-        distinct = list(dict.fromkeys(name for name in names if name is not None))
-        lists = in_threads(lambda name: find_manifest_list(self._table, name), distinct)
-        metas = [meta for found in lists for meta in found or ()]
+        metas = [meta for _, found in self._lists(names) for meta in found]
         doomed: dict[str, DoomedFile] = {}
         for start in range(0, len(metas), _CHUNK):
             found = in_threads(lambda meta: find_manifests(self._table, [meta]), metas[start : start + _CHUNK])
@@ -152,11 +150,7 @@ class FileFinder:
 
     def add_lists(self, names: Iterable[str | None], doomed: DoomedFiles) -> None:
         """Adds manifest lists and the manifests they name; lists that are gone are passed over."""
-        distinct = list(dict.fromkeys(name for name in names if name is not None))
-        lists = in_threads(lambda name: find_manifest_list(self._table, name), distinct)
-        for name, metas in zip(distinct, lists, strict=True):
-            if metas is None:
-                continue
+        for name, metas in self._lists(names):
             doomed.lists[name] = self._metadata_path(name)
             for meta in metas:
                 doomed.manifests[meta.file_name] = self._metadata_path(meta.file_name)
@@ -176,6 +170,12 @@ class FileFinder:
         for snapshot in snapshots:
             if snapshot.statistics is not None:
                 doomed.statistics[snapshot.statistics] = statistics_path(self._table.location, snapshot.statistics)
+
+    def _lists(self, names: Iterable[str | None]) -> list[tuple[str, list[ManifestFileMeta]]]:
+        """Manifest lists, each once, and what they name; those that are gone are passed over."""
+        distinct = list(dict.fromkeys(name for name in names if name is not None))
+        lists = in_threads(lambda name: find_manifest_list(self._table, name), distinct)
+        return [(name, metas) for name, metas in zip(distinct, lists, strict=True) if metas is not None]
 
     def _doomed(self, file: DataFileMeta, place: Place) -> DoomedFile:
         directory = self._directory(place)

@@ -57,42 +57,42 @@ class RetentionRules:
         )
 
 
-def retention(
-    values: Options,
-    retain_max: int | None = None,
-    retain_min: int | None = None,
-    older_than: Moment | None = None,
-    max_deletes: int | None = None,
-) -> Retention:
+@dataclass(frozen=True)
+class Limits:
+    """What a call says of Retention; what is None is left to the options. older_than: in place of an age."""
+
+    retain_max: int | None = None
+    retain_min: int | None = None
+    older_than: Moment | None = None
+    max_deletes: int | None = None
+
+
+_NONE_GIVEN = Limits()
+
+
+def retention(values: Options, given: Limits = _NONE_GIVEN) -> Retention:
     """What stays of the snapshots by the options `snapshot.*`, where the call does not say otherwise.
 
     Raises:
         OptionError: the numbers contradict each other, or the time is none.
     """
-    chosen = (
-        _chosen(retain_max, values.value(o.SNAPSHOT_NUM_RETAINED_MAX)),
-        _chosen(retain_min, values.value(o.SNAPSHOT_NUM_RETAINED_MIN)),
-        values.value(o.SNAPSHOT_TIME_RETAINED),
-    )
-    return _retention(*chosen, older_than, _chosen(max_deletes, values.value(o.SNAPSHOT_EXPIRE_LIMIT)))
-
-
-def changelog_retention(
-    values: Options,
-    snapshots: Retention,
-    retain_max: int | None = None,
-    retain_min: int | None = None,
-    older_than: Moment | None = None,
-    max_deletes: int | None = None,
-) -> Retention:
-    """What stays of the changelogs by the options `changelog.*`, else as of the snapshots. Errors the same."""
-    millis = values.value(o.CHANGELOG_TIME_RETAINED)
     return _retention(
-        _chosen(retain_max, values.value(o.CHANGELOG_NUM_RETAINED_MAX), snapshots.retain_max),
-        _chosen(retain_min, values.value(o.CHANGELOG_NUM_RETAINED_MIN), snapshots.retain_min),
-        _chosen(millis, snapshots.millis_retained),
-        older_than,
-        _chosen(max_deletes, snapshots.max_deletes),
+        _chosen(given.retain_max, values.value(o.SNAPSHOT_NUM_RETAINED_MAX)),
+        _chosen(given.retain_min, values.value(o.SNAPSHOT_NUM_RETAINED_MIN)),
+        values.value(o.SNAPSHOT_TIME_RETAINED),
+        given.older_than,
+        _chosen(given.max_deletes, values.value(o.SNAPSHOT_EXPIRE_LIMIT)),
+    )
+
+
+def changelog_retention(values: Options, snapshots: Retention, given: Limits = _NONE_GIVEN) -> Retention:
+    """What stays of the changelogs by the options `changelog.*`, else as of the snapshots. Errors the same."""
+    return _retention(
+        _chosen(given.retain_max, values.value(o.CHANGELOG_NUM_RETAINED_MAX), snapshots.retain_max),
+        _chosen(given.retain_min, values.value(o.CHANGELOG_NUM_RETAINED_MIN), snapshots.retain_min),
+        _chosen(values.value(o.CHANGELOG_TIME_RETAINED), snapshots.millis_retained),
+        given.older_than,
+        _chosen(given.max_deletes, snapshots.max_deletes),
     )
 
 

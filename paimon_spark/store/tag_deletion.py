@@ -19,7 +19,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.paths import CHANGELOG_PREFIX, TAG_PREFIX, changelog_directory, tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
-from paimon_spark.store.expire_delete import delete_empty_directories, delete_stages
+from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_reading import find_manifest_list
 from paimon_spark.store.expire_used import (
@@ -163,9 +163,7 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
         file_io.delete(tag_path(table.location, name, table.branch))
         if with_success_files:
             file_io.delete(success_file_path(store, name))
-    deleted = delete_stages(table, doomed.stages())
-    if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
-        delete_empty_directories(table, doomed.places())
+    deleted = delete_doomed(table, doomed)
     for name in {**unfinished, **lasting}:
         file_io.delete(deletion_mark_path(store, name))
     _log.info("deleted the tags %s of %s: %d files", ", ".join(tags), table.location, len(deleted))

@@ -37,7 +37,7 @@ from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
 from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire_marks import expiring_until, write_mark
-from paimon_spark.store.retention import retention, retention_rules
+from paimon_spark.store.retention import Limits, retention, retention_rules
 from paimon_spark.store.table import Table, open_table
 
 HOUR = 3_600_000
@@ -97,7 +97,7 @@ def test_a_time_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [lambda m: m, str, lambda m: int(m.timestamp() * 1000)])
 def test_times_in_every_form(form: Callable[[dt.datetime], Any]) -> None:
     moment = dt.datetime.now().replace(microsecond=0) - dt.timedelta(hours=3)
-    kept = retention(Options({}), older_than=form(moment))
+    kept = retention(Options({}), Limits(older_than=form(moment)))
     assert kept.keep_since == int(moment.timestamp() * 1000)
 
 
