@@ -343,6 +343,7 @@ SCAN_TIMESTAMP_MILLIS = _opt_int("scan.timestamp-millis", "log.scan.timestamp-mi
 SCAN_VERSION = _opt_text("scan.version")
 SCAN_FILE_CREATION_TIME_MILLIS = _opt_int("scan.file-creation-time-millis")
 SCAN_CREATION_TIME_MILLIS = _opt_int("scan.creation-time-millis")
+TABLE_READ_SEQUENCE_NUMBER_ENABLED = _bool("table-read.sequence-number.enabled", False)
 SCAN_FALLBACK_BRANCH = Option("scan.fallback-branch", "", parse_text)
 SCAN_PRIMARY_BRANCH = Option("scan.primary-branch", "", parse_text)
 SCAN_BUCKET = _opt_int("scan.bucket")

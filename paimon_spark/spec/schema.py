@@ -23,6 +23,8 @@ POSITION = "_POSITION"  # int64: its row number in the file, rows that a deletio
 ROW_KIND = "_row_kind"
 ROW_KIND_FIELD = DataField(2147483643, ROW_KIND, DataType(Root.VARCHAR, False, 2**31 - 1))
 """A column of a read on demand, in no file: +I, -U, +U or -D, as the official system's audit log shows it."""
+SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
+"""The number by which rows of one key are ordered, in the files of tables with primary keys."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.spec.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.increments import reads_increment
 from paimon_spark.store.live_files import canonical_row, fold
@@ -155,7 +155,8 @@ class BranchedScan(Scan):
     def _other_now(self) -> Scan:
         """The read of the other branch with the columns and the condition of this one."""
         by_name = self.other.schema.by_name
-        columns = tuple(f if f == ROW_KIND_FIELD else by_name[f.name] for f in self.fields)
+        made = (ROW_KIND_FIELD, SEQUENCE_FIELD)
+        columns = tuple(f if f in made else by_name[f.name] for f in self.fields)
         return replace(self.other, fields=columns, predicate=self.predicate)
 
     def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:

@@ -15,6 +15,7 @@ from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.merge.bag_difference import BagSpec, bag_difference
 from paimon_spark.merge.compaction_rules import needs_lookup
@@ -31,8 +32,8 @@ from paimon_spark.spec.options import MB, Options
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.spec.schema import (
     ROW_KIND_FIELD,
+    SEQUENCE_FIELD,
     SEQUENCE_NUMBER,
-    SEQUENCE_NUMBER_ID,
     VALUE_KIND,
     VALUE_KIND_ID,
     TableSchema,
@@ -49,7 +50,6 @@ from paimon_spark.store.splits import DiffSplit, PostponeSplit, ReadUnit, Split
 from paimon_spark.store.tolerance import STRICT, Tolerance, tolerate
 
 BATCH_ROWS = 65536
-_SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
 _KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False))
 _SHARE_BYTES = 32 * MB  # of files of append tables that are compared at once
 _KIND_TEXTS = pa.array(["+I", "-U", "+U", "-D"])
@@ -61,7 +61,8 @@ class SplitReader:
 
     Attributes:
         schema: of the table as it is read.
-        fields: the columns of the result, in order. With ROW_KIND_FIELD among them, rows that retract are kept.
+        fields: the columns of the result, in order. With ROW_KIND_FIELD among them, rows that retract are kept;
+            SEQUENCE_FIELD is the number of each row, of tables with primary keys.
         predicate: rows for which it is not true are left out.
         tolerance: which bad files are passed over; none by default, whatever the options of the table say.
     """
@@ -85,8 +86,14 @@ class SplitReader:
         Raises:
             CorruptFile: a data file or deletion vector is missing or damaged.
             SnapshotNotFound: it is missing because the snapshot has expired meanwhile.
+            UnsupportedFeature: the numbers of rows wherein two states differ are asked for.
         """
         match split:
+            case DiffSplit() if self._numbers:
+                raise UnsupportedFeature(
+                    f"reading what differs in two states of {self.schemas.table}: such rows have no sequence numbers; "
+                    "set 'table-read.sequence-number.enabled' to false, or 'incremental-between-scan-mode' to delta"
+                )
             case DiffSplit():
                 batches = self._different(split, batch_rows)
             case PostponeSplit():
@@ -102,6 +109,11 @@ class SplitReader:
     def row_kinds(self) -> bool:
         """Whether the result says what each row does, and has rows that take others back."""
         return ROW_KIND_FIELD in self.fields
+
+    @cached_property
+    def _numbers(self) -> bool:
+        """Whether the result has the sequence number of each row."""
+        return SEQUENCE_FIELD in self.fields
 
     def _state(self, split: Split, batch_rows: int) -> Iterator[pa.RecordBatch]:
         raw = (self._raw(split, file, batch_rows) for file in split.raw_files)
@@ -140,7 +152,7 @@ class SplitReader:
     @cached_property
     def _read_fields(self) -> tuple[DataField, ...]:
         """The wanted columns, then those that only the predicate needs."""
-        stored = tuple(field for field in self.fields if field != ROW_KIND_FIELD)
+        stored = tuple(field for field in self.fields if field not in (ROW_KIND_FIELD, SEQUENCE_FIELD))
         names = {field.name for field in stored}
         more = (self.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
         return (*stored, *more)
@@ -180,7 +192,8 @@ class SplitReader:
     def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a file that shares no key with others: what retracts has nothing to retract, and goes."""
         has_kind = bool(self.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
-        request = FileRequest(self._read_fields, (_KIND_FIELD,) if has_kind else (), self.predicate, probes=True)
+        system = ((SEQUENCE_FIELD,) if self._numbers else ()) + ((_KIND_FIELD,) if has_kind else ())
+        request = FileRequest(self._read_fields, system, self.predicate, probes=True)
         for batch in self.rows_of_file(split, file, request, batch_rows):
             yield _without_retractions(batch) if has_kind and not self.row_kinds else batch
 
@@ -192,9 +205,9 @@ class SplitReader:
         Sequence numbers are not read where the age of the files settles which row is newer, nor row kinds where no file
         holds a retraction (performance notes, 3a).
         """
-        by_age = runs_by_age(section, [field.type for field in self.schema.key_fields])
+        by_age = None if self._numbers else runs_by_age(section, [field.type for field in self.schema.key_fields])
         has_kind = self.row_kinds or any(file.delete_row_count != 0 for run in section for file in run.files)
-        system = (() if by_age else (_SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
+        system = (() if by_age else (SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
         by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, system, by_key, probes=True)
         spec = self._merge_spec(by_age is None, has_kind)
@@ -207,7 +220,7 @@ class SplitReader:
     def _with_postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The merged row of each key of some buckets and of the rows that wait to come into them."""
         by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
-        request = FileRequest(self._merge_fields, (_SEQUENCE_FIELD, _KIND_FIELD), by_key, probes=True)
+        request = FileRequest(self._merge_fields, (SEQUENCE_FIELD, _KIND_FIELD), by_key, probes=True)
         spec = self._merge_spec(has_sequence=True, has_kind=True)
         by_level = self._looks_up and not self._engine.whole_rows
         engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
@@ -252,7 +265,8 @@ class SplitReader:
         )
 
     def _output(self, spec: MergeSpec) -> tuple[str, ...]:
-        return (*spec.value_names, VALUE_KIND) if self.row_kinds else spec.value_names or spec.key_names[:1]
+        system = ((SEQUENCE_NUMBER,) if self._numbers else ()) + ((VALUE_KIND,) if self.row_kinds else ())
+        return (*spec.value_names, *system) or spec.key_names[:1]
 
     def _run(
         self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int, by_level: bool

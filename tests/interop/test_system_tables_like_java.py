@@ -17,8 +17,8 @@ import jpype
 import pytest
 from comparing import comparable, comparable_rows
 from genuine import Genuine
-from genuine_values import codec
 from golden_tables import GoldenTable, golden_tables
+from java_system_tables import JavaTable, java_rows, java_tables
 
 from paimon_spark.errors import PaimonError, UnsupportedFeature
 from paimon_spark.spec.type_text import parse_type, type_sql
@@ -33,34 +33,6 @@ SYS = ("tables", "partitions", "all_table_options")
 OTHER_ZONE = {"tz_orc_shanghai": ROW_TABLES}
 LATER_COLUMNS = {"snapshots": ["writer_version"]}
 BYTES = re.compile(r"\[B@[0-9a-f]+|X'[0-9A-F]*'")
-JavaTable = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
-
-
-def java_tables(paimon: Any, path: str, names: Sequence[str], branch: str | None = None) -> dict[str, JavaTable | str]:
-    """For each name the columns and rows of the system table, or why Java cannot read it. Runs where the JVM is."""
-    file_io = paimon.fs.local.LocalFileIO.create()
-    table = paimon.table.FileStoreTableFactory.create(file_io, paimon.fs.Path(path))
-    table = table if branch is None else table.switchToBranch(branch)
-    found: dict[str, JavaTable | str] = {}
-    for name in names:
-        try:
-            found[name] = java_rows(paimon, paimon.table.system.SystemTableLoader.load(name, table))
-        except (jpype.JException, NotImplementedError) as error:
-            found[name] = str(error)
-    return found
-
-
-def java_rows(paimon: Any, table: Any) -> JavaTable:
-    builder = table.newReadBuilder()
-    fields = list(builder.readType().getFields())
-    codecs, rows = [codec(field.type()) for field in fields], []
-    read = builder.newRead().withIOManager(paimon.disk.IOManager.create("/tmp"))
-    for split in builder.newScan().plan().splits():
-        with read.createReader(split).toCloseableIterator() as cursor:
-            while cursor.hasNext():
-                row = cursor.next()
-                rows.append(tuple(c.decode(row, i) for i, c in enumerate(codecs)))
-    return [(str(field.name()), str(field.type().asSQLString())) for field in fields], rows
 
 
 def our_columns(table: SystemTable, name: str) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of, rest
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spec import options as o
-from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.spec.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.branched_scan import BranchedScan
 from paimon_spark.store.read import SplitReader
@@ -63,7 +63,7 @@ class ShapedReader:
 
     def _column(self, batch: pa.RecordBatch, place: int, field: DataField) -> pa.Array:
         column = batch.column(place)
-        if not self.packs or field == KIND_FIELD:
+        if not self.packs or field in (KIND_FIELD, SEQUENCE_FIELD):
             return column
         return _packed(column, arrow_schema([field]).field(0).type)
 
@@ -137,8 +137,7 @@ def view_fields(name: str, table: StoredTable) -> tuple[DataField, ...]:
     """The columns of $audit_log, $binlog, $ro or $row_tracking.
 
     Raises:
-        OptionError: the table has a column of the name that is added, or does not track rows.
-        UnsupportedFeature: sequence numbers are to be shown.
+        OptionError: the table has a column of the name that is added, does not track rows, or does not number them.
     """
     schema = table.schema
     if name == "ro":
@@ -149,15 +148,16 @@ def view_fields(name: str, table: StoredTable) -> tuple[DataField, ...]:
         return (*schema.fields, *TRACKING_FIELDS)
     if "rowkind" in schema.by_name:
         raise OptionError(f"reading {table.location}${name}: the table has a column 'rowkind' of its own; rename it")
-    if table.options.get("table-read.sequence-number.enabled", "false").lower() == "true":
-        raise UnsupportedFeature(
-            f"reading {table.location}${name}: 'table-read.sequence-number.enabled' is not supported by this release; "
-            "set it to false to read the rows without their sequence numbers"
+    added = (KIND_FIELD, SEQUENCE_FIELD) if table.options.value(o.TABLE_READ_SEQUENCE_NUMBER_ENABLED) else (KIND_FIELD,)
+    if SEQUENCE_FIELD in added and not schema.primary_keys:
+        raise OptionError(
+            f"reading {table.location}${name}: its option '{o.TABLE_READ_SEQUENCE_NUMBER_ENABLED.key}' is true, and "
+            "only rows of tables with a primary key have sequence numbers; set it to false"
         )
     if name == "audit_log":
-        return (KIND_FIELD, *schema.fields)
+        return (*added, *schema.fields)
     packed = (replace(f, type=DataType(Root.ARRAY, element=f.type.with_nullable(True))) for f in schema.fields)
-    return (KIND_FIELD, *packed)
+    return (*added, *packed)
 
 
 def row_scan(name: str, table: StoredTable, fields: Sequence[DataField], predicate: Predicate) -> RowScan:
@@ -174,7 +174,8 @@ def row_scan(name: str, table: StoredTable, fields: Sequence[DataField], predica
     more = (by_name[column] for column in sorted(columns_of(predicate) - {field.name for field in wanted}))
     shape = (*wanted, *more)
     pushed = AlwaysTrue() if name == "binlog" else restrict(predicate, set(schema.names))
-    stored = tuple(_stored(schema, field) for field in shape if field not in TRACKING_FIELDS)
+    made = TRACKING_FIELDS if name == "row_tracking" else ()
+    stored = tuple(_stored(schema, field) for field in shape if field not in made)
     if name in ("audit_log", "binlog") and ROW_KIND_FIELD not in stored:
         stored = (*stored, row_kind_field(schema))  # else rows that retract would be left out
     scan = table.scan_of(stored, pushed)
@@ -190,4 +191,6 @@ def row_scan(name: str, table: StoredTable, fields: Sequence[DataField], predica
 
 
 def _stored(schema: TableSchema, field: DataField) -> DataField:
-    return row_kind_field(schema) if field == KIND_FIELD else schema.by_name[field.name]
+    if field == KIND_FIELD:
+        return row_kind_field(schema)
+    return field if field == SEQUENCE_FIELD else schema.by_name[field.name]
