@@ -17,6 +17,7 @@ from paimon_spark.spec.paths import (
     BRANCH_PREFIX,
     CHANGELOG_PREFIX,
     MAIN_BRANCH,
+    RENAME_PREFIX,
     branch_root,
     changelog_directory,
     schema_path,
@@ -143,22 +144,30 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
 
 
 def rename_branch(table: Table, name: str, new_name: str) -> None:
-    """Gives a branch another name. A crash may leave it both names; the old one can be deleted then.
+    """Gives a branch another name. A crash may leave it both names; a second call finishes the work.
+
+    A mark beside the new schemas, a name that no reader of tables looks at, tells a second call where to go on.
 
     Raises:
         SnapshotNotFound: there is no such branch. NameTaken: there is one of the new name. OptionError: it is none.
     """
     _check_name(new_name)
-    _check_there(table, name)
-    if new_name in branch_names(table.file_io, table.location):
-        raise _taken(table, new_name)
+    file_io = table.file_io
     old, new = branch_root(table.location, name), branch_root(table.location, new_name)
+    mark = f"{new}/schema/{RENAME_PREFIX}{name}"
+    names, is_under_way = branch_names(file_io, table.location), file_io.exists(mark)
+    if name not in names and not is_under_way:
+        raise _missing(table, name)
+    if new_name in names and not is_under_way:
+        raise _taken(table, new_name)
+    file_io.overwrite(mark, b"")
     paths = _files(table, name)
     for path in paths:
-        table.file_io.overwrite(new + path.removeprefix(old), table.file_io.read_bytes(path))
+        file_io.overwrite(new + path.removeprefix(old), file_io.read_bytes(path))
     for path in paths:
-        table.file_io.delete(path)
+        file_io.delete(path)
     _remove_directories(table, name)
+    file_io.delete(mark)
 
 
 def fast_forward(table: Table, branch: str) -> FastForwarded:

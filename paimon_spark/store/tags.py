@@ -97,7 +97,7 @@ def replace_tag(
 
 
 def rename_tag(table: Table, name: str, new_name: str) -> None:
-    """Gives a tag another name. A crash may leave it both names; the old one can be deleted then.
+    """Gives a tag another name. A crash may leave it both names; a second call finishes the work.
 
     Raises:
         SnapshotNotFound: there is no such tag.
@@ -108,7 +108,8 @@ def rename_tag(table: Table, name: str, new_name: str) -> None:
     tag = store.find_tag(_checked_name(name))
     if tag is None:
         raise _no_such_tag(store, name)
-    publish_tag(store, _checked_name(new_name), tag)
+    if name == new_name or store.find_tag(_checked_name(new_name)) != tag:  # else a crash has left both
+        publish_tag(store, _checked_name(new_name), tag)
     table.file_io.delete(tag_path(table.location, name, table.branch))
 
 
