@@ -115,7 +115,9 @@ def _between_times(options: Options, snapshots: SnapshotStore) -> Increment | Di
         return None
     if options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE) == "diff":
         return _difference_of_times(start, end, snapshots)
-    oldest = snapshots.earliest_change_id()
+    producer = options.value(o.CHANGELOG_PRODUCER)
+    has_files = _reads_changelogs(options) or producer == "none"  # else long-lived changelogs lost the new files
+    oldest = snapshots.earliest_change_id() if has_files else snapshots.earliest_id() or FIRST_SNAPSHOT
     from_id = last_until(start, oldest, latest.id, snapshots.find_change)
     to_id = last_until(end, oldest, latest.id, snapshots.find_change)
     if from_id is None:
@@ -184,10 +186,15 @@ def _ids(start: str, end: str, snapshots: SnapshotStore) -> tuple[int, int]:
     )
 
 
+def _reads_changelogs(options: Options) -> bool:
+    """Whether the changelog files of commits are read, else their new data files."""
+    mode = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE)
+    return mode == "changelog" or (mode == "auto" and options.value(o.CHANGELOG_PRODUCER) != "none")
+
+
 def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStore) -> Increment:
     """The commits after one snapshot up to another one."""
-    mode = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE)
-    changelog = mode == "changelog" or (mode == "auto" and options.value(o.CHANGELOG_PRODUCER) != "none")
+    changelog = _reads_changelogs(options)
     ids = range(from_id + 1, to_id + 1)
     what = f"reading what the commits {ids[0]} to {ids[-1]} did to the table at {snapshots.table}"
     oldest, newest = snapshots.earliest_change_id(), snapshots.latest_id() or 0

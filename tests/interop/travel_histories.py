@@ -271,9 +271,12 @@ class TravelHistory:
             self.outcomes["Java refuses"] += 1
 
     def _contradicts(self, options: Drawn) -> bool:
-        """Java looks at the first of some pairs of options only, and at no option where a watermark is no number."""
+        """Java looks at the first of some pairs of options only, and at none where a watermark is no number; a branch
+        has the tags of the main one."""
         choosing = [key for key in options if key.startswith(("scan.", "incremental-")) and key not in BESIDE]
-        return len(choosing) > 1 or bool(choosing and "scan.mode" in options) or "watermark-x" in options.values()
+        if len(choosing) > 1 or (choosing and "scan.mode" in options) or "watermark-x" in options.values():
+            return True
+        return "branch" in options and "scan.tag-name" in options
 
     def _reads_more(self, options: Drawn) -> bool:
         """What Java 2.0.0 refuses: snapshots that only a tag keeps by their id, tags of branches, differences that

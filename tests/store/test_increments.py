@@ -244,6 +244,17 @@ def test_expired_commits_keep_their_new_files_only_where_they_have_no_changelog(
         found({"incremental-between": "1,6"}, snapshots)
 
 
+def test_new_files_since_a_time_begin_where_they_are_still_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As in Java; long-lived changelogs of a producer tell nothing of them."""
+    snapshots = store(tmp_path, range(5, 8), range(2, 5))
+    options = {"incremental-between-timestamp": "1500,6500", "incremental-between-scan-mode": "delta"}
+    with caplog.at_level(logging.WARNING):
+        assert found({**options, "changelog-producer": "input"}, snapshots) == "delta 5 6"
+    assert "snapshots before 5 have expired" in caplog.text
+
+
 def test_the_hint_at_the_oldest_changelog_is_believed_when_it_is_there(tmp_path: Path) -> None:
     snapshots = store(tmp_path, range(5, 8), range(2, 5))
     (tmp_path / "changelog" / "EARLIEST").write_text("3")
