@@ -6,27 +6,34 @@ import itertools
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.spec.paths import snapshot_path
 from paimon_spark.store.table import Table
 
 
 @dataclass(frozen=True)
 class EarliestRepaired:
-    """Ids of the earliest snapshot that readers and expiry went by, and of the one they go by now."""
+    """Attributes:
+    previous_earliest_snapshot_id, current_earliest_snapshot_id: what readers and expiry went by, and go by now.
+    deleted: the ids of snapshots before it that were deleted.
+    """
 
     previous_earliest_snapshot_id: int
     current_earliest_snapshot_id: int
+    deleted: tuple[int, ...] = ()
 
 
-def repair_earliest_snapshot(table: Table, snapshot: int | None = None) -> EarliestRepaired:
+def repair_earliest_snapshot(table: Table, snapshot: int | None = None, delete_older: bool = False) -> EarliestRepaired:
     """Lets a table begin with a snapshot after which none is missing.
 
     Expiry and searches by time walk from the earliest snapshot to the latest; one that is missing between them stops or
-    misleads them. Only the hint is written. Snapshots before it stay on storage, and can be read by their ids.
+    misleads them. Snapshots before it stay on storage, as with Java, and can be read by their ids until an expiry takes
+    files that they need; then they are broken, and the removal of orphan files asks for them to be deleted.
 
     Args:
         table: on its branch.
         snapshot: the id. It follows a missing one, or is the earliest already. None: the first after the last that is
             missing.
+        delete_older: whether the snapshots before it are deleted; files that only they need are orphans then.
 
     Raises:
         SnapshotNotFound: the table has no snapshot, there is no such one, or one after it is missing.
@@ -54,7 +61,9 @@ def repair_earliest_snapshot(table: Table, snapshot: int | None = None) -> Earli
     store.write_earliest_hint(chosen)
     if not store.exists(chosen):
         raise SnapshotNotFound(f"{what}: snapshot {chosen} has just expired; {store.available()}. Repair it again")
-    return EarliestRepaired(previous, chosen)
+    older = [number for number in store.ids() if number < chosen] if delete_older else []
+    table.file_io.delete_many([snapshot_path(table.location, number, table.branch) for number in older])
+    return EarliestRepaired(previous, chosen, tuple(older))
 
 
 def _after_gaps(ids: list[int]) -> int:

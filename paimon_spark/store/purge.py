@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.option_catalog import check_writable
@@ -95,6 +95,8 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
         )
     branches, tags = branch_names(table.file_io, table.location), table.snapshots.tag_names()
     of_branches = [(branch, _all_files(branch)) for branch in (_on(table, name) for name in branches)]
+    strays = _strays(table)
+    of_strays = _named(table, strays, (), ())
     deleted = delete_branch(table, branches, dry_run=True).paths if branches else ()
     if dry_run:
         return _told(
@@ -107,8 +109,10 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
     truncate_table(table)
     expired = expire_snapshots_by(table, _only_the_latest())
     changelogs = expire_all_changelogs(table)
-    paths = [*deleted, *deleted_tags.paths, *expired.paths, *changelogs.paths]
-    for branch, files in of_branches:
+    before = [snapshot_path(table.location, stray.id) for stray in strays]
+    table.file_io.delete_many(before)
+    paths = [*deleted, *deleted_tags.paths, *expired.paths, *changelogs.paths, *before]
+    for branch, files in (*of_branches, (table, of_strays)):
         paths += _delete_unused(branch, files)
     paths += remove_orphan_files(table, orphans_older_than, dry_run=False).paths
     _log.info("purged %s: %d files", table.location, len(paths))
@@ -116,7 +120,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
         branches=tuple(branches),
         tags=tuple(tags),
         consumers=consumers,
-        snapshots=expired.ids,
+        snapshots=(*(stray.id for stray in strays), *expired.ids),
         changelogs=changelogs.ids,
         snapshot_id=table.snapshots.latest_id(),
         paths=tuple(dict.fromkeys(paths)),
@@ -167,18 +171,32 @@ def _changelog_ids(table: Table) -> list[int]:
 
 
 def _all_files(table: Table) -> DoomedFiles:
-    """Everything that the snapshots, changelogs and tags of a branch name.
+    """Everything that the snapshots, changelogs and tags of a branch name. Errors as in _named."""
+    store = table.snapshots
+    long_lived = [found for found in in_threads(store.find_change, _changelog_ids(table)) if found is not None]
+    return _named(table, find_snapshots(store, store.ids()), long_lived, tagged_snapshots(store))
+
+
+def _strays(table: Table) -> tuple[Snapshot, ...]:
+    """Snapshots before the earliest, which a gap keeps from expiring (see earliest_repair)."""
+    store = table.snapshots
+    earliest = store.earliest_id() or 0
+    return tuple(find_snapshots(store, [number for number in store.ids() if number < earliest]))
+
+
+def _named(
+    table: Table, snapshots: Sequence[Snapshot], changelogs: Sequence[Snapshot], tags: Sequence[Snapshot]
+) -> DoomedFiles:
+    """The files of states of a branch.
 
     Raises:
         CorruptFile: a manifest is damaged.
     """
-    store, finder, doomed = table.snapshots, FileFinder(table), DoomedFiles()
-    snapshots = find_snapshots(store, store.ids())
-    long_lived = [found for found in in_threads(store.find_change, _changelog_ids(table)) if found is not None]
-    tags = tagged_snapshots(store)
-    for state in (*snapshots[:1], *tags):
+    finder, doomed = FileFinder(table), DoomedFiles()
+    ids = {snapshot.id for snapshot in snapshots}
+    changes = (*snapshots, *changelogs)
+    for state in (*(snapshot for snapshot in snapshots if snapshot.id - 1 not in ids), *tags):
         doomed.data.update(finder.live(state))
-    changes: Sequence[Snapshot] = (*snapshots, *long_lived)
     doomed.data.update(finder.added(change.delta_manifest_list for change in changes))
     doomed.changelog = finder.added(change.changelog_manifest_list for change in changes)
     for change in (*changes, *tags):
@@ -188,14 +206,18 @@ def _all_files(table: Table) -> DoomedFiles:
     return doomed
 
 
-def _delete_unused(branch: Table, doomed: DoomedFiles) -> list[str]:
-    """Deletes the files of a branch that is gone; those that others need stay."""
+def _delete_unused(table: Table, doomed: DoomedFiles) -> list[str]:
+    """Deletes the files of states that are gone; those that others need stay.
+
+    Args:
+        table: on the branch of the states, whose options say where its files lie.
+    """
     used = UsedFiles()
-    for root in other_roots(branch):
-        add_other_root(branch, root, used)
+    for root in other_roots(replace(table, branch="")):  # no branch has this name: all are others
+        add_other_root(table, root, used)
     doomed.keep(used)
-    deleted = delete_stages(branch, doomed.stages())
-    delete_empty_directories(branch, doomed.places())
+    deleted = delete_stages(table, doomed.stages())
+    delete_empty_directories(table, doomed.places())
     return deleted
 
 

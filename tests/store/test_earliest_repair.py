@@ -58,6 +58,14 @@ def test_the_hint_is_written(
     assert set(table.snapshots.ids()) == left
 
 
+def test_what_is_before_the_gap_can_be_deleted(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "t", {1, 2, 5, 7, 8, 9, 10}, 1)
+    assert repair_earliest_snapshot(table).deleted == ()
+    assert repair_earliest_snapshot(table, delete_older=True).deleted == (1, 2, 5)
+    assert table.snapshots.ids() == [7, 8, 9, 10]
+    assert repair_earliest_snapshot(table, 7, delete_older=True).deleted == ()
+
+
 @pytest.mark.parametrize(
     ("chosen", "kind", "message"),
     [

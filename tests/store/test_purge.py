@@ -28,7 +28,9 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.analyze import analyze
 from paimon_spark.store.branches import branch_names, create_branch
 from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.earliest_repair import repair_earliest_snapshot
 from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.manifest_compaction import compact_manifests
 from paimon_spark.store.manifest_files import read_data_manifests
 from paimon_spark.store.orphans import remove_orphans_before
 from paimon_spark.store.purge import purge_files
@@ -157,6 +159,24 @@ def test_a_table_without_rows_and_an_empty_one(tmp_path: Path) -> None:
     first = purge_files(table)
     again = purge_files(table)
     assert (first.snapshot_id, again.snapshot_id, again.paths) == (2, 2, ())
+
+
+def test_snapshots_before_a_gap_go_too(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", OPTIONS)
+    live_on(table, "wwcwwcww")
+    for number in (2, 5):
+        Path(table.location, "snapshot", f"snapshot-{number}").unlink()
+    repair_earliest_snapshot(table)
+    done = purge_files(table)
+    assert done.snapshots == (1, 3, 4, 6, 7, 8)
+    left = files(table) - named_by_the_one(table)
+    lists = {path for path in left if "/manifest-list-" in path}
+    assert len(lists) == 6, "those that only the lost snapshots named are orphans"
+    compact_manifests(table)  # they name the files that came and went, and these count as used
+    expire_snapshots_by(table, rules(1))
+    remove_orphans_before(table, 2**62, dry_run=False)
+    assert files(table) == named_by_the_one(table)
+    check_table(table.location)
 
 
 def test_data_files_that_a_rollback_left_go_when_they_are_old(tmp_path: Path) -> None:
