@@ -21,6 +21,7 @@ from paimon_spark.store.snapshots import SnapshotStore
 
 _log = logging.getLogger(__name__)
 
+HOLD_PREFIX = ".holding-"
 _MARK = re.compile(r"\.holding-(\d+)-[0-9a-f-]{36}", re.ASCII)
 _DAY_MILLIS = 24 * 3600 * 1000
 
@@ -28,7 +29,7 @@ _DAY_MILLIS = 24 * 3600 * 1000
 @contextmanager
 def marked(file_io: FileIO, directory: str, number: int) -> Iterator[None]:
     """There is a mark for a snapshot as long as the context lasts."""
-    path = f"{directory}/.holding-{number}-{uuid.uuid4()}"
+    path = f"{directory}/{HOLD_PREFIX}{number}-{uuid.uuid4()}"
     file_io.write_bytes(path, b"")
     try:
         yield

@@ -28,6 +28,7 @@ from paimon_spark.spec.paths import (
     tag_directory,
 )
 from paimon_spark.store.checks.report import Progress
+from paimon_spark.store.hold_marks import HOLD_PREFIX
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.table import Table
 
@@ -254,7 +255,8 @@ def _index_stage(name: str) -> Stage:
 
 
 def _snapshot_stage(name: str) -> Stage | None:
-    return None if name.startswith(SNAPSHOT_PREFIX) or name in _HINTS else Stage.WORK
+    """Marks that hold snapshots are left to expiry, which has a rule of its own for those of a crash."""
+    return None if name.startswith((SNAPSHOT_PREFIX, HOLD_PREFIX)) or name in _HINTS else Stage.WORK
 
 
 def _changelog_stage(name: str) -> Stage | None:

@@ -67,6 +67,8 @@ CASES: list[tuple[str, bool]] = [
     (f"snapshot/.snapshot-3.{ID}.tmp", True),
     (f"snapshot/.probe-{ID}", True),
     ("snapshot/snapshot-x", False),
+    (f"snapshot/.holding-3-{ID}", False),
+    (f"tag/.holding-3-{ID}", False),
     ("snapshot/LATEST", False),
     ("changelog/anything", True),
     ("changelog/changelog-x", False),
