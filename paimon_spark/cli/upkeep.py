@@ -190,12 +190,13 @@ def _expired(kind: str, result: ExpiryResult) -> str:
 
 
 def _orphaned(result: OrphansRemoved) -> str:
-    if not (result.paths or result.directories):
+    if not (result.paths or result.directories or result.refused):
         return ""
     told = f"{count_text(len(result.paths), 'file')} older than {time_text(result.older_than_millis)}, "
     told += size_text(result.bytes)
     directories = len(result.directories)
     told += f", {count_text(directories, 'empty directory', 'empty directories')}" if directories else ""
+    told += f"; {count_text(len(result.refused), 'file')} that the store does not let go" if result.refused else ""
     return told + (f"; not looked at: {', '.join(result.not_reached)}" if result.not_reached else "")
 
 

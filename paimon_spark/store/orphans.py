@@ -134,7 +134,7 @@ def remove_orphans_before(
     tell = progress or _tell_nobody
     old = find_old_files(table, branches_of(table), before, work, tell)
     names = {file.name for file in old.files if file.stage is not Stage.WORK}
-    used = used_names(table, names, tell) if old.files else set[str]()
+    used = used_names(table, names, tell) if names else set[str]()
     unused = sorted((file for file in old.files if file.name not in used), key=lambda file: (file.stage, file.path))
     orphans = _without_marks(table, unused)
     gone, directories = orphans, list[str]()
