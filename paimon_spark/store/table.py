@@ -11,7 +11,7 @@ from functools import cached_property
 
 from paimon_spark.arrow.predicate import Predicate
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
-from paimon_spark.errors import SnapshotNotFound, TableNotFound, UnsupportedFeature
+from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, file_io_for
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
@@ -231,6 +231,7 @@ def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:
     check_dynamic_options(table.schema, dynamic)
     _check_supported(table.location, table.schema, table.options.merged(dynamic))
     travelled = _travelled(table, dynamic)
+    _check_sequence_fields(travelled)
     _check_supported(table.location, travelled.schema, travelled.options)
     return travelled
 
@@ -245,6 +246,17 @@ def _travelled(table: Table, dynamic: Mapping[str, str]) -> Table:
         if travel.is_pinned and travel.snapshot is not None and travel.snapshot.schema_id != schema.id:
             schema = table.schemas.load(travel.snapshot.schema_id)
     return replace(table, schema=schema, options=options)
+
+
+def _check_sequence_fields(table: Table) -> None:
+    """Options are those of today, also for a read of old columns (Java refuses the same: SchemaValidation)."""
+    lacking = [name for name in table.options.value(o.SEQUENCE_FIELD) if name not in table.schema.by_name]
+    if lacking:
+        raise OptionError(
+            f"opening {table.location}: 'sequence.field' names {', '.join(lacking)}, and the columns of schema "
+            f"{table.schema.id} are {', '.join(table.schema.names)}; read a snapshot that has the column, or give the "
+            f"'sequence.field' of that time"
+        )
 
 
 def _check_supported(location: str, schema: TableSchema, options: Options) -> None:

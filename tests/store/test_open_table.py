@@ -323,6 +323,21 @@ def test_the_options_are_the_latest_ones_whatever_the_snapshot(tmp_path: Path) -
     assert open_table(str(path), {"scan.snapshot-id": "1"}).options["read.batch-size"] == "7"
 
 
+def test_a_sequence_field_that_came_later(tmp_path: Path) -> None:
+    """Options are those of today: the snapshot before has no such column, in Java too."""
+    path = GoldenTable("java-2.1", "pk_dedup").unpack(tmp_path)
+    schema = open_table(str(path)).schema
+    later = DataField(schema.highest_field_id + 1, "later", DataType(Root.INT))
+    options = {**schema.options, "sequence.field": "later"}
+    newer = replace(schema, id=9, fields=(*schema.fields, later), highest_field_id=later.id, options=options)
+    (path / "schema" / "schema-9").write_bytes(encode_schema(newer))
+    assert open_table(str(path)).scan().count() > 0
+    with pytest.raises(OptionError, match=r"'sequence\.field' names later, and the columns of schema 0 are"):
+        open_table(str(path), {"scan.snapshot-id": "1"})
+    then = {"scan.snapshot-id": "1", "sequence.field": ""}
+    assert open_table(str(path), then).scan().to_arrow().column_names == list(schema.names)
+
+
 def test_a_missing_old_schema_is_named(tmp_path: Path) -> None:
     path = GoldenTable("java-2.1", "schema_evo").unpack(tmp_path)
     (path / "schema" / "schema-0").unlink()
