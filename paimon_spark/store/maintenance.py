@@ -84,7 +84,8 @@ def _worker() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, "paimon-maintenance")
 
 
-os.register_at_fork(after_in_child=_worker.cache_clear)  # a forked process has no thread but the one that forked
+if hasattr(os, "register_at_fork"):  # all but Windows; a forked process has no thread but the one that forked
+    os.register_at_fork(after_in_child=_worker.cache_clear)
 
 
 def _run_beside(table: Table) -> None:
