@@ -13,9 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from paimon_spark.errors import CommitStateUnknown, OptionError, PaimonError, UnsupportedFeature
+from paimon_spark.errors import CommitStateUnknown, PaimonError, UnsupportedFeature
 from paimon_spark.spec.option_catalog import check_writable
-from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import statistics_path
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.spec.table_statistics import ANALYZED, ColumnStatistics, TableStatistics, encode_statistics
@@ -24,11 +23,11 @@ from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
 from paimon_spark.store.failed_commit import discard_unused
+from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.scan import find_fields
 from paimon_spark.store.table import Table
-from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
 
 ALL = "all"
 
@@ -69,10 +68,7 @@ def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> 
     """
     began = time.monotonic()
     check_writable(table.schema, table.options)
-    stored = Options(table.schema.options)
-    travel = [x.key for x in TIME_TRAVEL_OPTIONS if table.options.text(x) != stored.text(x)]
-    if travel:
-        raise OptionError(f"'{travel[0]}' chooses what a read sees; the latest snapshot is analyzed: leave it out")
+    refuse_travel(table, "analyzed")
     fields = analyzed_fields(table, columns)
     latest = table.snapshots.latest()
     if latest is None:

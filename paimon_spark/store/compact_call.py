@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
-from paimon_spark.spec.options import Options
 from paimon_spark.store.compaction import CompactionMetrics, TaskRunner, compact_table
+from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.postpone_compact import PostponeResult, compact_postponed
 from paimon_spark.store.table import BucketMode, Table
-from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
 
 
 def without_waiting(table: Table) -> Table:
@@ -41,10 +39,7 @@ def compact_on_call(
         PaimonError: the table cannot be written; or as compact_table.
     """
     check_writable(table.schema, table.options)
-    stored = Options(table.schema.options)
-    travel = [x.key for x in TIME_TRAVEL_OPTIONS if table.options.text(x) != stored.text(x)]
-    if travel:
-        raise OptionError(f"'{travel[0]}' chooses what a read sees; the latest snapshot is compacted: leave it out")
+    refuse_travel(table, "compacted")
     if table.bucket_mode is BucketMode.POSTPONE_MODE:
         move_postponed(table, where)
     try:

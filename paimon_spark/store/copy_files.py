@@ -29,6 +29,7 @@ from paimon_spark.store.expire_delete import delete_empty_directories
 from paimon_spark.store.failed_commit import discard, discard_unused
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.index_manifests import HASH
+from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.overwrite import overwritten
 from paimon_spark.store.partition_filter import PartitionFilter
@@ -126,13 +127,15 @@ def copy_table(
         copy_all: does the copying.
 
     Raises:
-        OptionError, PredicateError: the condition does not fit, or the target lies in the source.
+        OptionError, PredicateError: the condition does not fit, the target lies in the source, or an option chooses a
+            snapshot.
         SchemaError: the target does not fit the source, or something else is there.
         UnsupportedFeature: the target could not be written, or the source has files of a kind that is not copied.
         CorruptFile: a file of the source is missing or not what it should be.
         Others as TableCommit.append. After any error the target is as it was; a new one is absent, or empty.
     """
     began = time.monotonic()
+    refuse_travel(table, "copied")
     condition = partition_condition(table, where)
     chosen = find_target(table, target, options or {})
     latest = table.snapshots.latest()

@@ -120,8 +120,8 @@ def _check_apart(source: Table, root: str) -> None:
     inner, outer = f"{root}/", f"{source.location}/"
     if inner.startswith(outer) or outer.startswith(inner):
         raise OptionError(
-            f"copying {source.location} to {root}: a table cannot lie in the directory of another one; choose a path "
-            "beside it"
+            f"copying {source.location} to {root}: that is the table itself, or one of them would lie in the other; "
+            "choose a path beside it"
         )
 
 
@@ -158,8 +158,8 @@ def _check_fits(source: Table, target: Table) -> None:
     ):
         if one != other:
             raise SchemaError(
-                f"copying {source.location} to the table at {target.location}: {what} are {', '.join(other) or 'none'}, and "
-                f"there {', '.join(one) or 'none'}; copy to a new path"
+                f"copying {source.location} to the table at {target.location}: {what} are {', '.join(other) or 'none'}, "
+                f"and there {', '.join(one) or 'none'}; copy to a new path"
             )
     missing = [field.name for field in ours.fields if field not in theirs.fields]
     if missing:

@@ -300,8 +300,12 @@ def test_targets_that_do_not_fit(table: Table, tmp_path: Path) -> None:
             copy_table(table, target)
         assert open_table(target).snapshots.ids() == []
     for target in (table.location, f"{table.location}/inside", str(tmp_path)):
-        with pytest.raises(OptionError, match="cannot lie in the directory of another one"):
+        with pytest.raises(OptionError, match="the table itself, or one of them would lie in the other"):
             copy_table(table, target)
+    with pytest.raises(
+        OptionError, match=r"'scan\.snapshot-id' chooses .* the latest snapshot is copied: leave it out"
+    ):
+        copy_table(open_table(table.location, {"scan.snapshot-id": "1"}), f"{tmp_path}/copy")
     Path(tmp_path, "full").mkdir()
     Path(tmp_path, "full", "x.csv").write_text("1")
     with pytest.raises(SchemaError, match=r"not empty \(x\.csv\), and holds no Paimon table"):
