@@ -15,12 +15,14 @@ from checker import check_table
 from commit_states import Between, with_rivals
 from compacting import make, rows_of, write
 from faulty_store import FaultyFileIO, When, in_child, kill
+from s3_server import s3_server
 from turns import in_turns, operations
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, file_io_for
 from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write import TableWrite
@@ -206,3 +208,19 @@ def test_a_writer_that_is_killed(tmp_path: Path, when: When) -> None:
         rollback(table, 2)
         assert (table.snapshots.ids(), rows_of(table)) == ([1, 2], [(1, 1), (2, 2)])
         check_table(table.location)
+
+
+def test_on_an_object_store() -> None:
+    """There a snapshot is published by a conditional put, and what was deleted is gone for the next reader."""
+    with s3_server("lake") as storage:
+        location = "s3://lake/t"
+        schema = new_schema(COLUMNS, (), (), {"bucket": "-1", "write-only": "true"})
+        create_table(location, schema, file_io_for(location, storage), ignore_if_exists=False)
+        table = open_table(location, storage)
+        for number in range(1, 5):
+            commit(table, planned(table, (number, number)))
+        commit(replace(table, file_io=Between(table.file_io, [lambda: rollback(table, 2)])), planned(table))
+        rows = open_table(location, storage).scan().to_arrow().to_pylist()
+        assert sorted(tuple(row.values()) for row in rows) == [(1, 1), (2, 2), NEW]
+        assert table.snapshots.ids() == [1, 2, 3]
+        check_table(location, storage)
