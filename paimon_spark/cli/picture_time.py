@@ -13,7 +13,7 @@ from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
 from paimon_spark.cli.facts import TableView
-from paimon_spark.cli.texts import printable
+from paimon_spark.cli.texts import count_text, printable
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.snapshots import SnapshotStore
 
@@ -162,11 +162,13 @@ def _legend(figure: SubFigure, shown: Sequence[Snapshot], has_tags: bool) -> Non
 
 def _title(view: TableView, lanes: Lanes) -> str:
     facts = view.facts
-    told = [f"{facts.snapshots:,} snapshots"]
-    tags = f"{len(facts.tags)} tags" + (f", the newest {_TAGS} shown" if len(facts.tags) > _TAGS else "")
-    told += [tags] if facts.tags else []
+    told = [count_text(facts.snapshots, "snapshot")]
+    if facts.tags:
+        told.append(count_text(len(facts.tags), "tag"))
+        told += [f"the newest {_TAGS} shown"] if len(facts.tags) > _TAGS else []
     if facts.branches:
-        told.append(f"{len(facts.branches)} branches" + (f", {lanes.left_out} not shown" if lanes.left_out else ""))
+        told.append(count_text(len(facts.branches), "branch", "branches"))
+        told += [f"{lanes.left_out} not shown"] if lanes.left_out else []
     return "time line: " + ", ".join(told)
 
 

@@ -44,11 +44,11 @@ def _waiting(view: TableView) -> Iterator[str]:
     if fresh is not None and skips_level_zero(view.table.options):
         yield f"{count_text(fresh.rows, 'row')} in level 0 are not visible to readers yet: compact the table"
     if stored.crowded_buckets:
-        crowded = f"{count_text(stored.crowded_buckets, 'bucket')} with {facts.trigger} or more sorted runs"
+        crowded = f"{facts.trigger} sorted runs or more in {count_text(stored.crowded_buckets, 'bucket')}"
         helps = "the next write to them compacts, or a compaction now"
         if view.table.options.value(o.WRITE_ONLY):
             helps = "the table is write-only, so that nobody compacts it but a job of its own: run one regularly"
-        yield f"{crowded}, up to {stored.most_runs}, which reads have to merge: {helps}"
+        yield f"{crowded}, {stored.most_runs} at most, which reads have to merge: {helps}"
 
 
 def _small_files(view: TableView) -> Iterator[str]:

@@ -26,18 +26,25 @@ PAGE = 500
 WIDEST = 60
 """Cells of more are cut."""
 
-_NARROWEST = 6  # a column that had to be narrower says nothing
-_GAP = 2
+_NARROWEST = 8  # a column that had to be narrower says nothing
+_GAP = 3
 _NO_TERMINAL = 10_000  # characters of a line that goes to a file or another program: nothing is cut to a screen
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table for people; is_size: its numbers are bytes and shown as KiB, MiB, ..."""
+    """A column of a table for people.
+
+    Attributes:
+        is_right: whether it is aligned to the right.
+        is_size: its numbers are bytes and shown as KiB, MiB, ...
+        is_path: the ends of its texts say most.
+    """
 
     name: str
     is_right: bool = False
     is_size: bool = False
+    is_path: bool = False
 
 
 Row = Sequence[str | None]
@@ -45,7 +52,7 @@ Row = Sequence[str | None]
 
 def columns_of(schema: pa.Schema) -> list[Column]:
     """The columns of rows with this schema."""
-    return [Column(f.name, is_number(f.type), f.name.endswith("_in_bytes")) for f in schema]
+    return [Column(f.name, is_number(f.type), f.name.endswith("_in_bytes"), f.name.endswith("_path")) for f in schema]
 
 
 def rows_of(batches: Iterable[pa.RecordBatch], columns: Sequence[Column]) -> Iterator[Row]:
@@ -61,9 +68,9 @@ def print_rows(columns: Sequence[Column], rows: Iterable[Row]) -> None:
     left = iter(rows)
     page = list(islice(left, PAGE))
     widths = [_width(column, [row[i] for row in page]) for i, column in enumerate(columns)]
-    needed = sum(min(width, _NARROWEST) + _GAP for width in widths)
-    layout = _Layout(console, columns, widths)
-    print_page = layout.print_records if needed > console.width else layout.print_table
+    fitted = _fitted(widths, console.width)
+    layout = _Layout(console, columns, fitted or widths)
+    print_page = layout.print_records if fitted is None else layout.print_table
     print_page(page)
     while page := list(islice(left, PAGE)):
         print_page(page)
@@ -116,9 +123,9 @@ class _Layout:
         table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=self.printed == 0)
         for column, width in zip(self.columns, self.widths, strict=True):
             justify: Any = "right" if column.is_right else "left"
-            table.add_column(Text(column.name), justify=justify, no_wrap=True, overflow="ellipsis", max_width=width)
+            table.add_column(Text(column.name), justify=justify, no_wrap=True, overflow="ellipsis", width=width)
         for row in page:
-            table.add_row(*map(_text, row))
+            table.add_row(*map(_text, row, self.columns, self.widths))
         self.console.print(table)
         self.printed += len(page)
 
@@ -130,8 +137,10 @@ class _Layout:
             print_pairs(((column.name, "NULL" if value is None else value) for column, value in named), self.console)
 
 
-def _text(value: str | None) -> Text:
-    return Text("NULL", style="dim") if value is None else Text(value)
+def _text(value: str | None, column: Column, width: int) -> Text:
+    if value is None:
+        return Text("NULL", style="dim")
+    return Text(f"…{value[1 - width :]}" if column.is_path and cell_len(value) > width else value)
 
 
 def _cell(column: Column, value: Any) -> str | None:
@@ -140,3 +149,14 @@ def _cell(column: Column, value: Any) -> str | None:
 
 def _width(column: Column, cells: Iterable[str | None]) -> int:
     return min(WIDEST, max([cell_len(column.name), *(4 if value is None else cell_len(value) for value in cells)]))
+
+
+def _fitted(widths: Sequence[int], room: int) -> list[int] | None:
+    """The widths with the widest ones cut down to fit; None: then nothing could be read."""
+    room -= _GAP * (len(widths) - 1)
+    limit = max(widths, default=0)
+    while sum(min(width, limit) for width in widths) > room:
+        limit -= 1
+        if limit < _NARROWEST:
+            return None
+    return [min(width, limit) for width in widths]

@@ -107,7 +107,7 @@ def test_runs_that_pile_up(tmp_path: Path) -> None:
         append(made, [(1, i, "x")])
     assert told(tmp_path / "t")["!"] == ""
     append(made, [(1, 3, "x")])
-    assert told(tmp_path / "t")["!"].startswith("1 bucket with 3 or more sorted runs, up to 3, ")
+    assert told(tmp_path / "t")["!"].startswith("3 sorted runs or more in 1 bucket, 3 at most, ")
     assert "write-only" in told(tmp_path / "t")["!"]
     assert "the next write" in told(tmp_path / "t", "-o", "write-only=false")["!"]
     command("compact", tmp_path / "t")

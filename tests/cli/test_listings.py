@@ -72,6 +72,13 @@ def test_sizes_are_for_people_and_numbers_for_programs(table: Path) -> None:
     assert text == [[f"{value['file_size_in_bytes'] / 1024:.1f} KiB"]]
 
 
+def test_of_a_path_the_end_is_shown(table: Path) -> None:
+    (row, *_) = command("files", table, "--columns", "file_path", columns=20).cells
+    assert row[0].startswith("…")
+    assert row[0].endswith(".parquet")
+    assert len(row[0]) == 20
+
+
 def test_a_table_that_cannot_be_read_is_listed(tmp_path: Path) -> None:
     table = GoldenTable("java-2.1", "blob").unpack(tmp_path)
     assert command("read", table).code == 2

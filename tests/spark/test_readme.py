@@ -1,11 +1,13 @@
-"""The Python examples of README.md run as they stand, in their order."""
+"""The examples of README.md run as they stand, in their order: Python first, then the command line."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from command_line import command
 from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
@@ -26,6 +28,11 @@ def test_examples(spark: SparkSession, tmp_path: Path) -> None:
         spark.catalog.dropTempView(view)
     rows = spark.read.format("paimon").load(f"{tmp_path}/shop.db/orders").orderBy("id").collect()
     assert [tuple(row) for row in rows] == [(8, "2026-11-01", 3.5), (11, "2026-11-02", 7.0), (12, "2026-11-03", 8.0)]
+    for line in re.findall(r"^paimon-spark .*", README, re.MULTILINE):
+        _, *arguments = shlex.split(line.replace("/lake/", f"{tmp_path}/"), comments=True)
+        printed = command(*arguments)
+        assert printed.code == 0, f"{line}: {printed.err}"
+        assert printed.out
 
 
 def test_links_lead_somewhere() -> None:
