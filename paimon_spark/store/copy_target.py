@@ -158,8 +158,8 @@ def _check_fits(source: Table, target: Table) -> None:
     ):
         if one != other:
             raise SchemaError(
-                f"copying {source.location} to the table at {target.location}: {what} are {', '.join(other) or 'none'}, "
-                f"and there {', '.join(one) or 'none'}; copy to a new path"
+                f"copying {source.location} to the table at {target.location}: {what} are "
+                f"{', '.join(other) or 'none'}, and there {', '.join(one) or 'none'}; copy to a new path"
             )
     missing = [field.name for field in ours.fields if field not in theirs.fields]
     if missing:

@@ -23,8 +23,10 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.table_statistics import ColumnStatistics
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.analyze import AnalyzeMetrics, analyze
+from paimon_spark.store.branches import create_branch
 from paimon_spark.store.expire import expire_snapshots
 from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.store.orphans import remove_orphans_before
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tags import create_tag
 from paimon_spark.store.truncate import truncate_table
@@ -122,6 +124,19 @@ def test_a_commit_that_is_faster_stays(table: Table) -> None:
     assert done.statistics.snapshot_id == 1
     assert len(rows_of(table)) == 4
     assert list(files(table)) == [latest(table).statistics]
+
+
+def test_a_branch_has_statistics_of_its_own(table: Table) -> None:
+    create_branch(table, "b", snapshot=1)
+    other = open_table(table.location, {"branch": "b"})
+    done = analyze(other, "all", known)
+    assert (done.snapshot_id, statistics_of(table), len(files(table))) == (2, [None], 1)
+    assert [row["snapshot_id"] for row in other.system_table("statistics").to_arrow().to_pylist()] == [1]
+    append(table)
+    expire_snapshots(table, retain_max=1, retain_min=1, older_than="2999-01-01 00:00:00")
+    remove_orphans_before(table, 2**62, dry_run=False)
+    assert len(files(table)) == 1
+    check_table(table.location)
 
 
 def test_statistics_go_with_the_last_that_needs_them(table: Table) -> None:
