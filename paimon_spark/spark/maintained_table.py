@@ -26,9 +26,12 @@ from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_manifests
 from paimon_spark.store.orphans import OrphansRemoved
+from paimon_spark.store.partition_done import Partitions, PartitionsMarked, mark_partition_done
+from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions
 from paimon_spark.store.purge import Purged, purge_files
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table
+from paimon_spark.store.tags import Duration
 from paimon_spark.store.truncate import TruncateMetrics, drop_partitions, truncate_table
 from paimon_spark.store.unexisting_files import UnexistingFiles, remove_unexisting_files
 
@@ -130,6 +133,36 @@ class MaintainedTable(ABC):
             delete_older: whether the snapshots before it are deleted.
         """
         return repair_earliest_snapshot(self._open(), snapshot, delete_older)
+
+    def expire_partitions(
+        self,
+        expiration_time: Duration | None = None,
+        timestamp_formatter: str | None = None,
+        timestamp_pattern: str | None = None,
+        expire_strategy: str | None = None,
+        max_expires: int | None = None,
+        dry_run: bool = False,
+    ) -> PartitionsExpired:
+        """Drops the partitions that are too old now; what is not given the options `partition.*` say.
+
+        Args:
+            expiration_time: how long a partition lives: "7 d", or a timedelta.
+            timestamp_formatter: how its values say a time, as a pattern of Java's DateTimeFormatter: "yyyyMMdd".
+            timestamp_pattern: what is read: "$dt $hour:00:00"; else the first partition column.
+            expire_strategy: "values-time", or "update-time" by the last file of a partition.
+            max_expires: at most so many go.
+            dry_run: whether only to tell what would go.
+        """
+        arguments = (expiration_time, timestamp_formatter, timestamp_pattern, expire_strategy, max_expires)
+        return expire_partitions(self._open(), *arguments, dry_run=dry_run)
+
+    def mark_partition_done(self, partitions: Partitions) -> PartitionsMarked:
+        """Tells others that partitions are complete, in the ways of the option `partition.mark-done-action`.
+
+        Args:
+            partitions: "dt=2026-11-01,hour=10;dt=2026-11-02,hour=0", or mappings from column to value.
+        """
+        return mark_partition_done(self._open(), partitions)
 
     def purge_files(self, orphans_older_than: Moment | None = None, dry_run: bool = False) -> Purged:
         """Empties the table for good: rows, older snapshots, branches, tags, consumers and changelogs all go.
