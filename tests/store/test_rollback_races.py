@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from checker import check_table
@@ -21,11 +22,13 @@ from turns import in_turns, operations
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown
 from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.store.branches import create_branch, fast_forward
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write_plan import plan_write
 
 COLUMNS = pa.schema([("k", pa.int32()), ("v", pa.int64())])
 NEW = (9, 9)
@@ -224,3 +227,51 @@ def test_on_an_object_store() -> None:
         assert sorted(tuple(row.values()) for row in rows) == [(1, 1), (2, 2), NEW]
         assert table.snapshots.ids() == [1, 2, 3]
         check_table(location, storage)
+
+
+def cross_partition(path: Path) -> Table:
+    """A table whose key does not hold its partition column, with three commits."""
+    columns = pa.schema([pa.field("p", pa.int32(), nullable=False), pa.field("k", pa.int32(), nullable=False)])
+    table = make(path / "x", columns, ["k"], {"bucket": "-1"}, ["p"])
+    for number in range(3):
+        put_key(table, number, number)
+    return table
+
+
+def put_key(table: Table, key: int, partition: int, base: tuple[int, str | None] | None = None) -> None:
+    """One commit, planned now or on the snapshot of that id and base manifest list."""
+    plan = plan_write(table)
+    user = str(uuid.uuid4())
+    task = TableWrite(table, user, 0, plan)
+    batch = pa.record_batch([pa.array([partition], pa.int32()), pa.array([key], pa.int32())], ["p", "k"])
+    task.write(batch.cast(arrow_schema(table.schema.fields)), buckets=np.zeros(1, np.int32))
+    since, name = base or (plan.since, plan.base)
+    TableCommit(table, user, since, name).append(task.finish())
+
+
+def test_keys_that_were_looked_up_in_a_state_that_is_gone(tmp_path: Path) -> None:
+    """The job has found no place for its key, and takes one; after the rollback somebody else has taken another."""
+    table = cross_partition(tmp_path)
+    old = plan_write(table)
+    rollback(table, 1)
+    with pytest.raises(CommitConflict, match="was planned on snapshot 3, which a rollback has taken away"):
+        put_key(table, 9, 9, (old.since, old.base))
+    put_key(table, 9, 5)
+    put_key(table, 8, 8)
+    assert table.snapshots.latest_id() == old.since
+    with pytest.raises(CommitConflict, match="was planned on snapshot 3, which a rollback has taken away"):
+        put_key(table, 9, 9, (old.since, old.base))
+    put_key(table, 7, 7)
+    assert rows_of(table) == [(0, 0), (5, 9), (7, 7), (8, 8)]
+
+
+def test_a_writer_that_publishes_after_a_fast_forward(tmp_path: Path) -> None:
+    table = life(tmp_path)
+    create_branch(table, "b", snapshot=2)
+    branch = open_table(table.location, {"branch": "b"})
+    for number in (13, 14):
+        commit(branch, planned(branch, (number, number)))
+    commit(with_rivals(table, lambda: fast_forward(table, "b")), planned(table))
+    assert rows_of(table) == [(1, 1), (13, 13), (14, 14), (2, 2), NEW]
+    assert table.snapshots.ids() == [1, 2, 3, 4, 5]
+    check_table(table.location)
