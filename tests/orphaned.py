@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from expiring import NO_OPTIONS, state
+from expiring import NO_OPTIONS, live_on, new_table, state
 
 from paimon_spark.file_io import FileStatus, LocalFileIO
 from paimon_spark.spec.index_manifest import decode_index_manifest
 from paimon_spark.spec.manifest_codec import decode_manifest, decode_manifest_list
+from paimon_spark.store.orphans import remove_orphan_files
 from paimon_spark.store.table import Table, open_table
 
 DAY = 86_400
+ID = "01234567-89ab-4cde-8123-456789abcdef"
 METADATA = ("manifest", "index", "statistics")
 
 
@@ -86,6 +89,24 @@ def _named(root: Path, snapshot: dict[str, str | None]) -> Iterator[str]:
     statistics = snapshot.get("statistics")
     if statistics is not None:
         yield statistics
+
+
+def removed(table: Table, **more: Any) -> set[str]:
+    """Removes orphans; what went, relative to the table."""
+    done = remove_orphan_files(table, dry_run=False, **more)
+    return {os.path.relpath(path, table.location) for path in done.paths}
+
+
+def lived(path: Path, options: Mapping[str, str] = NO_OPTIONS, steps: str = "wwcw") -> Table:
+    """A table at t that has lived by these steps."""
+    table = new_table(path / "t", options)
+    live_on(table, steps)
+    return table
+
+
+def forget_snapshots(table: Table) -> None:
+    for path in Path(table.location, "snapshot").glob("snapshot-*"):
+        path.unlink()
 
 
 @dataclass(frozen=True)

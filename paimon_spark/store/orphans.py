@@ -16,7 +16,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -39,6 +38,7 @@ from paimon_spark.store.orphans_listing import (
 from paimon_spark.store.orphans_used import branches_of, used_names
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import list_ids
 
 _log = logging.getLogger(__name__)
@@ -80,8 +80,8 @@ class ThreadedWork:
     files_at_once: int = 4000
 
     def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
-        with ThreadPoolExecutor(self.table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS) as threads:
-            return [*threads.map(partial(list_directory, self.table.file_io, before=before), directories)]
+        threads = self.table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS
+        return in_threads(partial(list_directory, self.table.file_io, before=before), directories, threads)
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:
         try:
