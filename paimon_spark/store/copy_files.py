@@ -23,6 +23,7 @@ from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snap
 from paimon_spark.store.changes import DELETION_VECTORS, Changes
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.compaction_commit import place_of
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.copy_target import CopyTarget, find_target
 from paimon_spark.store.expire_delete import delete_empty_directories
@@ -144,35 +145,11 @@ def copy_table(
         return _metrics(chosen, table, None, _Copies(), None, began)
     state = table_state(table, latest)
     entries = [entry for entry in state.live_entries(None) if is_chosen(table, condition, entry.partition)]
-    indexes = [entry for entry in state.index_entries if is_chosen(table, condition, entry.partition)]
+    touched = {place_of(table, entry.partition, 0) for entry in entries}  # an index without files is left behind
+    indexes = [entry for entry in state.index_entries if place_of(table, entry.partition, 0) in touched]
     _check_order_stays(table, entries)
     copies = _plan(table, chosen, entries, indexes)
-    paths = [file.target for file in copies.files]
-    since = chosen.table.snapshots.latest_id() or 0
-    request = CommitRequest(
-        new_user(chosen.table),
-        BATCH_COMMIT_IDENTIFIER,
-        CommitKind.OVERWRITE,
-        None,
-        partial(_replaced, chosen.table, copies),
-        checks_files=True,
-    )
-    try:
-        copy_all(table.file_io, chosen.table.file_io, copies.files)
-        chosen.publish()
-    except BaseException:
-        discard(chosen.table, paths)
-        delete_empty_directories(chosen.table, {(entry.partition, entry.bucket) for entry in copies.entries})
-        raise
-    if not copies.entries:
-        return _metrics(chosen, table, latest, copies, None, began)
-    try:
-        snapshot, _ = commit_request(chosen.table, request, since)
-    except CommitStateUnknown:
-        raise  # the snapshot may be there
-    except (PaimonError, OSError):
-        discard_unused(chosen.table, request, since, paths)
-        raise
+    snapshot = _copy(table, chosen, copies, copy_all)
     return _metrics(chosen, table, latest, copies, snapshot, began)
 
 
@@ -183,6 +160,33 @@ class _Copies:
     entries: tuple[ManifestEntry, ...] = ()
     indexes: tuple[IndexManifestEntry, ...] = ()
     files: tuple[FileCopy, ...] = ()
+
+
+def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll) -> Snapshot | None:
+    """Copies and commits; None: there was nothing to commit. Errors as in copy_table."""
+    table, paths = target.table, [file.target for file in copies.files]
+    since = table.snapshots.latest_id() or 0
+    try:
+        copy_all(source.file_io, table.file_io, copies.files)
+        target.publish()
+    except BaseException:
+        discard(table, paths)
+        delete_empty_directories(table, {(entry.partition, entry.bucket) for entry in copies.entries})
+        raise
+    if not copies.entries:
+        return None
+    changes = partial(_replaced, table, copies)
+    request = CommitRequest(
+        new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, changes, checks_files=True
+    )
+    try:
+        snapshot, _ = commit_request(table, request, since)
+    except CommitStateUnknown:
+        raise  # the snapshot may be there
+    except (PaimonError, OSError):
+        discard_unused(table, request, since, paths)
+        raise
+    return snapshot
 
 
 def _check_order_stays(table: Table, entries: Sequence[ManifestEntry]) -> None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import (
@@ -33,7 +33,7 @@ from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_reading import find_snapshots
 from paimon_spark.store.expire_used import UsedFiles, add_other_root, other_roots, tagged_snapshots
 from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.retention import Moment, Retention, RetentionRules
+from paimon_spark.store.retention import Moment, Retention, RetentionRules, epoch_millis
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
@@ -82,17 +82,12 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
 
     Raises:
         UnsupportedFeature: the table is opened on another branch, or cannot be written.
-        OptionError: the table reads from one of its branches; nothing was changed.
+        OptionError: the table reads from one of its branches, or the time is not past; nothing was changed.
         CorruptFile: metadata of a branch are damaged; nothing was changed. Of the main branch: some steps were done.
         OSError: the storage failed; purge the table again to finish.
     """
     began = time.monotonic()
-    check_writable(table.schema, table.options)
-    if table.branch != MAIN_BRANCH:
-        raise UnsupportedFeature(
-            f"purging {table.location}: it is opened on the branch '{table.branch}', and a purge empties the whole "
-            "table; open its main branch, or delete the branch"
-        )
+    _check_call(table, orphans_older_than)
     branches, tags = branch_names(table.file_io, table.location), table.snapshots.tag_names()
     of_branches = [(branch, _all_files(branch)) for branch in (_on(table, name) for name in branches)]
     strays = _strays(table)
@@ -127,6 +122,21 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
         dry_run=False,
         millis=_millis(began),
     )
+
+
+def _check_call(table: Table, orphans_older_than: Moment | None) -> None:
+    check_writable(table.schema, table.options)
+    if table.branch != MAIN_BRANCH:
+        raise UnsupportedFeature(
+            f"purging {table.location}: it is opened on the branch '{table.branch}', and a purge empties the whole "
+            "table; open its main branch, or delete the branch"
+        )
+    now = time.time_ns() // 1_000_000
+    if orphans_older_than is not None and epoch_millis(orphans_older_than, "orphans_older_than") >= now:
+        raise OptionError(
+            f"orphans_older_than is {orphans_older_than}: it must be past, else files that are being "
+            "written now would go"
+        )
 
 
 def _told(table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float) -> Purged:

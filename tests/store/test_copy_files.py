@@ -36,6 +36,7 @@ from paimon_spark.store.copy_files import copy_table
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_files import in_write_order
 from paimon_spark.store.table import Table
+from paimon_spark.store.unexisting_files import remove_unexisting_files
 from paimon_spark.store.vector_files import find_vector_files, vector_changes
 
 COLUMNS = pa.schema(
@@ -180,6 +181,22 @@ def test_dynamic_buckets_keep_their_keys(tmp_path: Path) -> None:
     put(made, [(k, "a", 2) for k in range(40)])
     assert rows_of(made) == sorted(((k, "a", 2) for k in range(40)), key=repr)
     check_table(made.location)
+
+
+def test_an_index_of_a_partition_without_files_stays_behind(tmp_path: Path) -> None:
+    """The HASH index of a bucket outlives its lost files; in the target the partition may have one of its own."""
+    table = make(tmp_path / "t", COLUMNS, ["k", "p"], {"bucket": "-1"}, ["p"])
+    put(table, [(1, "a", 1), (2, "b", 1)])
+    made = copied(table)
+    next(Path(table.location, "p=a").rglob("data-*")).unlink()
+    remove_unexisting_files(table, dry_run=False)
+    done = copy_table(table, made.location)
+    assert (done.files, done.index_files) == (1, 1)
+    put(made, [(1, "a", 2), (2, "b", 2)])
+    assert rows_of(made) == [(1, "a", 2), (2, "b", 2)]
+    check_table(made.location)
+    assert copy_table(table, f"{tmp_path}/none", "p = 'a'").index_files == 0
+    assert not list(Path(tmp_path, "none").rglob("index-*"))
 
 
 def test_postponed_rows_keep_their_order(tmp_path: Path) -> None:

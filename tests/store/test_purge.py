@@ -195,6 +195,9 @@ def test_refusals(tmp_path: Path) -> None:
     before = files(table)
     with pytest.raises(UnsupportedFeature, match="opened on the branch 'b', and a purge empties the whole table"):
         purge_files(open_table(table.location, {"branch": "b"}))
+    for time, words in (("soon", "soon"), ("2999-01-01 00:00:00", "it must be past")):
+        with pytest.raises(OptionError, match=words):
+            purge_files(table, time)
     schema = replace(table.schema, options={**table.schema.options, "scan.fallback-branch": "b"})
     with pytest.raises(OptionError, match=r"'scan\.fallback-branch' of the table names it"):
         purge_files(replace(table, schema=schema))
