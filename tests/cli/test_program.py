@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 from command_line import ENVIRONMENT, PROGRAM, command, program
-from compacted_tables import append, new_table
+from compacted_tables import COLUMNS, append, new_table
 from golden_tables import GoldenTable
+from s3_server import s3_server
 
 import paimon_spark
+from paimon_spark import open_table
 from paimon_spark.cli.program import COMMANDS, _Later
+from paimon_spark.file_io import file_io_for
+from paimon_spark.store.create import create_table, new_schema
 
 HEAVY = ("pyspark", "pyarrow", "pandas", "numpy", "sqlglot", "matplotlib")
 
@@ -75,7 +79,7 @@ def test_a_module_and_a_script_are_one_program(tmp_path: Path) -> None:
 
 
 def test_nobody_reads_the_output(tmp_path: Path) -> None:
-    append(new_table(tmp_path / "t"), [(i, i, "x" * 50) for i in range(20_000)])
+    append(new_table(tmp_path / "t"), [(i, i, "x" * 50) for i in range(4000)])
     for output in ("json", "text"):
         child = program("read", tmp_path / "t", "--limit", "0", "--output", output)
         assert child.stdout is not None
@@ -130,6 +134,24 @@ def test_ctrl_c(tmp_path: Path, arguments: list[str]) -> None:
     assert "Traceback" not in err
     assert sorted(path for path in (tmp_path / "t").rglob("*") if path.is_file()) == before
     assert command("check", tmp_path / "t").code == 0
+
+
+def test_an_object_store() -> None:
+    with s3_server("lake") as options:
+        schema = new_schema(COLUMNS, ("k",), (), {"bucket": "2", "write-only": "true"})
+        create_table("s3://lake/t", schema, file_io_for("s3://lake/t", options))
+        table = open_table("s3://lake/t", options)
+        append(table, [(i, i, "x") for i in range(10)])
+        append(table, [(i, i, "y") for i in range(5)])
+        reach = [word for pair in options.items() for word in ("-o", "=".join(pair))]
+        facts = command("info", "s3://lake/t", *reach, "--output", "json").document
+        assert (facts["location"], facts["stored"]["files"], facts["problems"]) == ("s3://lake/t", 4, [])
+        assert command("diff", "s3://lake/t", "1", "2", *reach).err == "0 added, 0 removed, 5 changed\n"
+        assert command("compact", "s3://lake/t", *reach).code == 0
+        assert len(command("files", "s3://lake/t", *reach).cells) == 2
+        assert command("expire", "s3://lake/t", "--retain-max", "1", "--retain-min", "1", "-y", *reach).code == 0
+        assert command("check", "s3://lake/t", *reach).code == 0
+        assert "no Paimon table at s3://lake/u" in command("info", "s3://lake/u", *reach).err
 
 
 def test_the_store_needs_no_home(tmp_path: Path) -> None:
