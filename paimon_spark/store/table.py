@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from paimon_spark.arrow.predicate import Predicate
+from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, file_io_for
@@ -20,7 +20,7 @@ from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import branch_root
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.branched_scan import ALONE, through_branches
+from paimon_spark.store.branched_scan import ALONE, BranchedScan, through_branches
 from paimon_spark.store.scan import Scan, find_fields, row_kind_field
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
@@ -113,6 +113,17 @@ class Table:
         """A read of chosen fields, through another branch too if an option says so. Errors as in through_branches."""
         own = Scan(self.file_io, self.location, self.branch, self.schema, self.options, tuple(fields), predicate)
         return through_branches(own)
+
+    def sides(self) -> tuple[Table, ...]:
+        """The branches that rows are read from, as tables of their own; a partition comes from the first that has it.
+
+        Errors as in through_branches.
+        """
+        scan = self.scan_of((), AlwaysTrue())
+        if not isinstance(scan, BranchedScan):
+            return (self,)
+        other = replace(self, branch=scan.other.branch, schema=scan.other.schema, options=scan.other.options).alone
+        return (other, self.alone) if scan.other_first else (self.alone, other)
 
     @property
     def alone(self) -> Table:

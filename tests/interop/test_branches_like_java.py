@@ -15,6 +15,7 @@ import our_engine
 import pytest
 from comparing import Row, comparable
 from genuine import Genuine
+from java_system_tables import java_tables
 from readers import java_change, java_read, our_change, telling
 
 from paimon_spark import open_table
@@ -136,6 +137,12 @@ def test_read_through_the_other_branch(seed: int, option: str, java: Genuine, tm
         assert audit == java_change(java, life.path, {})
         if life.options.get("bucket") != "-1" or not life.keys:
             assert table.system_table("ro").to_arrow().num_rows == java.run(java_branches.read_optimized, life.path, {})
+        if life.options.get("deletion-vectors.enabled") != "true" and life.options.get("merge-engine") != "first-row":
+            theirs = java.run(java_tables, life.path, ["partitions"])["partitions"]
+            assert not isinstance(theirs, str), theirs
+            ours = table.system_table("partitions", ["partition", "record_count", "file_count"]).to_arrow()
+            wanted = [(row[0], row[1], row[3]) for row in theirs[1]]
+            assert sorted(tuple(row.values()) for row in ours.to_pylist()) == sorted(wanted)
         alone = our_engine.read(life.path, {option: ""})
         assert alone == comparable(table.alone.scan().to_arrow())
 

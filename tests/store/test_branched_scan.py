@@ -89,6 +89,10 @@ def test_other_tables_of_rows_too(table: Table) -> None:
     assert sorted(tuple(row.values()) for row in audit) == [("+I", *row) for row in B_FIRST]
     assert opened.system_table("ro").to_arrow().num_rows == 0
     assert len(opened.system_table("files").to_arrow()) == 2  # of its own branch, as in Java
+    put(table, ("2", 3, "more"), branch="b")
+    for options, second in ((PRIMARY, 2), (FALLBACK, 1)):
+        shown = open_table(table.location, options).system_table("partitions", ["partition", "file_count"]).to_arrow()
+        assert [tuple(row.values()) for row in shown.to_pylist()] == [("dt=1", 1), ("dt=2", second), ("dt=3", 1)]
 
 
 def test_older_states(table: Table) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -106,6 +106,14 @@ def partition_totals(request: Request, texts: PartitionTexts) -> list[PartitionT
 
 
 def _partitions(request: Request) -> Columns:
+    """The partitions, each as the branch has it that rows are read from."""
+    rows: dict[str, tuple[Any, ...]] = {}
+    for side in request.table.sides():
+        rows = {**{row[0]: row for row in _rows_of(replace(request, table=side))}, **rows}
+    return columns_of_rows(PARTITION_FIELDS, (rows[text] for text in sorted(rows, key=str.encode)))
+
+
+def _rows_of(request: Request) -> list[tuple[Any, ...]]:
     table = request.table
     default = table.options.value(o.PARTITION_DEFAULT_NAME)
 
@@ -117,14 +125,14 @@ def _partitions(request: Request) -> Columns:
     found = partition_totals(request, texts)
     deleted = _deleted_rows(request) if request.wants("deleted_record_count") else {}
     types = [field.type for field in table.schema.partition_fields]
-    rows = []
-    for one in sorted(found, key=lambda one: one.text.encode()):
+    rows: list[tuple[Any, ...]] = []
+    for one in found:
         count, size, files, time = one.total
         gone = deleted.get(canonical_row(one.partition, types), 0)
         rows.append(
             (one.text, count, size, files, _nanos(time), None, None, None, None, one.total_buckets, False, gone)
         )
-    return columns_of_rows(PARTITION_FIELDS, rows)
+    return rows
 
 
 def _spec_text(values: Sequence[str | None], fields: Sequence[DataField], default: str) -> str:
