@@ -20,15 +20,14 @@ from tenacity import (
     stop_any,
 )
 
-from paimon_spark.errors import DataError, RetriesExhausted
+from paimon_spark.errors import DataError, PaimonError, RetriesExhausted
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
-from paimon_spark.store.commit_base import Base, base_now, take_back
 from paimon_spark.store.commit_history import CommitHistory, is_committed
-from paimon_spark.store.commit_overtaken import is_overtaken, take_from_below
+from paimon_spark.store.commit_overtaken import lasts, lost_sight
 from paimon_spark.store.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.file_paths import changelog_paths, created_paths
 from paimon_spark.store.hash_index_changes import HashIndexUpdate
@@ -305,6 +304,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
     options = table.options
     history = CommitHistory(table.snapshots, since)
     overwritten = False
+    taken_back: Snapshot | None = None
     timeout = options.value(o.COMMIT_TIMEOUT)
     stops = [stop_after_attempt(options.value(o.COMMIT_MAX_RETRIES) + 1)]
     trials = Retrying(
@@ -326,30 +326,23 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
                 snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
                 if snapshot is None:
                     raise _LostRace
-                if not _lasts(table, state.snapshot, snapshot):
+                if not lasts(table, state.snapshot, snapshot):
+                    taken_back = snapshot
                     history.forget()
                     raise _LostRace
                 write_hint(table.snapshots, snapshot.id)
                 return snapshot, number
-    except RetryError as error:
+    except (RetryError, PaimonError, OSError) as error:
+        if taken_back is not None:
+            raise lost_sight(table, taken_back, error) from error
+        if not isinstance(error, RetryError):
+            raise
         raise RetriesExhausted(
             f"the commit of user {request.user} to {table.location} lost the race against other writers "
             f"{error.last_attempt.attempt_number} times; nothing was committed. Run the job again when fewer write to "
             "the table, or raise commit.max-retries"
         ) from None
     raise AssertionError("unreachable: every trial returns or raises")
-
-
-def _lasts(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
-    """Whether a snapshot just published on top of base is a part of the table; if not, it is gone again."""
-    now = base_now(table.snapshots, base)
-    if now == Base.TAKEN_AWAY:
-        take_back(table.snapshots, published)
-        return False
-    if now == Base.EXPIRED and is_overtaken(table, published):
-        take_from_below(table, published)
-        return False
-    return True
 
 
 def _wait(shortest: float, longest: float) -> Callable[[RetryCallState], float]:

@@ -9,14 +9,47 @@ from __future__ import annotations
 
 import logging
 
-from paimon_spark.errors import CommitStateUnknown
+from paimon_spark.errors import CommitStateUnknown, CorruptFile
 from paimon_spark.spec.paths import snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.commit_base import Base, base_now, take_back
 from paimon_spark.store.expire_marks import expiring_until
 from paimon_spark.store.snapshot_chain import builds_on
 from paimon_spark.store.table import Table
 
 _log = logging.getLogger(__name__)
+
+
+def lasts(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
+    """Whether a snapshot just published on top of base is a part of the table; if not, it is gone again.
+
+    Raises:
+        CommitStateUnknown: it cannot be told, or it could not be taken away; it may be kept by a tag meanwhile.
+    """
+    try:
+        now = base_now(table.snapshots, base)
+        if now == Base.TAKEN_AWAY:
+            take_back(table.snapshots, published)
+            return False
+        if now == Base.EXPIRED and is_overtaken(table, published):
+            take_from_below(table, published)
+            return False
+    except (OSError, CorruptFile) as error:
+        raise CommitStateUnknown(
+            f"the commit of user {published.commit_user} to the table at {table.location} is published as snapshot "
+            f"{published.id}, but whether a rollback or an expiry came before it could not be found out: {error}. "
+            "Nothing was deleted. Look whether the rows are there; if not, run the job again"
+        ) from error
+    return True
+
+
+def lost_sight(table: Table, taken_back: Snapshot, error: Exception) -> CommitStateUnknown:
+    """The error of a commit that was taken back, and failed then."""
+    return CommitStateUnknown(
+        f"the commit of user {taken_back.commit_user} to the table at {table.location} was snapshot {taken_back.id} "
+        f"for a moment, was taken back because of a rollback or an expiry, and failed then: {error}. As somebody may "
+        "have made a tag of it in that moment, nothing was deleted. Run the job again"
+    )
 
 
 def is_overtaken(table: Table, published: Snapshot) -> bool:
