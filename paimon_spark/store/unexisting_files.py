@@ -19,8 +19,9 @@ from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.compaction_commit import Place, place_of
-from paimon_spark.store.failed_commit import discard, discard_unused
+from paimon_spark.store.failed_commit import discard_unused
 from paimon_spark.store.file_paths import bucket_directory
+from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.vector_files import find_vector_files, vector_changes
@@ -59,12 +60,14 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFil
     Raises:
         OSError: the storage could not say of every file whether it is there; nothing was changed.
         CorruptFile: metadata of the table are lost or damaged too; nothing was changed.
+        OptionError: an option chooses a snapshot.
         UnsupportedFeature: the table cannot be written.
         Others as TableCommit.append.
     """
     began = time.monotonic()
     if not dry_run:
         check_writable(table.schema, table.options)
+    refuse_travel(table, "looked at")
     latest = table.snapshots.latest()
     if latest is None:
         return _result(table, (), None, dry_run, began)
@@ -81,7 +84,7 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFil
     try:
         snapshot, _ = commit_request(table, request, now.id)
     except _NothingLeft:
-        removal.discard_vectors(table)
+        pass
     except CommitStateUnknown:
         raise  # the snapshot may be there
     except (PaimonError, OSError):
@@ -99,7 +102,8 @@ class _Removal:
 
     Attributes:
         entries: the lost files that were live there at the last attempt.
-        created: paths of the index files that it needs.
+        created: paths of the index files that attempts wrote. Those of lost ones stay, for an attempt that was taken
+            back after a rollback may have a tag by then; they are orphans.
     """
 
     def __init__(self, lost: frozenset[str]) -> None:
@@ -108,17 +112,11 @@ class _Removal:
         self._lost = lost
 
     def changes(self, state: TableState) -> Changes:
-        self.discard_vectors(state.table)
         self.entries = _live_of(state, self._lost)
         if not self.entries:
             raise _NothingLeft
         gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in self.entries)
         return Changes(gone, index=self._vectors_without(state))
-
-    def discard_vectors(self, table: Table) -> None:
-        """Deletes the index files of an attempt that lost."""
-        discard(table, self.created)
-        self.created.clear()
 
     def _vectors_without(self, state: TableState) -> tuple[IndexManifestEntry, ...]:
         """The index files that change because a file with a deletion vector goes."""
