@@ -35,16 +35,16 @@ class _CountingRunner(LocalRunner):
     def __init__(self, processes: int, told: Progress | None) -> None:
         super().__init__(processes, ended=self._count)
         self._told = told
-        self._lock = threading.Lock()
+        self._counting = threading.Lock()
         self._done = self._given = 0
 
     def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
-        with self._lock:
+        with self._counting:
             self._given += sum(task.weight for task in tasks)
         return super().run(table, tasks)
 
     def _count(self, task: CompactTask) -> None:
-        with self._lock:
+        with self._counting:
             self._done += task.weight
             if self._told is not None:
                 self._told("files to compact", self._done, self._given)

@@ -9,9 +9,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 
@@ -71,7 +72,8 @@ class LocalRunner:
         if len(tasks) == 1 or is_small or self._processes == 1:
             return [self._run_here(table, task) for task in tasks]
         pool = self._started()
-        futures = [_submitted(pool, table, task) for task in tasks]
+        with _interrupts_held_back():
+            futures = [_submitted(pool, table, task) for task in tasks]
         for future, task in zip(futures, tasks, strict=True):
             future.add_done_callback(lambda _, task=task: self._ended(task))  # type: ignore[misc]  # a default binds it
         try:
@@ -116,6 +118,16 @@ class LocalRunner:
 
 def _tell_nobody(_: CompactTask) -> None:
     """For callers who do not want to know."""
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Processes that start inside never see a Ctrl-C: it would end those that still import with a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start(stopping: Event) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -107,27 +106,45 @@ main()
 """
 
 
-@pytest.mark.parametrize("arguments", [["check"], ["compact", "--processes", "1"]])
-def test_ctrl_c(tmp_path: Path, arguments: list[str]) -> None:
-    """The storage is slow, so that the signal comes in the middle of the work: a second one changes nothing."""
+OTHER_PROCESSES = """
+import paimon_spark.store.local_pool as pool
+from paimon_spark.cli.program import main
+
+def submitted(pool, table, task, real=pool._submitted):
+    future = real(pool, table, task)
+    print("reading", flush=True)
+    return future
+
+pool._submitted = submitted
+pool.LocalRunner.__init__.__defaults__ = (4, 0, None)
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [(SLOW, ["check"]), (SLOW, ["compact", "--processes", "1"]), (OTHER_PROCESSES, ["compact", "--processes", "2"])],
+)
+def test_ctrl_c(tmp_path: Path, script: str, arguments: list[str]) -> None:
+    """The signal comes in the middle of the work, to all processes of the terminal; a second one changes nothing."""
     made = new_table(tmp_path / "t", {"write-only": "true", "bucket": "8"})
     for start in range(0, 60, 20):
         append(made, [(i, i, "x") for i in range(start, start + 20)])
     before = sorted(path for path in (tmp_path / "t").rglob("*") if path.is_file())
     name, *more = arguments
     child = subprocess.Popen(
-        [sys.executable, "-c", SLOW, name, str(tmp_path / "t"), *more],
+        [sys.executable, "-c", script, name, str(tmp_path / "t"), *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=ENVIRONMENT,
+        start_new_session=True,
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "reading\n"
-    child.send_signal(signal.SIGINT)
-    time.sleep(0.05)
+    os.killpg(child.pid, signal.SIGINT)
     if child.poll() is None:
-        child.send_signal(signal.SIGINT)
+        os.killpg(child.pid, signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err
     assert "stopped; " in err
