@@ -14,6 +14,7 @@ from paimon_spark.spec.paths import snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.commit_base import Base, base_now, take_back
 from paimon_spark.store.expire_marks import expiring_until
+from paimon_spark.store.publish import TRIES
 from paimon_spark.store.snapshot_chain import builds_on
 from paimon_spark.store.table import Table
 
@@ -23,23 +24,33 @@ _log = logging.getLogger(__name__)
 def lasts(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
     """Whether a snapshot just published on top of base is a part of the table; if not, it is gone again.
 
+    A store that gives no answer is asked again: one lost answer leaves no outcome open.
+
     Raises:
         CommitStateUnknown: it cannot be told, or it could not be taken away; it may be kept by a tag meanwhile.
     """
-    try:
-        now = base_now(table.snapshots, base)
-        if now == Base.TAKEN_AWAY:
-            take_back(table.snapshots, published)
-            return False
-        if now == Base.EXPIRED and is_overtaken(table, published):
-            take_from_below(table, published)
-            return False
-    except (OSError, CorruptFile) as error:
-        raise CommitStateUnknown(
-            f"the commit of user {published.commit_user} to the table at {table.location} is published as snapshot "
-            f"{published.id}, but whether a rollback or an expiry came before it could not be found out: {error}. "
-            "Nothing was deleted. Look whether the rows are there; if not, run the job again"
-        ) from error
+    failure: OSError | CorruptFile | None = None
+    for _ in range(TRIES):
+        try:
+            return _lasts(table, base, published)
+        except (OSError, CorruptFile) as error:
+            _log.warning("looking at the base of snapshot %d of %s failed: %s", published.id, table.location, error)
+            failure = error
+    raise CommitStateUnknown(
+        f"the commit of user {published.commit_user} to the table at {table.location} is published as snapshot "
+        f"{published.id}, but whether a rollback or an expiry came before it could not be found out: {failure}. "
+        "Nothing was deleted. Look whether the rows are there; if not, run the job again"
+    ) from failure
+
+
+def _lasts(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
+    now = base_now(table.snapshots, base)
+    if now == Base.TAKEN_AWAY:
+        take_back(table.snapshots, published)
+        return False
+    if now == Base.EXPIRED and is_overtaken(table, published):
+        take_from_below(table, published)
+        return False
     return True
 
 
