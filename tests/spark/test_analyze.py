@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
+import random
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -160,3 +162,39 @@ def test_refusals_say_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"'scan\.snapshot-id' chooses what a read sees; the latest snapshot"):
         pinned.analyze()
     assert open_table(str(tmp_path / "t")).snapshots.ids() == [1]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_rows_against_counting_one_by_one(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """Merged rows of several writes; distinct values within twice the error that is allowed on average."""
+    draw = random.Random(seed)
+    table = made(spark, tmp_path / "t", {"id": "INT NOT NULL", "n": "BIGINT", "x": "DOUBLE", "s": "STRING"})
+    rows: dict[int, tuple[Any, ...]] = {}
+    for _ in range(3):
+        some = {
+            key: (
+                draw.choice([None, draw.randint(-(2**63), 2**63 - 1), draw.randint(-3, 3)]),
+                draw.choice([None, draw.uniform(-1e300, 1e300), float("inf"), 0.5]),
+                draw.choice([None, "", "é" * draw.randint(0, 50), f"{draw.random()}"]),
+            )
+            for key in draw.sample(range(400), 250)
+        }
+        rows |= some
+        values = [(key, *row) for key, row in some.items()]
+        table.append(spark.createDataFrame(values, table.toDF().schema), {"write-only": "true"})
+    found = table.analyze("all").statistics
+    assert found is not None
+    assert found.merged_record_count == len(rows)
+    for place, name in enumerate(("n", "x", "s")):
+        known = [row[place] for row in rows.values() if row[place] is not None]
+        column = found.columns[name]
+        assert column.null_count == len(rows) - len(known)
+        assert column.distinct_count == pytest.approx(len(set(known)), rel=0.1)
+        if name == "s":
+            lengths = [len(text) for text in known]
+            assert (column.avg_len, column.max_len) == (math.ceil(sum(lengths) / len(lengths)), max(lengths))
+        else:
+            assert column.min is not None
+            assert column.max is not None
+            kind = float if name == "x" else int
+            assert (kind(column.min), kind(column.max)) == (min(known), max(known))
