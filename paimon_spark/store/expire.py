@@ -227,24 +227,24 @@ class _Plan:
         return [*deleted, *paths]
 
     def _move_changelogs(self) -> None:
-        table = self.table
+        """What another expiry has moved and what has expired since is taken back, and what a rollback took out of a
+        tag, which has no changelog."""
+        table, store = self.table, self.table.snapshots
 
         def move(snapshot: Snapshot) -> None:
             path = changelog_path(table.location, snapshot.id, table.branch)
             table.file_io.overwrite(path, encode_snapshot(snapshot))
+            name = snapshot.changelog_manifest_list
+            if name is not None and not table.file_io.exists(manifest_path(table.location, name)):
+                table.file_io.delete(path)
 
         in_threads(move, self.snapshots)
-        there = set(table.snapshots.ids())
-        in_threads(self._take_back_changelog, [snapshot for snapshot in self.snapshots if snapshot.id not in there])
+        first = store.hinted_changelog_id() or 0
+        table.file_io.delete_many(
+            [changelog_path(table.location, number, table.branch) for number in self.ids if number < first]
+        )
         hint = f"{changelog_directory(table.location, table.branch)}/LATEST"
         table.file_io.overwrite(hint, str(self.ids[-1]).encode())
-
-    def _take_back_changelog(self, snapshot: Snapshot) -> None:
-        """Another expiry has taken the snapshot, and maybe its changelog has expired since: then its list is gone."""
-        table = self.table
-        name = snapshot.changelog_manifest_list or snapshot.delta_manifest_list
-        if not table.file_io.exists(manifest_path(table.location, name)):
-            table.file_io.delete(changelog_path(table.location, snapshot.id, table.branch))
 
     def result(self, began: float, paths: Sequence[str], dry_run: bool) -> ExpiryResult:
         moved = len(self.snapshots) if self.moves else 0

@@ -103,6 +103,8 @@ def _expire(
         table.file_io.delete_many([f"{directory}/EARLIEST", f"{directory}/LATEST"])
     else:
         table.file_io.overwrite(f"{directory}/EARLIEST", str(end).encode())
+        again = [n for n in list_ids(table.file_io, directory, CHANGELOG_PREFIX) if n < end]  # by a slow expiry
+        table.file_io.delete_many([changelog_path(table.location, number, table.branch) for number in again])
     return result_of(doomed, ids, [*deleted, *paths], 0, dry_run, began)
 
 

@@ -144,12 +144,18 @@ class SnapshotStore:
 
     def earliest_change_id(self) -> int:
         """The oldest id for which find_change finds something; 1 for a table without snapshots."""
-        directory = changelog_directory(self.table, self.branch)
-        hint = read_hint(self.file_io, f"{directory}/EARLIEST")
-        if hint is not None and self._find(changelog_path(self.table, hint, self.branch)) is not None:
+        hint = self.hinted_changelog_id()
+        if hint is not None:
             return hint
-        ids = list_ids(self.file_io, directory, CHANGELOG_PREFIX)
+        ids = list_ids(self.file_io, changelog_directory(self.table, self.branch), CHANGELOG_PREFIX)
         return min([*ids[:1], self.earliest_id() or 1])
+
+    def hinted_changelog_id(self) -> int | None:
+        """The oldest long-lived changelog by the hint, if it is there."""
+        hint = read_hint(self.file_io, f"{changelog_directory(self.table, self.branch)}/EARLIEST")
+        if hint is None or self._find(changelog_path(self.table, hint, self.branch)) is None:
+            return None
+        return hint
 
     def _find(self, path: str) -> Snapshot | None:
         try:
