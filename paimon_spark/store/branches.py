@@ -205,6 +205,7 @@ def _forward(table: Table, theirs: Table) -> FastForwarded:
             file_io.overwrite(schema_path(table.location, number, table.branch), data)
     changelogs = list_ids(file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX)
     gone = [number for number in reversed(own) if number >= first.id]
+    table.snapshots.write_earliest_hint(min([first.id, *own]))  # nothing below the hint is ever expired
     older = [n for n in new if n not in own and n < max(own, default=0)]  # nobody sees these yet
     _write_snapshots(table, [new[number] for number in older])
     for number in gone:

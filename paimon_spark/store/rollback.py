@@ -169,6 +169,7 @@ def _make_snapshot(table: Table, target: Snapshot) -> None:
     if store.exists(target.id):
         return
     with keeping_tagged(store, target.id):
+        store.write_earliest_hint(target.id)  # before, for a crash: what is below the hint is never expired
         publish_schema(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
         store.write_earliest_hint(target.id)
 
