@@ -13,7 +13,10 @@ from paimon_spark.spec.paths import branch_root
 from paimon_spark.store.branches import branch_names, create_branch
 
 TWO_DAYS = 2 * 24 * 3600 * 1000
-_KEPT = re.compile(r"(/branch/branch-[^/]+)?/(schema/schema-\d+|(snapshot|tag)/\.holding-.+|(snapshot|changelog)/(EARLIEST|LATEST)|consumer/.+)")
+_KEPT = re.compile(
+    r"(/branch/branch-[^/]+)?/"
+    r"(schema/schema-\d+|(snapshot|tag)/\.holding-.+|(snapshot|changelog)/(EARLIEST|LATEST)|consumer/.+)"
+)
 
 
 def settle(world: World) -> None:
