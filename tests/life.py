@@ -170,8 +170,10 @@ class World:
         return replace(self.table, file_io=file_io, branch=branch, options=options)
 
     def found(self, kind: Kind, branch: str) -> list[Root]:
-        """The roots of a kind that are there, by the ids of their snapshots."""
-        chosen = (root for root in self.roots.values() if (root.kind, root.branch) == (kind, branch))
+        """The roots of a kind that are there and to stay, by the ids of their snapshots."""
+        chosen = (
+            r for r in self.roots.values() if (r.kind, r.branch) == (kind, branch) and r.path not in self.tentative
+        )
         return sorted(chosen, key=lambda root: (root.number, root.name))
 
     def latest(self, branch: str) -> int:

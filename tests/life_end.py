@@ -27,6 +27,8 @@ def settle(world: World) -> None:
     """
     world.finish_all()
     world.stored.now += TWO_DAYS  # marks of crashes count no more
+    for branch in sorted(world.branches):
+        world.run(expire(world, branch, keep=5))  # first of all: where an expiry broke off nobody may go back
     _repeat(world)
     for _ in range(2):
         for branch in sorted(world.branches):
