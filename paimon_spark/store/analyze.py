@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from paimon_spark.errors import CommitStateUnknown, PaimonError, UnsupportedFeature
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.paths import statistics_path
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
@@ -22,7 +22,7 @@ from paimon_spark.spec.types import DataField
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
-from paimon_spark.store.failed_commit import discard_unused
+from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
@@ -119,15 +119,9 @@ def commit_statistics(table: Table, statistics: TableStatistics, since: int) -> 
         checks_files=False,
         statistics=name,
     )
-    try:
+    with discarding_if_failed(table, request, since, lambda: [path]):
         table.file_io.write_bytes(path, encode_statistics(statistics))
-        snapshot, _ = commit_request(table, request, since)
-    except CommitStateUnknown:
-        raise  # the snapshot may be there
-    except (PaimonError, OSError):
-        discard_unused(table, request, since, [path])
-        raise
-    return snapshot
+        return commit_request(table, request, since)[0]
 
 
 def _stored(table: Table, snapshot: Snapshot) -> tuple[int, int]:

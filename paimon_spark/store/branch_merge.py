@@ -21,6 +21,7 @@ from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, table_state
 from paimon_spark.store.table import Table
+from paimon_spark.store.tag_keep import keeping
 from paimon_spark.store.threads import in_threads
 
 _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
@@ -52,7 +53,7 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> Branch
 
     Raises:
         OptionError: both are the same.
-        SnapshotNotFound: there is no such branch, or it has no snapshot.
+        SnapshotNotFound: there is no such branch, it has no snapshot, or that of the source expires just now.
         UnsupportedFeature: the table has a primary key, cannot be written, or a branch has done more than add files.
         SchemaError: the branches have other columns, or other schemas under one number.
         Others as TableCommit.append.
@@ -72,6 +73,12 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> Branch
         check_writable(branch.schema, branch.options)
     if theirs.schema.fields != ours.schema.fields:
         raise SchemaError(f"{what}: their columns differ; give both the same columns first")
+    with keeping(theirs.snapshots, states[0]):
+        return _merge(what, theirs, ours, states, began)
+
+
+def _merge(what: str, theirs: Table, ours: Table, states: Sequence[Snapshot], began: float) -> BranchMerged:
+    """states: the latest of both."""
     now = {e.identity for e in table_state(ours, states[1]).live_entries(None)}
     entries = [e for e in table_state(theirs, states[0]).live_entries(None) if e.identity not in now]
     if not entries:

@@ -6,7 +6,7 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ from paimon_spark.store.changes import Changes, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
 from paimon_spark.store.commit_history import CommitHistory, is_committed
 from paimon_spark.store.commit_overtaken import lasts, lost_sight
+from paimon_spark.store.discard import discard
 from paimon_spark.store.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.file_paths import changelog_paths, created_paths
 from paimon_spark.store.hash_index_changes import HashIndexUpdate
@@ -166,7 +167,7 @@ class TableCommit:
 
         request = self._request(identifier, CommitKind.OVERWRITE, "OVERWRITE", changes, True)
         result = self._run([request, *compaction], messages, watermark, properties)
-        self._delete(changelog, "of a changelog that an overwrite does not commit")
+        discard(self._table.file_io, changelog)  # an overwrite commits none
         return result
 
     def abort(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> None:
@@ -180,14 +181,7 @@ class TableCommit:
             return
         if self._index is not None:
             self._index.discard()
-        self._delete([p for message in messages for p in created_paths(self._table, message)], "of an aborted job")
-
-    def _delete(self, paths: Iterable[str], what: str) -> None:
-        for path in paths:
-            try:
-                self._table.file_io.delete(path)
-            except OSError as error:
-                _log.warning("left behind %s %s: %s", path, what, error)
+        discard(self._table.file_io, [p for message in messages for p in created_paths(self._table, message)])
 
     def _appended(self, messages: Sequence[CommitMessage], new: Changes) -> Callable[[TableState], Changes]:
         """What an append changes; asked in every attempt, for only then it is known whether dynamic buckets fit."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from functools import partial
 from types import TracebackType
@@ -14,11 +13,10 @@ from paimon_spark.spec.paths import data_file_name
 from paimon_spark.store.background import Background
 from paimon_spark.store.compact_task import AppendTask, CompactTask
 from paimon_spark.store.data_writer import BucketWriter, file_batch
+from paimon_spark.store.discard import discard
 from paimon_spark.store.file_layout import FileLayout, changelog_layout, file_layout
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.table import Table
-
-_log = logging.getLogger(__name__)
 
 
 class CompactOutput:
@@ -101,8 +99,4 @@ class CompactOutput:
     def _delete(self) -> None:
         self._data.discard()
         self._changelog.discard()
-        for path in self.created:
-            try:
-                self._table.file_io.delete(path)
-            except OSError as error:
-                _log.warning("left behind %s of a failed compaction: %s", path, error)
+        discard(self._table.file_io, self.created)

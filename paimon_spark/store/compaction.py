@@ -26,10 +26,10 @@ from paimon_spark.store.compaction_commit import (
     commit_compaction,
     commits_together,
     committed_units,
-    delete_files,
     place_of,
 )
 from paimon_spark.store.compaction_plan import CompactionPlan, plan_compaction
+from paimon_spark.store.discard import discard
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.table import Table
 
@@ -216,7 +216,7 @@ class _Job:
         results = [outcome for outcome in outcomes if isinstance(outcome, CompactResult)]
         if commits_together(self.table):
             halves = [result for result in results if self._place(result) in self.failed]
-            delete_files(self.table, [path for result in halves for path in result.created])
+            discard(self.table.file_io, [path for result in halves for path in result.created])
             results = [result for result in results if self._place(result) not in self.failed]
         try:
             made = commit_compaction(plan.table, plan.snapshot, plan.upper, results)
@@ -233,7 +233,7 @@ class _Job:
             error = None if future.cancel() else future.exception()
             if error is None and not future.cancelled():
                 created = (o.created for o in future.result() if isinstance(o, CompactResult))
-                delete_files(self.table, [path for paths in created for path in paths])
+                discard(self.table.file_io, [path for paths in created for path in paths])
 
     def _metrics(self) -> CompactionMetrics:
         messages = [message for made in self.done for message in made.messages]

@@ -6,31 +6,30 @@ out of the commit and named; the rest is committed. So a compaction never makes 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from paimon_spark.errors import CommitConflict, CommitStateUnknown, PaimonError
+from paimon_spark.errors import CommitConflict
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import FileKind, ManifestEntry
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, compacted
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, conflict_rules
-from paimon_spark.store.commit_history import is_committed
 from paimon_spark.store.compact_task import CompactResult, CompactTask
 from paimon_spark.store.conflicts import check_conflicts
+from paimon_spark.store.discard import discard
+from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
-
-_log = logging.getLogger(__name__)
 
 PERSISTENCE = {o.COMMIT_MAX_RETRIES: "100", o.COMMIT_MAX_RETRY_WAIT: "300 ms"}
 
@@ -107,20 +106,12 @@ def commit_compaction(
         user or new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, work.changes, checks_files=False
     )
     snapshot: Snapshot | None = None
-    try:
+    with suppress(_NothingLeft), discarding_if_failed(table, request, base.id, lambda: work.created(work.buckets)):
         snapshot, _ = commit_request(_persistent(table), request, base.id)
-    except _NothingLeft:
-        pass
-    except CommitStateUnknown:
-        raise
-    except (PaimonError, OSError):
-        if not _is_published(table, request, base.id):
-            delete_files(table, work.created(work.buckets))
-        raise
     if snapshot is not None and not work.was_asked:
         return CompactedBuckets(snapshot.id, tuple(bucket.message for bucket in work.buckets), {})
     left_out = [bucket for bucket in work.buckets if bucket not in work.chosen]
-    delete_files(table, work.created(left_out))
+    discard(table.file_io, work.created(left_out))
     messages = tuple(work.message(bucket) for bucket in work.chosen) if snapshot is not None else ()
     return CompactedBuckets(None if snapshot is None else snapshot.id, messages, dict(work.dropped))
 
@@ -134,15 +125,6 @@ def _persistent(table: Table) -> Table:
     options = table.options
     chosen = {option.key: value for option, value in PERSISTENCE.items() if not options.is_set(option)}
     return replace(table, options=options.merged(chosen))
-
-
-def delete_files(table: Table, paths: Iterable[str]) -> None:
-    """Deletes files that no snapshot names. One that cannot be deleted is an orphan, which harms nobody: logged."""
-    for path in paths:
-        try:
-            table.file_io.delete(path)
-        except OSError as error:
-            _log.warning("left behind %s of a compaction that was not committed: %s", path, error)
 
 
 @dataclass
@@ -307,12 +289,3 @@ def _folded(table: Table, results: Sequence[CompactResult]) -> _Bucket:
         superseded={name: np.unique(np.frombuffer(b"".join(parts), "<i8")) for name, parts in superseded.items()},
         created=tuple(path for result in results for path in result.created),
     )
-
-
-def _is_published(table: Table, request: CommitRequest, since: int) -> bool:
-    """Whether the commit is in the table after all; taken for yes when that cannot be found out."""
-    try:
-        return is_committed(table.snapshots, since, request.names)
-    except OSError as error:
-        _log.warning("a failed compaction of %s leaves its files behind: %s", table.location, error)
-        return True

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from paimon_spark.errors import CommitStateUnknown, CorruptFile, PaimonError, UnsupportedFeature
+from paimon_spark.arrow.predicate import Predicate
+from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
@@ -26,8 +27,9 @@ from paimon_spark.store.commit_attempt import CommitRequest, TableState, partiti
 from paimon_spark.store.compaction_commit import place_of
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.copy_target import CopyTarget, find_target
+from paimon_spark.store.discard import discard
 from paimon_spark.store.expire_delete import delete_empty_directories
-from paimon_spark.store.failed_commit import discard, discard_unused
+from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.index_manifests import HASH
 from paimon_spark.store.latest_only import refuse_travel
@@ -61,7 +63,7 @@ class CopyMetrics:
         location: the target.
         created: whether the target table was made.
         source_snapshot_id: which state was copied; None: the source has no snapshot.
-        snapshot_id: the snapshot made in the target; None: there were no files to copy.
+        snapshot_id: the snapshot made in the target; None: there were no files to copy, and none to replace.
         partitions: in words, sorted.
         files, index_files: how many; sidecars are not counted.
         rows: in the data files, rows of equal keys count each.
@@ -140,15 +142,7 @@ def copy_table(
     condition = partition_condition(table, where)
     chosen = find_target(table, target, options or {})
     latest = table.snapshots.latest()
-    if latest is None:
-        chosen.publish()
-        return _metrics(chosen, table, None, _Copies(), None, began)
-    state = table_state(table, latest)
-    entries = [entry for entry in state.live_entries(None) if is_chosen(table, condition, entry.partition)]
-    touched = {place_of(table, entry.partition, 0) for entry in entries}  # an index without files is left behind
-    indexes = [entry for entry in state.index_entries if place_of(table, entry.partition, 0) in touched]
-    _check_order_stays(table, entries)
-    copies = _plan(table, chosen, entries, indexes)
+    copies = _Copies() if latest is None else _copies(table, chosen, table_state(table, latest), condition)
     snapshot = _copy(table, chosen, copies, copy_all)
     return _metrics(chosen, table, latest, copies, snapshot, began)
 
@@ -162,6 +156,14 @@ class _Copies:
     files: tuple[FileCopy, ...] = ()
 
 
+def _copies(table: Table, target: CopyTarget, state: TableState, condition: Predicate) -> _Copies:
+    entries = [entry for entry in state.live_entries(None) if is_chosen(table, condition, entry.partition)]
+    touched = {place_of(table, entry.partition, 0) for entry in entries}  # an index without files is left behind
+    indexes = [entry for entry in state.index_entries if place_of(table, entry.partition, 0) in touched]
+    _check_order_stays(table, entries)
+    return _plan(table, target, entries, indexes)
+
+
 def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll) -> Snapshot | None:
     """Copies and commits; None: there was nothing to commit. Errors as in copy_table."""
     table, paths = target.table, [file.target for file in copies.files]
@@ -170,23 +172,17 @@ def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll)
         copy_all(source.file_io, table.file_io, copies.files)
         target.publish()
     except BaseException:
-        discard(table, paths)
+        discard(table.file_io, paths)
         delete_empty_directories(table, {(entry.partition, entry.bucket) for entry in copies.entries})
         raise
-    if not copies.entries:
+    changes, latest = partial(_replaced, table, copies), table.snapshots.latest()
+    if not copies.entries and (latest is None or changes(table_state(table, latest)).is_empty):
         return None
-    changes = partial(_replaced, table, copies)
     request = CommitRequest(
         new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, changes, checks_files=True
     )
-    try:
-        snapshot, _ = commit_request(table, request, since)
-    except CommitStateUnknown:
-        raise  # the snapshot may be there
-    except (PaimonError, OSError):
-        discard_unused(table, request, since, paths)
-        raise
-    return snapshot
+    with discarding_if_failed(table, request, since, lambda: paths):
+        return commit_request(table, request, since)[0]
 
 
 def _check_order_stays(table: Table, entries: Sequence[ManifestEntry]) -> None:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_spark.errors import OptionError, SchemaError, TableAlreadyExists
-from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for, is_same_store, local_path
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import Option, Options
 from paimon_spark.spec.paths import schema_path
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import encode_schema
+from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.create import publish_schema
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.table import Table, open_table
@@ -25,6 +26,22 @@ from paimon_spark.store.table_options import split_storage_options
 
 _OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")
 """Prefixes of options that speak of places and branches of the one table; two tables must not share a place."""
+
+_ALIKE: tuple[Option[Any], ...] = (o.BUCKET, o.BUCKET_FUNCTION, o.FILE_FORMAT, o.MERGE_ENGINE)
+"""Options without which writers and readers of a table there would look for rows elsewhere. Java knows but three."""
+
+_ALIKE_WITH_KEYS: tuple[Option[Any], ...] = (
+    o.DELETION_VECTORS_ENABLED,
+    o.SEQUENCE_FIELD,
+    o.SEQUENCE_SORT_ORDER,
+    o.SEQUENCE_SNAPSHOT_ORDERING,
+    o.IGNORE_DELETE,
+    o.IGNORE_UPDATE_BEFORE,
+    o.AGGREGATION_REMOVE_RECORD_ON_DELETE,
+    o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
+    o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
+)
+"""Options, beside those that begin with `fields.`, that say which row comes of those with one key."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +104,7 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
         UnsupportedFeature: the target could not be written.
     """
     storage, _ = split_storage_options(options)
-    root = location.rstrip("/")
+    root = absolute_location(location)
     file_io = file_io_for(root, storage)
     schemas = _new_schemas(source)
     latest = schemas[-1]
@@ -117,7 +134,8 @@ def _without_places(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_apart(source: Table, root: str) -> None:
-    inner, outer = f"{root}/", f"{source.location}/"
+    places = (root, source.location)
+    inner, outer = (f"{local_path(place) if is_same_store(place, '/') else place}/" for place in places)
     if inner.startswith(outer) or outer.startswith(inner):
         raise OptionError(
             f"copying {source.location} to {root}: that is the table itself, or one of them would lie in the other; "
@@ -141,12 +159,16 @@ def _is_begun(made: Table, there: SchemaStore, ids: Iterable[int], schemas: Iter
 
 
 def _check_fits(source: Table, target: Table) -> None:
-    """The rules of Java, and two more without which rows would change."""
+    """The rules of Java, and more without which rows would change."""
     theirs, ours = target.schema, source.schema
-    options: tuple[Option[Any], ...] = (o.BUCKET, o.FILE_FORMAT, o.MERGE_ENGINE)
-    differing = [x.key for x in options if target.options.value(x) != source.options.value(x)]
-    if source.options.value(o.DELETION_VECTORS_ENABLED) and not target.options.value(o.DELETION_VECTORS_ENABLED):
+    differing = [x.key for x in _ALIKE if target.options.value(x) != source.options.value(x)]
+    if ours.primary_keys:
+        differing += [x.key for x in _ALIKE_WITH_KEYS if target.options.value(x) != source.options.value(x)]
+        differing += sorted({key for key, _ in _of_fields(source.options) ^ _of_fields(target.options)})
+    elif source.options.value(o.DELETION_VECTORS_ENABLED) and not target.options.value(o.DELETION_VECTORS_ENABLED):
         differing.append(o.DELETION_VECTORS_ENABLED.key)
+    if theirs.primary_keys == ours.primary_keys and _bucket_names(source) != _bucket_names(target):
+        differing.append(o.BUCKET_KEY.key)
     if differing:
         raise SchemaError(
             f"copying {source.location} to the table at {target.location}: they differ in {', '.join(differing)}; copy "
@@ -167,6 +189,14 @@ def _check_fits(source: Table, target: Table) -> None:
             f"copying {source.location} to the table at {target.location}: the table there lacks {', '.join(missing)}, "
             "or has them with another type or id; copy to a new path"
         )
+
+
+def _bucket_names(table: Table) -> list[str]:
+    return [field.name for field in bucket_fields(table.schema, table.options)]
+
+
+def _of_fields(options: Options) -> set[tuple[str, str]]:
+    return {(key, value) for key, value in options.items() if key.startswith("fields.")}
 
 
 def _columns(schema: TableSchema) -> tuple[object, ...]:

@@ -47,7 +47,7 @@ class OtherRoot:
     """Another branch of the table (or its main branch): all that it keeps.
 
     Attributes:
-        states: snapshots of which all live files are used: its earliest one, and its tags.
+        states: snapshots of which all live files are used: its earliest one, those after a gap, and its tags.
         changes: its snapshots and long-lived changelogs.
     """
 
@@ -83,8 +83,7 @@ def tagged_snapshots(store: SnapshotStore) -> list[Snapshot]:
     Raises:
         CorruptFile: a tag cannot be read; nothing can be deleted before it is mended or removed.
     """
-    tags = in_threads(store.find_tag, store.tag_names())
-    return sorted((tag.snapshot for tag in tags if tag is not None), key=lambda snapshot: snapshot.id)
+    return sorted((tag.snapshot for tag in store.tags().values()), key=lambda snapshot: snapshot.id)
 
 
 def reviving_snapshots(store: SnapshotStore, end: int) -> list[Snapshot]:
@@ -95,11 +94,23 @@ def reviving_snapshots(store: SnapshotStore, end: int) -> list[Snapshot]:
 
 
 def other_roots(table: Table) -> list[OtherRoot]:
-    """Every branch but this one. Errors as in tagged_snapshots."""
-    directory = branch_root(table.location, "x").rpartition("/")[0]
-    listed = table.file_io.list(directory)
-    names = [s.name.removeprefix(BRANCH_PREFIX) for s in listed if s.name.startswith(BRANCH_PREFIX)]
-    return [_other_root(table, name) for name in [MAIN_BRANCH, *names] if name != table.branch]
+    """Every branch but this one. Errors as in tagged_snapshots.
+
+    What a branch keeps may come under another name while they are read, as by a renaming: then all are read again. Main
+    comes last, as branches are taken over into it.
+    """
+    names = _branches(table)
+    while True:
+        roots = [_other_root(table, name) for name in [*names, MAIN_BRANCH] if name != table.branch]
+        if (again := _branches(table)) == names:
+            return roots
+        names = again
+
+
+def _branches(table: Table) -> list[str]:
+    """The directories of branches; one may hold nothing."""
+    listed = table.file_io.list(branch_root(table.location, "x").rpartition("/")[0])
+    return sorted(s.name.removeprefix(BRANCH_PREFIX) for s in listed if s.name.startswith(BRANCH_PREFIX))
 
 
 def _other_root(table: Table, branch: str) -> OtherRoot:
@@ -108,7 +119,9 @@ def _other_root(table: Table, branch: str) -> OtherRoot:
     directory = changelog_directory(table.location, branch)
     changelogs = in_threads(store.find_change, list_ids(table.file_io, directory, CHANGELOG_PREFIX))
     changes = (*snapshots, *(changelog for changelog in changelogs if changelog is not None))
-    return OtherRoot((*snapshots[:1], *tagged_snapshots(store)), changes)
+    ids = {snapshot.id for snapshot in snapshots}
+    first = (snapshot for snapshot in snapshots if snapshot.id - 1 not in ids)  # a rollback that broke off leaves a gap
+    return OtherRoot((*first, *tagged_snapshots(store)), changes)
 
 
 def add_live(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:

@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
+from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.store.commit_attempt import CommitRequest
 from paimon_spark.store.commit_history import is_committed
+from paimon_spark.store.discard import discard
 from paimon_spark.store.table import Table
 
 _log = logging.getLogger(__name__)
 
 
-def discard_unused(table: Table, request: CommitRequest, since: int, paths: Iterable[str]) -> None:
-    """Deletes the files of a commit that raised an error. When in doubt they stay: orphans harm nobody.
+@contextmanager
+def discarding_if_failed(
+    table: Table, request: CommitRequest, since: int, created: Callable[[], Iterable[str]]
+) -> Iterator[None]:
+    """Deletes the files of the commit within when it fails for certain; the error goes on.
 
-    Not to be called after CommitStateUnknown.
+    After CommitStateUnknown they stay, for the snapshot may be there.
 
     Args:
         since: as for commit_request.
-        paths: of files that only this commit knows of.
+        created: the paths of files that only this commit knows of, asked for after the failure.
     """
-    given = list(paths)
     try:
-        if is_committed(table.snapshots, since, request.names):
-            return
+        yield
+    except CommitStateUnknown:
+        raise
+    except (PaimonError, OSError):
+        if not _may_be_committed(table, request, since):
+            discard(table.file_io, created())
+        raise
+
+
+def _may_be_committed(table: Table, request: CommitRequest, since: int) -> bool:
+    """When in doubt the files stay: orphans harm nobody."""
+    try:
+        return is_committed(table.snapshots, since, request.names)
     except OSError as error:
-        _log.warning("a failed commit to %s leaves %d files behind: %s", table.location, len(given), error)
-        return
-    discard(table, given)
-
-
-def discard(table: Table, paths: Iterable[str]) -> None:
-    """Deletes files that nobody knows of. One that cannot be deleted is logged."""
-    for path in paths:
-        try:
-            table.file_io.delete(path)
-        except OSError as error:
-            _log.warning("left behind %s of a commit that failed: %s", path, error)
+        _log.warning("a failed commit to %s leaves its files behind: %s", table.location, error)
+        return True

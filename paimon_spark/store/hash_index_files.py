@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -16,13 +15,12 @@ from paimon_spark.spec.hash_index import decode_hashes, encode_hashes
 from paimon_spark.spec.manifest import FileKind, IndexManifestEntry
 from paimon_spark.spec.paths import index_file_path, index_name
 from paimon_spark.store.bucket_assigner import Hashes, KnownHashes
+from paimon_spark.store.discard import discard
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.index_manifests import HASH
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.manifest_files import read_index_manifest
 from paimon_spark.store.table import Table
-
-_log = logging.getLogger(__name__)
 
 HashFiles = Mapping[bytes, Mapping[int, IndexManifestEntry]]
 """canonical partition -> bucket -> its HASH index file."""
@@ -112,9 +110,4 @@ def hash_file_path(table: Table, entry: IndexManifestEntry) -> str:
 
 def delete_hash_files(table: Table, entries: Sequence[IndexManifestEntry]) -> None:
     """Deletes files that no snapshot names; one that cannot be deleted is logged."""
-    for entry in entries:
-        path = hash_file_path(table, entry)
-        try:
-            table.file_io.delete(path)
-        except OSError as error:
-            _log.warning("left behind %s of an aborted job: %s", path, error)
+    discard(table.file_io, (hash_file_path(table, entry) for entry in entries))

@@ -19,7 +19,7 @@ from multiprocessing.synchronize import Event
 from paimon_spark.spec.options import MB
 from paimon_spark.store.compact_task import CompactResult, CompactTask
 from paimon_spark.store.compaction import Outcome, TaskFailure, run_here
-from paimon_spark.store.compaction_commit import delete_files
+from paimon_spark.store.discard import discard
 from paimon_spark.store.table import Table
 
 MAX_PROCESSES = 4
@@ -84,7 +84,7 @@ class LocalRunner:
         except BaseException:
             self._stopping.set()
             finished = [f.result() for f in futures if not f.cancel() and f.exception() is None]
-            delete_files(table, [path for o in finished if isinstance(o, CompactResult) for path in o.created])
+            discard(table.file_io, [path for o in finished if isinstance(o, CompactResult) for path in o.created])
             raise
 
     def stop(self) -> None:

@@ -24,7 +24,8 @@ def parse_local_timestamp(text: str, key: str = "scan.timestamp") -> int:
     """
     try:
         moment = datetime.fromisoformat(_padded(text.strip()))
-        return (moment.astimezone(UTC) - _EPOCH) // timedelta(milliseconds=1)
+        seconds = round(moment.replace(microsecond=0).timestamp())  # astimezone takes an hour left out for another one
+        return seconds * 1000 + moment.microsecond // 1000
     except (ValueError, OverflowError, OSError):
         raise OptionError(
             f"the option '{key}' has the value '{text}': expected a time such as 2026-11-01 12:30:00"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +22,9 @@ from paimon_spark.spec.options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE
 from paimon_spark.spec.paths import manifest_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.discard import discard
 from paimon_spark.store.partition_stats import joined_stats, partition_stats
 from paimon_spark.store.threads import in_threads
-
-_log = logging.getLogger(__name__)
 
 WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
@@ -183,13 +181,9 @@ class ManifestWriter:
         in_threads(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
 
     def discard(self) -> None:
-        """Deletes what this attempt wrote. A file that cannot be deleted is an orphan, which harms nobody: logged."""
-        while self.written:
-            path = self.written.pop()
-            try:
-                self.file_io.delete(path)
-            except OSError as error:
-                _log.warning("left behind %s of a commit attempt that was not used: %s", path, error)
+        """Deletes what this attempt wrote."""
+        discard(self.file_io, self.written)
+        self.written.clear()
 
     @property
     def _compression(self) -> str:

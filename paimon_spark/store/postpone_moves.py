@@ -23,6 +23,7 @@ from paimon_spark.spec.schema import VALUE_KIND, VALUE_KIND_ID
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.commit_attempt import partition_words
+from paimon_spark.store.discard import discard
 from paimon_spark.store.file_paths import bucket_directory, created_paths
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.live_files import canonical_row
@@ -221,11 +222,7 @@ def _task_order(file: DataFileMeta) -> tuple[int, int]:
 def delete_created(table: Table, messages: Iterable[CommitMessage]) -> None:
     """Deletes the files of messages that nobody has committed or will commit."""
     for message in messages:
-        for path in created_paths(table, message):
-            try:
-                table.file_io.delete(path)
-            except OSError as error:
-                _log.warning("left behind %s, which no snapshot names: %s", path, error)
+        discard(table.file_io, created_paths(table, message))
 
 
 def settled_numbers(table: Table, plan: WritePlan, files: Mapping[bytes, Sequence[DataFileMeta]]) -> dict[bytes, int]:

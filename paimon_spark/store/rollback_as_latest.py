@@ -23,6 +23,7 @@ from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.rollback import rollback_target
 from paimon_spark.store.table import Table
+from paimon_spark.store.tag_keep import keeping
 from paimon_spark.store.tags import keep_as_tag
 
 _log = logging.getLogger(__name__)
@@ -71,7 +72,7 @@ def rollback_to_as_latest(
     latest = table.snapshots.latest()
     if latest is None:
         raise SnapshotNotFound(f"rolling back {table.location}: the table has no snapshot")
-    with ExitStack() as undo:
+    with keeping(table.snapshots, target), ExitStack() as undo:
         if name is None:
             name = f"{_PREFIX}{target.id}-{uuid.uuid4()}"
             keep_as_tag(table, name, target, None)

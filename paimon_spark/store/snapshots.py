@@ -17,6 +17,7 @@ from paimon_spark.spec.paths import (
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, decode_snapshot, decode_tag
 from paimon_spark.store.local_time import time_text
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import list_ids, read_hint
 
 _SNAPSHOT_PREFIX = "snapshot-"
@@ -273,9 +274,14 @@ class SnapshotStore:
         return decode_tag(data, path)
 
     def tags(self) -> dict[str, Tag]:
-        """All tags by name; one deleted while listing is left out."""
-        found = {name: self.find_tag(name) for name in self.tag_names()}
-        return {name: tag for name, tag in found.items() if tag is not None}
+        """All tags by name; one deleted while listing is left out, one that gets another name has one of both."""
+        names = self.tag_names()
+        while True:
+            tags = zip(names, in_threads(self.find_tag, names), strict=True)
+            found = {name: tag for name, tag in tags if tag is not None}
+            if len(found) == len(names) or (again := self.tag_names()) == names:
+                return found
+            names = again
 
     def write_latest_hint(self, snapshot_id: int) -> None:
         self.file_io.overwrite(f"{self.directory}/LATEST", str(snapshot_id).encode())

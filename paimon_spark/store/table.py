@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from functools import cached_property
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
-from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
@@ -282,9 +281,7 @@ def _check_supported(location: str, schema: TableSchema, options: Options) -> No
 
 def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str | None]:
     """(FileIO, table directory, branch named by a suffix). A directory that has the `$` in its own name wins."""
-    root = location.rstrip("/") or location
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", root):
-        root = os.path.abspath(root)  # executors may run in another directory
+    root = absolute_location(location)
     storage, _ = split_storage_options(options)
     file_io = file_io_for(root, storage)
     parent, _, name = root.rpartition("/")

@@ -8,18 +8,18 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.paths import data_file_path
-from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.compaction_commit import Place, place_of
-from paimon_spark.store.failed_commit import discard_unused
+from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.table import BucketMode, Table
@@ -80,17 +80,10 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFil
     request = CommitRequest(
         new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, removal.changes, checks_files=True
     )
-    snapshot: Snapshot | None = None
-    try:
-        snapshot, _ = commit_request(table, request, now.id)
-    except _NothingLeft:
-        pass
-    except CommitStateUnknown:
-        raise  # the snapshot may be there
-    except (PaimonError, OSError):
-        discard_unused(table, request, now.id, removal.created)
-        raise
-    return _result(table, removal.entries, None if snapshot is None else snapshot.id, dry_run, began)
+    made: int | None = None
+    with suppress(_NothingLeft), discarding_if_failed(table, request, now.id, lambda: removal.created):
+        made = commit_request(table, request, now.id)[0].id
+    return _result(table, removal.entries, made, dry_run, began)
 
 
 class _NothingLeft(Exception):

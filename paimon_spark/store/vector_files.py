@@ -6,7 +6,6 @@ AppendDeleteFileMaintainer (append tables without buckets: several index files t
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -31,12 +30,11 @@ from paimon_spark.spec.manifest import FileKind, IndexManifestEntry
 from paimon_spark.spec.paths import index_file_path, index_name
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.changes import DELETION_VECTORS
+from paimon_spark.store.discard import discard
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.manifest_files import read_index_manifest
 from paimon_spark.store.table import BucketMode, Table
-
-_log = logging.getLogger(__name__)
 
 VectorFiles: TypeAlias = Mapping[tuple[bytes, int], Sequence[IndexManifestEntry]]
 """(canonical partition, bucket) -> its live index files of deletion vectors."""
@@ -189,15 +187,8 @@ def _write(
                 deletion_ranges=ranges,
             )
             path = index_file_path(table.location, directory, entry, table.options)
-            undo.callback(_discard, table.file_io, path)  # before the write: one that fails half-way leaves a file too
+            undo.callback(discard, table.file_io, [path])  # before the write: one that fails half-way leaves a file too
             table.file_io.write_bytes(path, data)
             written.append(entry)
         undo.pop_all()
     return tuple(written)
-
-
-def _discard(file_io: FileIO, path: str) -> None:
-    try:
-        file_io.delete(path)
-    except OSError as error:
-        _log.warning("left behind %s, which was not completed: %s", path, error)

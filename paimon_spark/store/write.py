@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +25,7 @@ from paimon_spark.store.background import Background
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.data_writer import SLICE_ROWS, BucketWriter, file_batch
+from paimon_spark.store.discard import discard
 from paimon_spark.store.dynamic_buckets import DynamicBuckets, cross_partition_refusal
 from paimon_spark.store.file_layout import FileLayout, changelog_layout, file_layout
 from paimon_spark.store.file_paths import bucket_directory
@@ -35,8 +35,6 @@ from paimon_spark.store.postpone_files import postpone_layout, unnumbered
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.write_plan import TASK_STRIDE, WritePlan, plan_write
-
-_log = logging.getLogger(__name__)
 
 APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables wait only so that small groups are not written one by one
 MAX_OPEN_FILES = 16  # an open file holds up to a row group in memory
@@ -179,11 +177,7 @@ class TableWrite:
             writer.discard()
         if self._dynamic is not None:
             self._dynamic.abort()
-        for path in self._begun:
-            try:
-                self._table.file_io.delete(path)
-            except OSError as error:
-                _log.warning("left behind %s of an aborted task: %s", path, error)
+        discard(self._table.file_io, self._begun)
 
     @property
     def _is_grouped(self) -> bool:
