@@ -2,8 +2,8 @@
 
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream
 from paimon_spark.file_io.hadoop import HadoopFileIO
-from paimon_spark.file_io.local import LocalFileIO
-from paimon_spark.file_io.locate import file_io_for, is_same_store
+from paimon_spark.file_io.local import LocalFileIO, local_path
+from paimon_spark.file_io.locate import absolute_location, file_io_for, is_same_store
 from paimon_spark.file_io.object_store import ObstoreFileIO
 
 __all__ = [
@@ -14,6 +14,8 @@ __all__ = [
     "NotCreated",
     "ObstoreFileIO",
     "OutputStream",
+    "absolute_location",
     "file_io_for",
     "is_same_store",
+    "local_path",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 
 from paimon_spark.errors import UnsupportedFeature
@@ -41,6 +43,12 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
     raise UnsupportedFeature(
         f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, gs, az, abfss or hdfs"
     )
+
+
+def absolute_location(location: str) -> str:
+    """The location without a slash at its end; a local path from the root, for executors may run elsewhere."""
+    root = location.rstrip("/") or location
+    return root if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", root) else os.path.abspath(root)
 
 
 def is_same_store(location: str, other: str) -> bool:
