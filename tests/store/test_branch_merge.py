@@ -11,6 +11,7 @@ import pytest
 from checker import check_table
 from commit_states import latest, with_rivals
 from compacting import make
+from expiring import rules
 from faulty_store import FaultyFileIO, When, in_child, kill
 
 from paimon_spark.arrow.types import arrow_schema
@@ -25,6 +26,7 @@ from paimon_spark.file_io import FileIO
 from paimon_spark.store.branch_merge import merge_branch
 from paimon_spark.store.branches import create_branch
 from paimon_spark.store.commit import TableCommit, new_user
+from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.truncate import truncate_table
 from paimon_spark.store.write import TableWrite
@@ -84,6 +86,22 @@ def test_two_merges_at_once(tmp_path: Path) -> None:
     put(table, 13, branch="b")
     merge_branch(with_rivals(table, lambda: put(table, 3)), "b")
     assert found(table) == [1, 2, 3, 11, 12, 13]
+
+
+def test_the_source_expires_meanwhile(tmp_path: Path) -> None:
+    """Its files were taken away by then, and nobody but the merge needs them."""
+    table = forked(tmp_path)
+    other = open_table(table.location, {"branch": "b"})
+
+    def rival() -> None:
+        truncate_table(other)
+        expire_snapshots_by(other, rules(1))
+
+    merge_branch(with_rivals(table, rival), "b")
+    assert found(table) == [1, 2, 11, 12]
+    assert expire_snapshots_by(other, rules(1)).data_files == 0
+    assert found(table) == [1, 2, 11, 12]
+    check_table(table.location)
 
 
 def test_names(tmp_path: Path) -> None:
