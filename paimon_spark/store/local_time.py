@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from paimon_spark.errors import OptionError
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(\.\d{1,9})?)?", re.ASCII)
 
 

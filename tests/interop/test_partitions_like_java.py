@@ -31,7 +31,7 @@ from paimon_spark.spec.time_pattern import DEFAULT_PATTERN, time_pattern
 from paimon_spark.spec.types import DataType
 from paimon_spark.store.commit_attempt import partition_name, table_state
 from paimon_spark.store.live_files import canonical_row
-from paimon_spark.store.local_time import epoch_millis_of_wall
+from paimon_spark.store.local_time import epoch_millis_of_wall, parse_local_timestamp
 from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.partition_done import mark_partition_done
 from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
@@ -328,6 +328,8 @@ def test_walls_are_the_same_instants(java: Genuine, monkeypatch: pytest.MonkeyPa
     time.tzset()
     try:
         assert [epoch_millis_of_wall(wall) for wall in walls] == expected
+        texts = [str(datetime(1970, 1, 1) + timedelta(milliseconds=wall)) for wall in walls]
+        assert [parse_local_timestamp(text) for text in texts] == expected
     finally:
         monkeypatch.undo()
         time.tzset()

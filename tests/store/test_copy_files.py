@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,7 @@ from paimon_spark.store.copy_files import copy_table
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_files import in_write_order
 from paimon_spark.store.table import Table
+from paimon_spark.store.truncate import truncate_table
 from paimon_spark.store.unexisting_files import remove_unexisting_files
 from paimon_spark.store.vector_files import find_vector_files, vector_changes
 
@@ -316,7 +318,7 @@ def test_targets_that_do_not_fit(table: Table, tmp_path: Path) -> None:
         with pytest.raises(SchemaError, match=words):
             copy_table(table, target)
         assert open_table(target).snapshots.ids() == []
-    for target in (table.location, f"{table.location}/inside", str(tmp_path)):
+    for target in (table.location, f"{table.location}/inside", str(tmp_path), f"file://{table.location}"):
         with pytest.raises(OptionError, match="the table itself, or one of them would lie in the other"):
             copy_table(table, target)
     with pytest.raises(
@@ -334,6 +336,55 @@ def test_vectors_need_a_target_that_reads_them(tmp_path: Path) -> None:
     plain = make(tmp_path / "plain", COLUMNS, (), {"bucket": "-1"}, ["p"])
     with pytest.raises(SchemaError, match=r"they differ in deletion-vectors\.enabled"):
         copy_table(table, plain.location)
+
+
+def test_targets_that_would_find_other_rows(tmp_path: Path) -> None:
+    """Of two rows of a key another one would win there, or rows would be looked for in another bucket."""
+    options = {"bucket": "2", "bucket-key": "k"}
+    table = make(tmp_path / "t", COLUMNS, ["k", "p"], options)
+    write(table, ROWS)
+    for number, other in enumerate(
+        (
+            {"bucket-key": "p"},
+            {"bucket-function.type": "mod"},
+            {"deletion-vectors.enabled": "true"},
+            {"sequence.field": "v"},
+            {"ignore-delete": "true"},
+            {"fields.v.ignore-retract": "true"},
+        )
+    ):
+        target = make(tmp_path / f"{number}", COLUMNS, ["k", "p"], {**options, **other})
+        with pytest.raises(SchemaError, match=f"they differ in {re.escape(next(iter(other)))}; copy to a new path"):
+            copy_table(table, target.location)
+    alike = make(tmp_path / "alike", COLUMNS, ["k", "p"], {**options, "deletion-vectors.enabled": "false"})
+    assert copy_table(table, alike.location).rows == 3
+    plain = make(tmp_path / "plain", COLUMNS, (), options)
+    write(plain, ROWS)
+    with pytest.raises(SchemaError, match="they differ in bucket-key"):
+        copy_table(plain, make(tmp_path / "append", COLUMNS, (), {**options, "bucket-key": "p"}).location)
+
+
+def test_a_source_without_rows_empties_a_target_without_partitions(tmp_path: Path) -> None:
+    """As in Java: all of it is replaced."""
+    table, target = (make(tmp_path / name, COLUMNS, ["k"], {}) for name in ("t", "target"))
+    assert copy_table(table, target.location).snapshot_id is None
+    write(target, ROWS)
+    assert copy_table(table, target.location).snapshot_id == 2
+    assert rows_of(target) == []
+    write(target, ROWS)
+    write(table, ROWS)
+    truncate_table(table)
+    assert copy_table(table, target.location).snapshot_id == 4
+    assert rows_of(target) == []
+    assert copy_table(table, target.location).snapshot_id is None
+
+
+def test_a_target_near_by(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert copy_table(table, "copy").location == f"{tmp_path}/copy"
+    assert rows_of(open_table(f"{tmp_path}/copy")) == ROWS
+    with pytest.raises(OptionError, match="the table itself"):
+        copy_table(table, "t")
 
 
 @pytest.mark.parametrize("damage", ["gone", "short", "long"])

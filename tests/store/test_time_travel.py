@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -249,10 +250,23 @@ def test_a_table_nobody_wrote_to(mode: str, tmp_path: Path) -> None:
     assert resolve_snapshot(Options({"scan.mode": mode}), store(tmp_path / "t")) == Travel(None)
 
 
+def test_an_hour_that_summer_time_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is counted on from the hour before, as Java's LocalDateTime.atZone does; one that comes twice is the first."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert parse_local_timestamp("2026-03-29 02:30:00.5") == parse_local_timestamp("2026-03-29 01:30:00.5Z")
+        assert parse_local_timestamp("2026-10-25 02:30:00") == parse_local_timestamp("2026-10-25 00:30:00Z")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 def test_local_zone(shanghai: None) -> None:
     assert parse_local_timestamp("1970-01-01 08:00:01.5") == 1500
     assert parse_local_timestamp("1970-01-01") == -8 * 3_600_000
     assert parse_local_timestamp("1970-01-01T00:00:00Z") == 0
+    assert parse_local_timestamp("1969-12-31 23:59:59.999999999Z") == -1
     assert parse_local_timestamp("1970-1-2 8:0:1") == 24 * 3_600_000 + 1000
     assert parse_local_timestamp("1970-1-2") == 16 * 3_600_000
     assert local_wall_millis(5) == 8 * 3_600_000 + 5
