@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +27,7 @@ from paimon_spark.cli.messages import say
 from paimon_spark.cli.tables import Column, Row, columns_of, print_json_lines, print_rows, rows_of
 from paimon_spark.cli.values import cell, json_rows
 from paimon_spark.store.scan import Scan
-from paimon_spark.store.system_tables.table import SystemScan
+from paimon_spark.store.system_tables.table import NAMES, SystemScan
 from paimon_spark.store.table import find_system_table, open_table
 
 app = typer.Typer()
@@ -39,7 +39,6 @@ Limit = Annotated[
     int | None,
     typer.Option("--limit", min=0, show_default=False, help=f"At most so many rows; text: {SHOWN}, 0 for all."),
 ]
-State = Annotated[str, typer.Argument(show_default=False, help="A snapshot id, a tag, or a time.")]
 
 
 @app.command()
@@ -60,7 +59,7 @@ def read(
     scan = _scan(path, parse_options(option, branch), columns, where, at)
     batches = scan.to_batches()
     if output is Output.JSON:
-        print_json_lines(islice(chain.from_iterable(map(json_rows, batches)), limit or None))
+        print_json_lines(islice(json_rows(batches), limit or None))
         return
     header = columns_of(scan.arrow_schema)
     shown = _Some(rows_of(batches, header), SHOWN if limit is None else limit)
@@ -72,8 +71,8 @@ def read(
 @app.command()
 def diff(
     path: TablePath,
-    before: State,
-    after: State,
+    before: Annotated[str, typer.Argument(show_default=False, help="A snapshot id, a tag, or a time; 0: nothing yet.")],
+    after: Annotated[str | None, typer.Argument(show_default=False, help="Such a state too; else the latest.")] = None,
     columns: Columns = None,
     limit: Limit = None,
     branch: Branch = None,
@@ -101,12 +100,13 @@ def diff(
 
 def _scan(path: str, options: dict[str, str], columns: str | None, where: str | None, at: str | None) -> Any:
     """A read of what the path names: a table, or one of its system tables."""
-    base, _, _ = path.rpartition("$")
+    base, _, name = path.rstrip("/").rpartition("$")
     wanted: tuple[list[str] | None, str | None] = parse_columns(columns), where
-    system = find_system_table(path, {**options, **state_options(base, options, at)}) if base else None
-    if system is not None:
-        found: Scan | SystemScan = system.scan(*wanted)
-        return found
+    if name.lower() in NAMES:  # what else follows a $ is a branch, or the name of the directory
+        system = find_system_table(path, {**options, **state_options(base, options, at)})
+        if system is not None:
+            found: Scan | SystemScan = system.scan(*wanted)
+            return found
     return open_table(path, {**options, **state_options(path, options, at)}).scan(*wanted)
 
 

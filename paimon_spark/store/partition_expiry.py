@@ -26,6 +26,7 @@ from paimon_spark.spec.paths import partition_text
 from paimon_spark.spec.types import BINARIES
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit_attempt import TableState, partition_name, table_state
+from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.local_time import epoch_millis_of_wall
 from paimon_spark.store.manifest_files import read_manifest_columns
@@ -100,9 +101,11 @@ def expire_partitions(
         dry_run: whether only to tell what would go.
 
     Raises:
-        OptionError: the table has no partitions, no time is given, or an argument cannot be read.
+        OptionError: the table has no partitions, no time is given, an argument cannot be read, or an option chooses a
+            snapshot.
         Others as drop_partitions; what was done is done.
     """
+    refuse_travel(table, "what partitions are expired from")
     if isinstance(expiration_time, timedelta):
         expiration_time = f"{expiration_time // timedelta(milliseconds=1)} ms"
     given = {

@@ -15,6 +15,7 @@ from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.file_filter import manifest_filter
+from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.manifest_files import read_manifest_columns
 from paimon_spark.store.overwrite import overwritten
@@ -45,9 +46,11 @@ def truncate_table(table: Table) -> TruncateMetrics:
     """Takes all rows away, also those that come in meanwhile, in one OVERWRITE snapshot (operation TRUNCATE).
 
     Raises:
+        OptionError: an option chooses a snapshot.
         UnsupportedFeature: the table cannot be written.
         Others as TableCommit.append.
     """
+    refuse_travel(table, "truncated")
     return take_away(table, lambda state: overwritten(state, Changes(), None), "TRUNCATE")
 
 
@@ -59,6 +62,7 @@ def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
         OptionError: it looks at columns that are not partition columns.
         Others as truncate_table.
     """
+    refuse_travel(table, "what partitions are dropped from")
     chosen = partition_condition(table, where)
     if isinstance(chosen, AlwaysTrue):
         return truncate_table(table)

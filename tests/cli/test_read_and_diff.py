@@ -12,6 +12,9 @@ from golden_tables import GoldenTable
 
 from paimon_spark.cli.rows import SHOWN as SHOWN_ROWS
 from paimon_spark.cli.values import cell, json_values
+from paimon_spark.store.branches import create_branch
+from paimon_spark.store.table import open_table
+from paimon_spark.store.tags import create_tag
 
 
 @pytest.fixture
@@ -41,6 +44,16 @@ def test_the_state_by_time(table: Path) -> None:
     time = first["commit_time"]
     assert command("read", table, "--at", time, "--limit", "1").cells == [["1", "10", "a"]]
     assert command("read", table, "--at", "2001-01-01").code == 2
+
+
+def test_a_tag_that_only_the_branch_has(table: Path) -> None:
+    create_branch(open_table(str(table)), "b", snapshot=1)
+    create_tag(open_table(f"{table}$branch_b"), "own")
+    first = [["1", "10", "a"], ["2", "20", "NULL"], ["3", "30", "c"]]
+    assert command("read", f"{table}$branch_b", "--at", "own").cells == first
+    assert command("read", table, "--branch", "b", "--at", "own").cells == first
+    assert command("read", f"{table}$branch_b$files", "--at", "own", "--columns", "record_count").cells == [["3"]]
+    assert "neither a tag" in command("read", f"{table}$files", "--at", "own").err
 
 
 def test_a_system_table(table: Path) -> None:
@@ -117,6 +130,7 @@ def test_difference_as_json(table: Path) -> None:
 
 def test_difference_from_the_beginning_and_of_equal_states(table: Path) -> None:
     assert {row[0] for row in command("diff", table, "0", "3").cells} == {"added"}
+    assert command("diff", table, "0").cells == command("diff", table, "0", "3").cells
     nothing = command("diff", table, "3", "3")
     assert (nothing.cells, nothing.err) == ([], "0 added, 0 removed, 0 changed\n")
     assert "swap them" in command("diff", table, "3", "1").err

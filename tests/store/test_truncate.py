@@ -18,7 +18,8 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spec.manifest import IndexManifestEntry
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.table import Table
+from paimon_spark.store.partition_expiry import expire_partitions
+from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.truncate import drop_partitions, truncate_table
 
 X, Y, NULL = partition("x"), partition("y"), partition(None)
@@ -81,6 +82,17 @@ def test_only_partition_columns(parts: Table) -> None:
     with pytest.raises(OptionError, match="id is no partition column"):
         drop_partitions(parts, "id = 1")
     assert len(live(parts)) == 4
+
+
+def test_time_travel_is_refused(parts: Table) -> None:
+    """Who opened an old state does not mean the rows of today."""
+    old = open_table(parts.location, {"scan.snapshot-id": "1"})
+    with pytest.raises(OptionError, match=r"'scan\.snapshot-id' chooses .* the latest snapshot is truncated: leave it"):
+        truncate_table(old)
+    with pytest.raises(OptionError, match="the latest snapshot is what partitions are dropped from"):
+        drop_partitions(old, "p = 'a'")
+    with pytest.raises(OptionError, match="the latest snapshot is what partitions are expired from"):
+        expire_partitions(old, "1 d")
 
 
 def test_index_files_of_the_partition_leave(parts: Table) -> None:
