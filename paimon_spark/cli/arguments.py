@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.store.local_time import parse_local_timestamp
 from paimon_spark.store.table import Table, find_stored_table, open_table
+from paimon_spark.store.time_travel import resolve_snapshot
 
 
 class Output(StrEnum):
@@ -105,3 +106,16 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
             f"'{at}' is neither a tag of the table, nor a snapshot id, nor a time such as 2026-11-01 12:00{there}"
         ) from None
     return {o.SCAN_TIMESTAMP.key: at}
+
+
+def snapshot_id(path: str, options: dict[str, str], at: str | None) -> int:
+    """The snapshot of a state; None: the latest one.
+
+    Raises:
+        SnapshotNotFound: the state is not there.
+    """
+    table = open_table(path, {**options, **state_options(path, options, at)})
+    snapshot = resolve_snapshot(table.options, table.snapshots).snapshot
+    if snapshot is None:
+        raise SnapshotNotFound(f"the table at {table.location} has no snapshot")
+    return snapshot.id

@@ -9,13 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.cli.arguments import state_options
+from paimon_spark.cli.arguments import snapshot_id
 from paimon_spark.cli.values import json_rows
 from paimon_spark.spec import options as o
 from paimon_spark.spec.schema import ROW_KIND
 from paimon_spark.store.scan import Scan
 from paimon_spark.store.table import open_table
-from paimon_spark.store.time_travel import resolve_snapshot
 
 _PLACE = "_PLACE"  # of a row in its batch of the state before
 _NUMBER = "_NUMBER"  # of a row of the state after, while its key is looked for in the state before
@@ -54,7 +53,7 @@ class Changes:
         number = 0
         for batch in self.after.to_batches(max_chunksize=_BATCH):
             kinds = batch.column(batch.schema.get_field_index(ROW_KIND)).to_pylist()
-            for kind, row in zip(kinds, json_rows(batch.select(self.schema.names)), strict=True):
+            for kind, row in zip(kinds, json_rows([batch.select(self.schema.names)]), strict=True):
                 before = old.get(number)
                 number += 1
                 yield Change("removed" if kind == "-D" else "added" if before is None else "changed", row, before)
@@ -73,22 +72,25 @@ class Changes:
             keys = pa.table(batch.select(self.keys)).append_column(_PLACE, pa.array(range(batch.num_rows), pa.int64()))
             same = keys.join(wanted, list(self.keys), join_type="inner")
             rows = batch.select(self.schema.names).take(same.column(_PLACE).combine_chunks())
-            found.update(zip(same.column(_NUMBER).to_pylist(), json_rows(rows), strict=True))
+            found.update(zip(same.column(_NUMBER).to_pylist(), json_rows([rows]), strict=True))
         return found
 
 
-def find_changes(path: str, options: dict[str, str], before: str, after: str, columns: Sequence[str] | None) -> Changes:
+def find_changes(
+    path: str, options: dict[str, str], before: str, after: str | None, columns: Sequence[str] | None
+) -> Changes:
     """Reads what differs between two states. Memory: the rows that differ.
 
     Args:
         path, options: of the table.
-        before, after: a tag, a snapshot id (0: before the first commit) or a time, the older one first.
+        before, after: a tag, a snapshot id (0: before the first commit) or a time, the older one first; after may be
+            None: the latest.
         columns: those of the result; None: all.
 
     Raises:
         PaimonError: there is no such table, state or column.
     """
-    first, last = _snapshot_id(path, options, before), _snapshot_id(path, options, after)
+    first, last = (0 if state == _START else snapshot_id(path, options, state) for state in (before, after))
     chosen = {o.INCREMENTAL_BETWEEN.key: f"{first},{last}", o.INCREMENTAL_BETWEEN_SCAN_MODE.key: "diff"}
     table = open_table(path, {**options, **chosen})
     shown = table.scan(columns)
@@ -96,16 +98,7 @@ def find_changes(path: str, options: dict[str, str], before: str, after: str, co
     keys = table.schema.primary_keys
     read = list(dict.fromkeys([*names, *keys]))
     rows = table.scan(read, row_kinds=True).to_arrow()
-    if first == _START:
+    if first == 0:
         return Changes(shown.arrow_schema, keys, rows, None)
-    earlier = open_table(path, {**options, o.SCAN_SNAPSHOT_ID.key: first})  # its rows in the columns of today
+    earlier = open_table(path, {**options, o.SCAN_SNAPSHOT_ID.key: str(first)})  # its rows in the columns of today
     return Changes(shown.arrow_schema, keys, rows, replace(table.scan(read), options=earlier.options))
-
-
-def _snapshot_id(path: str, options: dict[str, str], state: str) -> str:
-    if state == _START:
-        return state
-    travelled = open_table(path, {**options, **state_options(path, options, state)})
-    snapshot = resolve_snapshot(travelled.options, travelled.snapshots).snapshot
-    assert snapshot is not None, "an option names it"
-    return str(snapshot.id)

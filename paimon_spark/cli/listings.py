@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
@@ -84,7 +84,7 @@ def _list(
     scan = find_system_scan(path, name, options, parse_columns(columns) or shown, where)
     batches = scan.to_batches()
     if output is Output.JSON:
-        print_json(list(islice(chain.from_iterable(map(json_rows, batches)), limit)))
+        print_json(list(islice(json_rows(batches), limit)))
     else:
         header = columns_of(scan.arrow_schema)
         print_rows(header, islice(rows_of(batches, header), limit))

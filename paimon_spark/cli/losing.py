@@ -17,9 +17,8 @@ from paimon_spark.cli.arguments import (
     Yes,
     open_with,
 )
-from paimon_spark.cli.messages import say
 from paimon_spark.cli.removal import remove
-from paimon_spark.cli.texts import count_text, printable, size_text
+from paimon_spark.cli.texts import count_text, size_text
 from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions
 from paimon_spark.store.unexisting_files import UnexistingFiles, remove_unexisting_files
 
@@ -60,13 +59,6 @@ def forget_files(
 
 
 def _partitions(result: PartitionsExpired) -> str:
-    if result.without_time:
-        stay = (
-            "1 partition stays because its values say"
-            if len(result.without_time) == 1
-            else (f"{len(result.without_time):,} partitions stay because their values say")
-        )
-        say(f"{stay} no time (partition.timestamp-*): {printable(result.without_time[0])}")
     if not result.partitions:
         return ""
     files = f"{count_text(result.files, 'file')} of {result.rows:,} rows, {size_text(result.bytes)}"

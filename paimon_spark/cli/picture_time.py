@@ -13,7 +13,7 @@ from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
 from paimon_spark.cli.facts import TableView
-from paimon_spark.cli.texts import count_text, printable
+from paimon_spark.cli.texts import count_text, cut_text, printable
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.snapshots import SnapshotStore
 
@@ -84,7 +84,7 @@ def draw_time_line(figure: SubFigure, view: TableView, lanes: Lanes) -> Axes | N
         if place:
             _draw_fork(axes, -place, snapshots, lanes.own)
     names = [name if lane else f"{name} (empty)" for name, lane in rows]
-    axes.set_yticks([-place for place in range(len(rows))], [_cut(printable(name), 24) for name in names])
+    axes.set_yticks([-place for place in range(len(rows))], [cut_text(printable(name), 24) for name in names])
     axes.tick_params(labelsize=_LABEL)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -128,7 +128,7 @@ def draw_tags(axes: Axes, view: TableView) -> None:
     """
     tags = sorted(view.facts.tags[-_TAGS:], key=lambda tag: tag.snapshot.time, reverse=True)
     places = [date2num(_moment(tag.snapshot.time)) for tag in tags]
-    texts = [axes.text(x, 0, f"  {_cut(printable(tag.name), 28)}") for tag, x in zip(tags, places, strict=True)]
+    texts = [axes.text(x, 0, f"  {cut_text(printable(tag.name), 28)}") for tag, x in zip(tags, places, strict=True)]
     for text in texts:
         text.set(fontsize=_LABEL, color=_TAG, va="center")
     widths = [text.get_window_extent().width + _APART for text in texts]
@@ -179,7 +179,3 @@ def _time(epoch_millis: int) -> datetime:
 
 def _moment(iso: str) -> datetime:
     return datetime.fromisoformat(iso).replace(tzinfo=None)
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullLocator
 
 from paimon_spark.cli.facts import TableView
-from paimon_spark.cli.texts import count_text, printable, size_text
+from paimon_spark.cli.texts import count_text, cut_text, printable, size_text
 from paimon_spark.spec import options as o
 
 FEW = 12
@@ -26,7 +26,6 @@ FEW = 12
 
 _COLUMNS = 4
 _WAITING, _CROWDED = "#E69F00", "#D55E00"
-_FRESH = "level 0: files waiting for compaction, each a sorted run"
 _LABEL = 8
 _NARROW = 0.05  # of an axis: no hatch is seen in bars of less
 _SEGMENTS = 60  # files of level 0 that are told apart in a bar
@@ -98,7 +97,7 @@ def _draw_buckets(figure: SubFigure, view: TableView) -> None:
         bars = [_bar(runs, level) for level in levels]
         _draw_bars(axes, bars, levels, longest * _room(columns))
         name = f"bucket {bucket}" if partition in (None, "{}") else f"{partition} bucket {bucket}"
-        axes.set_title(_cut(printable(name), 34), loc="left", fontsize=9)
+        axes.set_title(cut_text(printable(name), 34), loc="left", fontsize=9)
     for axes in list(grid.flat)[len(places) :]:
         axes.set_axis_off()
     _legend(figure, view, "Each bar is a level of a bucket.")
@@ -231,7 +230,3 @@ def _total(runs: pa.Table, by: Sequence[str]) -> list[int]:
 
 def _values(table: pa.Table, name: str) -> list[Any]:
     return table.column(name).to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"

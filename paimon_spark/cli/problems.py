@@ -8,7 +8,7 @@ from paimon_spark.cli.facts import TableView
 from paimon_spark.cli.texts import count_text, size_text
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import check_readable, check_writable
+from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.store.expire_marks import expiring_until
 from paimon_spark.store.plan import skips_level_zero
 from paimon_spark.store.tag_keep import tags_being_deleted
@@ -25,13 +25,10 @@ def find_problems(view: TableView) -> tuple[str, ...]:
 
 
 def _refusals(view: TableView) -> Iterator[str]:
-    schema, options = view.table.schema, view.table.options
-    for verb, check in (("read", check_readable), ("written", check_writable)):
-        try:
-            check(schema, options)
-        except UnsupportedFeature as error:
-            yield f"cannot be {verb} by this release: {error}"
-            return
+    try:
+        check_writable(view.table.schema, view.table.options)
+    except UnsupportedFeature as error:
+        yield str(error)
 
 
 def _waiting(view: TableView) -> Iterator[str]:

@@ -22,11 +22,11 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from paimon_spark.cli.messages import say
+from paimon_spark.cli.messages import STOPPED, say
 from paimon_spark.errors import PaimonError
 
 NAME = "paimon-spark"
-FAILED, STOPPED, NOT_READ = 2, 130, 141
+FAILED, NOT_READ = 2, 141
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,10 @@ class _Later(TyperCommand):
     def loaded(self) -> Any:
         module = import_module(f"paimon_spark.cli.{self._place.module}")
         found: Any = typer.main.get_command(module.app)
-        return found.commands[str(self.name)] if isinstance(found, TyperGroup) else found
+        command = found.commands[str(self.name)] if isinstance(found, TyperGroup) else found
+        paragraphs = (command.help or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)  # typer keeps line breaks
+        return command
 
 
 class Commands(TyperGroup):

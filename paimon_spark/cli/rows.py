@@ -40,6 +40,13 @@ Limit = Annotated[
     typer.Option("--limit", min=0, show_default=False, help=f"At most so many rows; text: {SHOWN}, 0 for all."),
 ]
 
+Before = Annotated[
+    str, typer.Argument(metavar="BEFORE", show_default=False, help="A snapshot id, a tag, or a time; 0: nothing yet.")
+]
+After = Annotated[
+    str | None, typer.Argument(metavar="AFTER", show_default=False, help="Such a state too; else the latest.")
+]
+
 
 @app.command()
 def read(
@@ -71,8 +78,8 @@ def read(
 @app.command()
 def diff(
     path: TablePath,
-    before: Annotated[str, typer.Argument(show_default=False, help="A snapshot id, a tag, or a time; 0: nothing yet.")],
-    after: Annotated[str | None, typer.Argument(show_default=False, help="Such a state too; else the latest.")] = None,
+    before: Before,
+    after: After = None,
     columns: Columns = None,
     limit: Limit = None,
     branch: Branch = None,

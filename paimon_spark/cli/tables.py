@@ -57,9 +57,8 @@ def columns_of(schema: pa.Schema) -> list[Column]:
 
 def rows_of(batches: Iterable[pa.RecordBatch], columns: Sequence[Column]) -> Iterator[Row]:
     """The cells of batches."""
-    for batch in batches:
-        for row in json_rows(batch):
-            yield [_cell(column, value) for column, value in zip(columns, row.values(), strict=True)]
+    for row in json_rows(batches):
+        yield [_cell(column, value) for column, value in zip(columns, row.values(), strict=True)]
 
 
 def print_rows(columns: Sequence[Column], rows: Iterable[Row]) -> None:

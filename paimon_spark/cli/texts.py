@@ -39,6 +39,11 @@ def time_text(epoch_millis: int) -> str:
     return datetime.fromtimestamp(epoch_millis / 1000).isoformat(sep=" ", timespec="seconds")
 
 
+def cut_text(text: str, length: int) -> str:
+    """The text, of at most so many characters."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
 def printable(text: str) -> str:
     """A text that cannot move the cursor or change colours: what is not printable is escaped."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)

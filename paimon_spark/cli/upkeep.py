@@ -20,13 +20,13 @@ from paimon_spark.cli.arguments import (
     Yes,
     open_with,
     parse_options,
+    snapshot_id,
     state_options,
 )
 from paimon_spark.cli.progress import progress_bars
 from paimon_spark.cli.removal import remove
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, size_text, span_text, time_text
-from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.spec.options import SCAN_TAG_NAME
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
@@ -35,14 +35,13 @@ from paimon_spark.store.rollback import RollbackResult, rollback
 from paimon_spark.store.table import open_table
 from paimon_spark.store.tag_deletion import TagsDeleted, delete_tags
 from paimon_spark.store.tags import TagCreated, create_tag
-from paimon_spark.store.time_travel import resolve_snapshot
 
 app = typer.Typer()
 OlderThan = Annotated[
     str | None,
     typer.Option("--older-than", metavar="TIME", show_default=False, help="Only what is older, such as '2026-11-01'."),
 ]
-Names = Annotated[list[str], typer.Argument(show_default=False, help="Of the tags.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME", show_default=False, help="Of the tags.")]
 
 
 @app.command()
@@ -105,7 +104,7 @@ def orphans(
 @app.command("create-tag")
 def make_tag(
     path: TablePath,
-    name: Annotated[str, typer.Argument(show_default=False, help="Of the tag.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Of the tag.")],
     at: Annotated[
         str | None, typer.Option("--at", metavar="STATE", help="A snapshot id, a tag, or a time; else the latest.")
     ] = None,
@@ -118,7 +117,7 @@ def make_tag(
 ) -> None:
     """Keeps a snapshot under a name."""
     options = parse_options(option, branch)
-    snapshot = None if at is None else _snapshot_id(path, options, at)
+    snapshot = None if at is None else snapshot_id(path, options, at)
     made = create_tag(open_table(path, options), name, snapshot, None, time_retained)
     if output is Output.JSON:
         print_json(asdict(made))
@@ -145,7 +144,7 @@ def drop_tag(
 @app.command("rollback")
 def roll_back(
     path: TablePath,
-    to: Annotated[str, typer.Argument(show_default=False, help="A snapshot id, a tag, or a time.")],
+    to: Annotated[str, typer.Argument(metavar="STATE", show_default=False, help="A snapshot id, a tag, or a time.")],
     dry_run: DryRun = False,
     yes: Yes = False,
     branch: Branch = None,
@@ -156,7 +155,7 @@ def roll_back(
     options = parse_options(option, branch)
     table = open_table(path, options)
     is_tag = SCAN_TAG_NAME.key in state_options(path, options, to)
-    snapshot, tag = (None, to) if is_tag else (_snapshot_id(path, options, to), None)
+    snapshot, tag = (None, to) if is_tag else (snapshot_id(path, options, to), None)
     remove(
         lambda dry: rollback(table, None, snapshot, tag, dry),
         _rolled_back,
@@ -165,14 +164,6 @@ def roll_back(
         output,
         "the table can be read; call it again to go back all the way",
     )
-
-
-def _snapshot_id(path: str, options: dict[str, str], state: str) -> int:
-    travelled = open_table(path, {**options, **state_options(path, options, state)})
-    snapshot = resolve_snapshot(travelled.options, travelled.snapshots).snapshot
-    if snapshot is None:
-        raise SnapshotNotFound(f"the table at {travelled.location} has no snapshot")
-    return snapshot.id
 
 
 def _expired(kind: str, result: ExpiryResult) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import isfinite, isnan
 from typing import Any
@@ -49,12 +49,13 @@ def json_values(array: pa.Array) -> list[Any]:
     return array.to_pylist()  # type: ignore[no-any-return]
 
 
-def json_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+def json_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
     """The rows as objects."""
-    columns = [json_values(column) for column in batch.columns]
-    names = batch.schema.names
-    for row in zip(*columns, strict=True) if columns else ((),) * batch.num_rows:
-        yield dict(zip(names, row, strict=True))
+    for batch in batches:
+        columns = [json_values(column) for column in batch.columns]
+        names = batch.schema.names
+        for row in zip(*columns, strict=True) if columns else ((),) * batch.num_rows:
+            yield dict(zip(names, row, strict=True))
 
 
 def cell(value: Any) -> str | None:
