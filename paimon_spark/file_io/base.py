@@ -10,7 +10,10 @@ from typing import IO, Protocol, Self
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """One entry of a directory. path is complete, name its last part; size in bytes (0 for a directory)."""
+    """One entry of a directory. path is complete, name its last part; size in bytes (0 for a directory).
+
+    modified_millis: epoch millis by the clock of the store; 0: it does not tell.
+    """
 
     path: str
     name: str

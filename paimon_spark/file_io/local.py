@@ -20,6 +20,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated
 
 _DIRECTORY_TRIES = 5
+_STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY})  # a link to one, or a mounted one
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
@@ -145,7 +146,7 @@ class LocalFileIO:
         except FileNotFoundError:
             return True
         except OSError as error:
-            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            if error.errno in _STAYS:
                 return False
             raise
         return True

@@ -89,7 +89,7 @@ def create_branch(
         ignore_if_exists: whether a branch that is there is fine.
 
     Raises:
-        NameTaken: there is such a branch.
+        NameTaken: there is such a branch, or another one gets this name, or one that broke off began elsewhere.
         SnapshotNotFound: there is no such tag or snapshot, or it is expiring just now; nothing was made.
         OptionError: the name is none, or both a tag and a snapshot are given.
     """
@@ -105,6 +105,7 @@ def create_branch(
         raise SnapshotNotFound(f"branch '{name}': there is no tag '{tag}'; {table.snapshots.available()}")
     if snapshot is not None:
         found = Tag(tagged_snapshot(table.snapshots, snapshot))
+    _check_rest(table, name, [] if found is None else [found.snapshot.id], [] if tag is None else [tag])
     if found is not None:
         _begin_with(table, name, found.snapshot, None if tag is None else (tag, found))
     newest = table.schemas.ids()[-1] if found is None else found.snapshot.schema_id
@@ -283,6 +284,19 @@ def _check_name(name: str) -> None:
     if name == MAIN_BRANCH or not name.strip() or name.isdigit() or "/" in name:
         raise OptionError(
             f"'{name}' is no name for a branch: it must not be blank, not 'main', not of digits alone, and have no '/'"
+        )
+
+
+def _check_rest(table: Table, name: str, snapshots: Iterable[int], tags: Iterable[str]) -> None:
+    """What a crash left of making a branch may be made again, but another branch would be a mix of two."""
+    own = {snapshot_path(table.location, number, name) for number in snapshots}
+    own.update(tag_path(table.location, tag, name) for tag in tags)
+    rest = [path for path in _files(table, name) if path not in own and not path.endswith(".tmp")]
+    if rest:
+        raise NameTaken(
+            f"making the branch '{name}' of {table.location}: it has no schema, but there is {rest[0]}, of one that is "
+            "being made or renamed, or whose making broke off; make it again from the same state, choose another name, "
+            f"or remove {branch_root(table.location, name)}"
         )
 
 

@@ -88,7 +88,8 @@ def expire_snapshots(
     """Expires old snapshots and deletes the files that only they need.
 
     Tags keep the files of their snapshots, other branches theirs; consumers keep the snapshots they have not read.
-    Changelogs that the options `changelog.*` keep for longer are moved to ``changelog/``.
+    Changelogs that the options `changelog.*` keep for longer are moved to ``changelog/``. What an expiry that broke off
+    was to take goes too, whatever is said here: its files may be gone.
 
     Args:
         table: with the options of the call.
@@ -105,17 +106,26 @@ def expire_snapshots(
         OSError: the storage failed; the next expiry goes on where this one stopped.
     """
     kept = retention(table.options, Limits(retain_max, retain_min, older_than, max_deletes))
-    return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run)
+    return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run, finishes=True)
 
 
-def expire_snapshots_by(table: Table, rules: RetentionRules, dry_run: bool = False) -> ExpiryResult:
-    """The same by given rules. Errors as in expire_snapshots."""
+def expire_snapshots_by(
+    table: Table, rules: RetentionRules, dry_run: bool = False, finishes: bool = False
+) -> ExpiryResult:
+    """The same by given rules. Errors as in expire_snapshots.
+
+    Args:
+        finishes: whether an expiry that broke off is finished even if the rules let nothing go. After a commit that is
+            not looked for.
+    """
     began = time.monotonic()
     store = table.snapshots
     (earliest, is_hinted), latest = store.earliest(), store.latest_id()
     if earliest is None or latest is None:
         return ExpiryResult(dry_run=dry_run)
     end = _end(table, rules, earliest, latest)
+    if finishes and end <= earliest:
+        end = max(end, min(expiring_until(store) or 0, latest))
     if end <= earliest:
         if not dry_run and not is_hinted:  # the last step of an expiry that broke off
             delete_marks(store, earliest)

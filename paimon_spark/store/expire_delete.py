@@ -89,9 +89,9 @@ def delete_empty_directories(table: Table, places: Iterable[Place]) -> None:
     levels: list[set[str]] = [set() for _ in table.schema.partition_fields]
     buckets = sorted({bucket_directory(table, *place) for place in places})
     for bucket in buckets:
-        file_io.remove_empty_directory(bucket)
+        remove_directory(file_io, bucket)
     for partition in sorted({_parent(bucket) for bucket in buckets} if levels else ()):
-        if not file_io.remove_empty_directory(partition):
+        if not remove_directory(file_io, partition):
             continue
         for level in levels[1:]:
             partition = _parent(partition)
@@ -102,7 +102,20 @@ def delete_empty_directories(table: Table, places: Iterable[Place]) -> None:
 
 def _remove_all(file_io: FileIO, directories: Iterable[str]) -> None:
     for directory in sorted(directories):
-        file_io.remove_empty_directory(directory)
+        remove_directory(file_io, directory)
+
+
+def remove_directory(file_io: FileIO, path: str) -> bool:
+    """Removes a directory that holds nothing. False: it is still there, maybe because the store refuses it.
+
+    Raises:
+        OSError: the storage failed.
+    """
+    try:
+        return file_io.remove_empty_directory(path)
+    except PermissionError as error:
+        _log.warning("the empty directory %s cannot be removed and stays: %s", path, error)
+        return False
 
 
 def _parent(path: str) -> str:

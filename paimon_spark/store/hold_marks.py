@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from paimon_spark.errors import SnapshotNotFound
@@ -56,8 +57,25 @@ def holding(store: SnapshotStore, first: int) -> Iterator[None]:
 def held_ids(file_io: FileIO, directory: str) -> set[int]:
     """The ids that the marks in a directory hold. Marks of a crash, older than a day, are taken away."""
     listed = file_io.list(directory)
-    newest = max((status.modified_millis for status in listed), default=0)  # by the clock of the store
+    newest = _newest(listed)  # by the clock of the store
+    since = time.time_ns() // 1_000_000 - _DAY_MILLIS
+    if any(_MARK.fullmatch(s.name) and newest - _DAY_MILLIS <= s.modified_millis < since for s in listed):
+        newest = _now(file_io, directory)  # nothing has come for a day, or one of the two clocks is wrong
     return {number for status in listed if (number := _held(file_io, status, newest)) is not None}
+
+
+def _newest(listed: Iterable[FileStatus]) -> int:
+    return max((status.modified_millis for status in listed), default=0)
+
+
+def _now(file_io: FileIO, directory: str) -> int:
+    """What the clock of the store shows, epoch millis."""
+    path = f"{directory}/.probe-{uuid.uuid4()}"
+    file_io.write_bytes(path, b"")
+    try:
+        return _newest(file_io.list(directory))
+    finally:
+        file_io.delete(path)
 
 
 def _held(file_io: FileIO, status: FileStatus, now: int) -> int | None:

@@ -24,7 +24,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.paths import SNAPSHOT_PREFIX
 from paimon_spark.store.checks.report import Progress
-from paimon_spark.store.expire_delete import THREADS, delete_stages
+from paimon_spark.store.expire_delete import THREADS, delete_stages, remove_directory
 from paimon_spark.store.expire_marks import end_of_mark
 from paimon_spark.store.orphans_listing import (
     Listing,
@@ -199,7 +199,7 @@ def _remove_directories(table: Table, old: OldFiles, orphans: Iterable[OldFile],
     waiting = [path for path in old.entries if left[path] <= 0]
     while waiting:
         path = waiting.pop()
-        if old.modified_millis[path] >= before or not table.file_io.remove_empty_directory(path):
+        if old.modified_millis[path] >= before or not remove_directory(table.file_io, path):
             continue
         yield path
         parent = path.rpartition("/")[0]

@@ -30,6 +30,7 @@ from paimon_spark.spec.paths import (
 from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.hold_marks import HOLD_PREFIX
 from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.success_files import SUCCESS
 from paimon_spark.store.table import Table
 
 _BUCKET_PREFIX = "bucket-"
@@ -139,10 +140,11 @@ class OldFiles:
 
 
 def list_directory(file_io: FileIO, path: str, before: int) -> Listing:
-    """One directory; before: epoch millis. A file of just that age is not old. Errors: OSError."""
+    """One directory; before: epoch millis. A file of just that age is not old, nor is one of which the store tells no
+    time. Errors: OSError."""
     listed = file_io.list(path)
     directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
-    old = (s for s in listed if not s.is_directory and s.modified_millis < before)
+    old = (s for s in listed if not s.is_directory and 0 < s.modified_millis < before)
     files = (Found(s.name, s.size, s.modified_millis) for s in old if not s.name.endswith(_MANAGED_BLOBS))
     return Listing(path, len(listed), tuple(directories), tuple(files))
 
@@ -162,6 +164,8 @@ def find_old_files(
         OSError: a directory could not be listed.
     """
     roots, unreachable = _data_roots(table, branches)
+    # Of partitions whose data files lie elsewhere nothing is left here but the mark that they are complete.
+    is_split = len(roots) + len(unreachable) > 1
     found = OldFiles(unreachable=unreachable)
 
     def list_all(directories: Sequence[str]) -> Iterator[Listing]:
@@ -172,7 +176,8 @@ def find_old_files(
             yield from work.listings(directories[start : start + piece], before)
 
     for listing in _leaves(roots, len(table.schema.partition_keys), list_all, found):
-        found.files += (OldFile(listing.path, file.name, file.size, Stage.DATA) for file in listing.old)
+        old = [file for file in listing.old if not (is_split and file.name == SUCCESS)]
+        found.files += (OldFile(listing.path, file.name, file.size, Stage.DATA) for file in old)
     places = _metadata_places(table, branches)
     for listing in list_all(list(places)):
         stage_of = places[listing.path]

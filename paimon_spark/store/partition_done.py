@@ -20,7 +20,7 @@ from paimon_spark.spec.option_catalog import unsupported_mark_done
 from paimon_spark.spec.paths import MAIN_BRANCH, partition_path
 from paimon_spark.store.http_report import HttpReport
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.success_files import touch_success_file
+from paimon_spark.store.success_files import SUCCESS, touch_success_file
 from paimon_spark.store.table import Table
 
 _log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ def _mark(table: Table, directories: Sequence[str]) -> PartitionsMarked:
 
 def _action(table: Table, name: str) -> _Action:
     if name == "success-file":
-        return lambda directory: touch_success_file(table.file_io, f"{table.location}/{directory}_SUCCESS")
+        return lambda directory: touch_success_file(table.file_io, f"{table.location}/{directory}{SUCCESS}")
     if name == "http-report":
         url = table.options.value(o.PARTITION_MARK_DONE_ACTION_HTTP_URL)
         if not url:

@@ -8,6 +8,8 @@ from paimon_spark.file_io import FileIO
 from paimon_spark.spec.json_text import format_json, parse_json_object
 from paimon_spark.store.versioned import find_bytes
 
+SUCCESS = "_SUCCESS"
+
 
 def touch_success_file(file_io: FileIO, path: str) -> None:
     """Writes the file with the time of now; one that is there keeps the time of its creation.

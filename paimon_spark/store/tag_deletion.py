@@ -135,7 +135,7 @@ def _is_due(tag: Tag, modified_millis: int, now: int, before: int | None) -> boo
         created = _instant(tag.create_time)
         if now > created + tag.time_retained:
             return True
-    return before is not None and created < before
+    return before is not None and 0 < created < before
 
 
 def _instant(local_nanos: int) -> int:

@@ -94,6 +94,23 @@ def test_deleted_and_renamed(tmp_path: Path) -> None:
     assert list(Path(table.location, "branch").iterdir()) == []
 
 
+@pytest.mark.parametrize("left", ["snapshot/snapshot-2", "tag/tag-t", "schema/.renamed-from-a"])
+def test_no_branch_upon_the_rest_of_another(tmp_path: Path, left: str) -> None:
+    """The making broke off, or one gets this name: the new branch would have snapshots or tags of both."""
+    table = life(tmp_path, "www")
+    path = tmp_path / "t/branch/branch-b" / left
+    path.parent.mkdir(parents=True)
+    path.write_bytes((tmp_path / "t/snapshot/snapshot-2").read_bytes())
+    before = stored(table)
+    for beginning in ({}, {"snapshot": 3}):
+        with pytest.raises(NameTaken, match=f"there is .*{left}"):
+            create_branch(table, "b", **beginning)  # type: ignore[arg-type]  # one of several parameters
+    assert stored(table) == before
+    if left.startswith("snapshot"):
+        assert create_branch(table, "b", snapshot=2).created
+        assert on(table, "b").snapshots.ids() == [2]
+
+
 def test_a_branch_in_use_stays(tmp_path: Path) -> None:
     table = life(tmp_path, "w")
     create_branch(table, "b", snapshot=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +30,7 @@ from expiring import (
 from faulty_store import FaultyFileIO
 
 from paimon_spark.errors import CorruptFile, OptionError
-from paimon_spark.file_io import LocalFileIO
+from paimon_spark.file_io import FileStatus, LocalFileIO
 from paimon_spark.spec.manifest import FileKind, ManifestEntry
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.snapshot import CommitKind
@@ -37,6 +39,7 @@ from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
 from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire_marks import expiring_until, write_mark
+from paimon_spark.store.hold_marks import marked
 from paimon_spark.store.retention import Limits, retention, retention_rules
 from paimon_spark.store.table import Table, open_table
 
@@ -269,6 +272,42 @@ def test_an_expiry_that_broke_off_is_finished(tmp_path: Path) -> None:
     assert table.snapshots.ids() == [5, 6]
     assert expiring_until(table.snapshots) is None
     check_table(table.location)
+
+
+def test_a_call_finishes_what_broke_off_though_nothing_is_due(tmp_path: Path) -> None:
+    """Nobody could keep a snapshot below the mark, for as long as the options keep them."""
+    table = life(tmp_path, "wwcwcw")
+    write_mark(table.snapshots, 5)
+    assert expire_snapshots(table, dry_run=True).ids == (1, 2, 3, 4)
+    assert expire_snapshots(table).ids == (1, 2, 3, 4)
+    assert expiring_until(table.snapshots) is None
+    assert expire_snapshots(table).ids == ()
+    check_table(table.location)
+
+
+@pytest.mark.parametrize(("days", "clock_of_store", "goes"), [(2, 0, True), (0.5, 0, False), (2, -2, False)])
+def test_who_was_killed_holds_a_quiet_table_for_a_day(
+    tmp_path: Path, days: float, clock_of_store: int, goes: bool
+) -> None:
+    """Nothing has come since, so that his mark is the newest file; and the clock here may be wrong."""
+    table = life(tmp_path, "www")
+    with marked(table.file_io, table.snapshots.directory, 1):
+        then = time.time() - days * 86_400
+        for path in Path(table.location, "snapshot").iterdir():
+            os.utime(path, (then, then))
+
+        class Clock(LocalFileIO):
+            def list(self, path: str) -> list[FileStatus]:
+                listed = super().list(path)
+                young = time.time() * 1000 - 3_600_000
+                late = clock_of_store * 86_400_000
+                return [
+                    replace(s, modified_millis=s.modified_millis + (late if s.modified_millis > young else 0))
+                    for s in listed
+                ]
+
+        expire_snapshots_by(replace(table, file_io=Clock()), rules(1))
+        assert table.snapshots.ids() == ([3] if goes else [1, 2, 3])
 
 
 def test_a_file_that_is_gone_is_no_error(tmp_path: Path) -> None:

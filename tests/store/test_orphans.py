@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from orphaned import ID, age, all_states, forget_snapshots, lived, put, removed
 from s3_server import s3_server
 
 from paimon_spark.errors import CorruptFile, OptionError
-from paimon_spark.file_io import file_io_for
+from paimon_spark.file_io import LocalFileIO, file_io_for
 from paimon_spark.store import orphans_used
 from paimon_spark.store.orphans import remove_orphan_files, remove_orphans_before
 from paimon_spark.store.table import Table, open_table
@@ -142,6 +143,28 @@ def test_age(tmp_path: Path) -> None:
     millis = 10**12 + 5
     assert removed(table, older_than=millis) == set()
     assert removed(table, older_than=millis + 1) == {"bucket-0/exact"}
+
+
+def test_a_store_that_tells_no_time(tmp_path: Path) -> None:
+    """Then nobody knows how old a file is."""
+    table = lived(tmp_path)
+    path = put(Path(table.location, "bucket-0/x"))
+    os.utime(path, (0, 0))
+    assert removed(table) == set()
+    os.utime(path, (1, 1))
+    assert removed(table) == {"bucket-0/x"}
+
+
+def test_marks_of_partitions_whose_files_lie_elsewhere(tmp_path: Path) -> None:
+    columns = COLUMNS.append(_text("p"))
+    for name, options, gone in (
+        ("a", {}, {"p=1/_SUCCESS"}),
+        ("b", {"data-file.external-paths": f"file:{tmp_path}/elsewhere"}, set()),
+        ("c", {"data-file.external-paths": "s3://elsewhere/t"}, set()),
+    ):
+        table = make(tmp_path / name, columns, ["k", "p"], options, ["p"])
+        put(Path(table.location, "p=1/_SUCCESS"))
+        assert removed(table) == gone
 
 
 def test_times_in_every_form(tmp_path: Path) -> None:
@@ -312,6 +335,26 @@ def test_directories(tmp_path: Path, what: str, things: list[str], gone: list[st
     assert not any((root / name).exists() for name in gone)
     kept = [thing.replace("+", "") for thing in things if thing.endswith("/")]
     assert all((root / name).is_dir() for name in kept if name.rstrip("/") not in gone)
+
+
+def test_directories_that_stay(tmp_path: Path) -> None:
+    """A bucket that lies on another disk, and one in a directory of somebody else."""
+    table = make(tmp_path / "t", COLUMNS.append(_text("p")), ["k", "p"], {}, ["p"])
+    (tmp_path / "disk").mkdir()
+    linked, file = tmp_path / "t/p=a/bucket-0", put(tmp_path / "t/p=b/bucket-0/x")
+    linked.parent.mkdir(parents=True)
+    linked.symlink_to(tmp_path / "disk")
+    age(tmp_path)
+
+    class Refusing(LocalFileIO):
+        def remove_empty_directory(self, path: str) -> bool:
+            if "/p=b" in path:
+                raise PermissionError(f"no access to {path}")
+            return super().remove_empty_directory(path)
+
+    done = remove_orphan_files(replace(table, file_io=Refusing()), dry_run=False)
+    assert (done.paths, done.directories) == ((str(file),), ())
+    assert linked.is_dir()
 
 
 # ------------------------------------------------------------------------------------------------ object stores

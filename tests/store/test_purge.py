@@ -137,7 +137,7 @@ def test_old_orphans_go_and_files_of_running_writers_stay(tmp_path: Path) -> Non
     live_on(table, "w")
     forgotten = Path(table.location, "bucket-0", "data-forgotten-0.parquet")
     forgotten.write_bytes(b"old")
-    os.utime(forgotten, (0, 0))
+    os.utime(forgotten, (1, 1))
     purge_files(table, LATER)
     assert files(table) == named_by_the_one(table) | running
     finish(table)
@@ -185,7 +185,7 @@ def test_data_files_that_a_rollback_left_go_when_they_are_old(tmp_path: Path) ->
     rollback(table, 1)
     left = [path for path in Path(table.location).rglob("*") if path.is_file()]
     for path in left:
-        os.utime(path, (0, 0))
+        os.utime(path, (1, 1))
     purge_files(table, LATER)
     assert files(table) == named_by_the_one(table)
 
