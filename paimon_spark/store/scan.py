@@ -101,8 +101,8 @@ class Scan:
             raise
 
     @contextmanager
-    def _fenced(self) -> Iterator[Plan]:
-        """The plan of a read within: its tags go when that is over."""
+    def fenced(self) -> Iterator[Plan]:
+        """The plan of a read within: its tags go when that is over. Errors as in plan."""
         plan, fences = self.plan_fenced()
         try:
             yield plan
@@ -164,14 +164,14 @@ class Scan:
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
         reader = self.reader()
-        with self._fenced() as plan:
+        with self.fenced() as plan:
             for split in plan.splits:
                 yield from reader.read(split)
 
     def to_arrow(self) -> pa.Table:
         """All rows at once; splits are read by several threads, their order is kept."""
         reader = self.reader()
-        with self._fenced() as plan:
+        with self.fenced() as plan:
             if len(plan.splits) <= 1:
                 batches = [batch for split in plan.splits for batch in reader.read(split)]
             else:
@@ -186,7 +186,7 @@ class Scan:
         """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
         knows = isinstance(self.predicate, AlwaysTrue) and tolerance(self.options) == STRICT
         reader = replace(self, fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
-        with self._fenced() as plan:
+        with self.fenced() as plan:
             known = [split.exact_row_count if knows else None for split in plan.splits]
             total = sum(count for count in known if count is not None)
             for split, count in zip(plan.splits, known, strict=True):

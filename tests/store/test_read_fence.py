@@ -68,6 +68,20 @@ def test_while_it_is_read(options: dict[str, str], snapshots: list[int], tmp_pat
     assert kept(table) == []
 
 
+@pytest.mark.parametrize("name", ["audit_log", "binlog", "ro"])
+def test_system_tables_of_rows_too(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "wwc")
+    batches = table.with_options(HOUR).system_table(name).to_batches()
+    next(batches)
+    assert kept(table) == [3]
+    batches.close()
+    assert kept(table) == []
+    io = FaultyFileIO(LocalFileIO(), 0, named="!create")
+    replace(table, file_io=io).with_options(HOUR).system_table(name).to_arrow()
+    assert "no tag keeps snapshot 3 of" in caplog.text
+
+
 def test_tasks_run_on_after_the_plan(tmp_path: Path) -> None:
     """Nobody tells when they are through: the tag lives until its time is up."""
     table = new_table(tmp_path / "t")

@@ -97,10 +97,6 @@ class RowScan:
         """What every batch has, exactly."""
         return arrow_schema(self.fields)
 
-    def splits(self) -> tuple[ReadUnit, ...]:
-        """What is read. Errors as in Scan.plan."""
-        return self._read_of(self.scan.plan())
-
     def _read_of(self, plan: Plan) -> tuple[ReadUnit, ...]:
         if self.level is None:
             return plan.splits
@@ -122,14 +118,15 @@ class RowScan:
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
         reader = self.reader()
-        for split in self.splits():
-            yield from reader.read(split)
+        with self.scan.fenced() as plan:
+            for split in self._read_of(plan):
+                yield from reader.read(split)
 
     def to_arrow(self) -> pa.Table:
         """All rows at once; splits are read by several threads, their order is kept."""
         reader = self.reader()
-        with ThreadPoolExecutor(READ_THREADS) as threads:
-            parts = threads.map(lambda split: list(reader.read(split)), self.splits())
+        with self.scan.fenced() as plan, ThreadPoolExecutor(READ_THREADS) as threads:
+            parts = threads.map(lambda split: list(reader.read(split)), self._read_of(plan))
             return pa.Table.from_batches([batch for part in parts for batch in part], self.arrow_schema)
 
 
