@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +35,12 @@ def imports(node: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
         elif isinstance(item, ast.ImportFrom):
             yield item, item.module or ""
             yield from ((item, f"{item.module}.{alias.name}") for alias in item.names)
+
+
+def test_modules_of_tests_have_names_of_their_own() -> None:
+    """The folders of tests are no packages: of two modules with one name pytest can import one."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py")
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_import_contracts_hold() -> None:

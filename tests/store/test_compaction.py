@@ -212,7 +212,7 @@ def test_files_that_go_away_while_they_are_read(tmp_path: Path) -> None:
             path.unlink()
 
     metrics = compact(table, Interfering(before=[rival]))
-    assert "CorruptFile" in metrics.dropped[0].reason
+    assert "MissingFile" in metrics.dropped[0].reason
     assert rows_of(table) == rows
 
 
