@@ -32,6 +32,7 @@ from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.splits import PostponeSplit, ReadUnit, Split
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
+from paimon_spark.store.tolerance import STRICT, tolerance
 from paimon_spark.store.top_level import of_level, top_level
 
 _log = logging.getLogger(__name__)
@@ -140,6 +141,10 @@ class BranchedScan(Scan):
         own = super().reader()
         values = {f.name: getattr(own, f.name) for f in fields(own)}
         return BranchedReader(**values, other=self._other_now.reader())
+
+    @property
+    def _is_strict(self) -> bool:
+        return tolerance(self.options) == STRICT == tolerance(self.other.options)
 
     @property
     def _other_is_there(self) -> bool:

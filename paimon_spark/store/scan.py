@@ -184,7 +184,7 @@ class Scan:
 
     def count(self) -> int:
         """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
-        knows = isinstance(self.predicate, AlwaysTrue) and tolerance(self.options) == STRICT
+        knows = isinstance(self.predicate, AlwaysTrue) and self._is_strict
         reader = replace(self, fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
         with self.fenced() as plan:
             known = [split.exact_row_count if knows else None for split in plan.splits]
@@ -193,6 +193,12 @@ class Scan:
                 if count is None:
                     total += sum(batch.num_rows for batch in reader.read(split))
             return total
+
+
+    @property
+    def _is_strict(self) -> bool:
+        """Whether no file is passed over, so that each has the rows that it is said to have."""
+        return tolerance(self.options) == STRICT
 
 
 def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:

@@ -216,6 +216,15 @@ def test_many_keys_meet_their_table(spark: SparkSession, tmp_path: Path, small_b
     check_table(str(tmp_path / "t"))
 
 
+def test_keys_of_lost_files_are_not_new(spark: SparkSession, tmp_path: Path) -> None:
+    table = cross(spark, tmp_path / "t", **{"scan.ignore-lost-files": "true"})
+    table.append(rows_frame(spark, (1, "a", 1)))
+    next(tmp_path.rglob("data-*")).unlink()
+    assert rows_of(table) == []
+    with pytest.raises(PySparkException, match="it does not exist"):
+        table.append(rows_frame(spark, (1, "b", 2)))
+
+
 def test_what_cross_partition_tables_refuse(spark: SparkSession, tmp_path: Path) -> None:
     table = cross(spark, tmp_path / "t")
     frame = rows_frame(spark, (1, "a", 1))

@@ -167,6 +167,13 @@ def test_writes_know_their_own_branch(table: Table) -> None:
     assert rows(table, {"branch": "b"}) == B_FIRST[1:]
 
 
+def test_lost_files_that_the_branch_tolerates_are_not_counted(table: Table) -> None:
+    change_schema(table, "b", options={"bucket": "1", "scan.ignore-lost-files": "true"})
+    next(Path(table.location, "dt=3").rglob("data-*")).unlink()
+    assert rows(table, FALLBACK) == MAIN_FIRST[:2]
+    assert open_table(table.location, FALLBACK).scan().count() == 2
+
+
 def test_a_chain_table_is_read_branch_by_branch(table: Table) -> None:
     chain = {"chain-table.enabled": "true", "scan.fallback-snapshot-branch": "b", "scan.fallback-delta-branch": "b"}
     for branch in ("main", "b"):
