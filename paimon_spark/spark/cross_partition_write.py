@@ -96,7 +96,8 @@ def _reading_all_levels(table: Table, snapshot_id: int) -> Table:
     A key of a lost file is not taken for a new one: the file may come back.
     """
     strict = {o.SCAN_IGNORE_LOST_FILES.key: "false", o.SCAN_IGNORE_CORRUPT_FILES.key: "false"}
-    changed = {**ALONE, **strict, o.SCAN_SNAPSHOT_ID.key: str(snapshot_id), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
+    whole = {o.SCAN_SNAPSHOT_ID.key: str(snapshot_id), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
+    changed = {**ALONE, **strict, **whole}
     if table.options.value(o.MERGE_ENGINE) == "first-row":
         changed[o.MERGE_ENGINE.key] = "deduplicate"  # the same keys, and level 0 is read
     return replace(table, options=table.options.merged(changed))

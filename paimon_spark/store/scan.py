@@ -194,7 +194,6 @@ class Scan:
                     total += sum(batch.num_rows for batch in reader.read(split))
             return total
 
-
     @property
     def _is_strict(self) -> bool:
         """Whether no file is passed over, so that each has the rows that it is said to have."""
