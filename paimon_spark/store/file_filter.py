@@ -19,8 +19,6 @@ from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.types import TIMESTAMPS, DataField, DataType, Root
 from paimon_spark.store.schemas import SchemaStore
 
-ABSENT = -1  # position of a column that the file's schema does not have
-
 
 @dataclass(frozen=True)
 class _Layout:

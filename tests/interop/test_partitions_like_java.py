@@ -256,7 +256,6 @@ FORMATTERS = {
     "TIMESTAMP(3)": "yyyy-MM-dd'T'HH:mm[:ss[.SSS]]",
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": "yyyy-MM-dd'T'HH:mm[:ss[.SSS]]",
 }
-WITHOUT_TIME = ["DATE", "DOUBLE", "FLOAT", "BOOLEAN", "SMALLINT", "TIME(3)", "BYTES"]
 
 
 def moments(data_type: str, random: Random) -> list[Any]:

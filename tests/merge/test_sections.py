@@ -27,10 +27,6 @@ def meet(a: DataFileMeta, b: DataFileMeta) -> bool:
     return a0 <= b1 and b0 <= a1
 
 
-def same_age(a: DataFileMeta, b: DataFileMeta) -> bool:
-    return a.min_sequence_number <= b.max_sequence_number and b.min_sequence_number <= a.max_sequence_number
-
-
 def names(section: Section) -> list[list[str]]:
     return [[file.file_name for file in run.files] for run in section]
 

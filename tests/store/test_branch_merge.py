@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,7 +23,6 @@ from paimon_spark.errors import (
     SnapshotNotFound,
     UnsupportedFeature,
 )
-from paimon_spark.file_io import FileIO
 from paimon_spark.store.branch_merge import merge_branch
 from paimon_spark.store.branches import create_branch
 from paimon_spark.store.commit import TableCommit, new_user
@@ -152,21 +152,17 @@ def test_tables_that_cannot(tmp_path: Path) -> None:
         merge_branch(table, "b")
 
 
-def through(table: Table, file_io: FileIO) -> Table:
-    return Table(table.location, file_io, table.schema, table.options, table.branch)
-
-
 def test_a_merge_that_is_killed(tmp_path: Path) -> None:
     """All or nothing, and a second call ends it."""
     log = FaultyFileIO(forked(tmp_path / "log").file_io)
-    merge_branch(through(open_table(str(tmp_path / "log" / "t")), log), "b")
+    merge_branch(replace(open_table(str(tmp_path / "log" / "t")), file_io=log), "b")
     changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
     assert len(changes) >= 3
     for at in changes:
         for when in (When.BEFORE, When.AFTER):
             table = forked(tmp_path / f"{at}{when}")
             faulty = FaultyFileIO(table.file_io, at, when, act=kill)
-            assert in_child(lambda t=table, f=faulty: merge_branch(through(t, f), "b")) == signal.SIGKILL
+            assert in_child(lambda t=table, f=faulty: merge_branch(replace(t, file_io=f), "b")) == signal.SIGKILL
             assert found(table) in ([1, 2], [1, 2, 11, 12])
             merge_branch(table, "b")
             assert found(table) == [1, 2, 11, 12]

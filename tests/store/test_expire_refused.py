@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from checker import check_table
 from expiring import live_on, new_table, rules, states, stored, tag
+from refusing import Refusing
 
-from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_all_changelogs
 from paimon_spark.store.maintenance import maintain
@@ -20,28 +20,6 @@ from paimon_spark.store.manifest_compaction import compact_manifests
 from paimon_spark.store.orphans import remove_orphans_before
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tag_deletion import delete_tags
-
-
-@dataclass
-class Refusing:
-    """A store that lets some files not be deleted, as one where others own them."""
-
-    inner: FileIO
-    refuses: Callable[[str], bool]
-    refused: set[str] = field(default_factory=set)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def delete(self, path: str) -> None:
-        if self.refuses(path):
-            self.refused.add(path)
-            raise PermissionError(f"no access to {path}")
-        self.inner.delete(path)
-
-    def delete_many(self, paths: Sequence[str]) -> None:
-        for path in paths:
-            self.delete(path)
 
 
 def lived(path: Path) -> Table:

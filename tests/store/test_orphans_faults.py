@@ -6,8 +6,8 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from expiring import branch, live_on, new_table, rules, stored, tag
 from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from meanwhile import Meanwhile
 from orphaned import age, all_states, orphans_by_hand, put
+from refusing import Refusing
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import PaimonError
@@ -189,27 +191,6 @@ def test_stale_listings(lived: Table, data: st.DataObject, tmp_path_factory: pyt
 # ------------------------------------------------------------------------------------------------ others at work
 
 
-@dataclass
-class Meanwhile:
-    """A store where something else happens once, before an operation of this number."""
-
-    inner: FileIO
-    at: int
-    happens: Callable[[], object]
-    count: int = field(default=-1)
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.inner, name)
-
-        def call(*arguments: Any) -> Any:
-            self.count += 1
-            if self.count == self.at:
-                self.happens()
-            return method(*arguments)
-
-        return call
-
-
 def expire(table: Table) -> None:
     expire_snapshots_by(table, rules(2, changelogs=4))
     expire_changelogs_by(table, rules(2, changelogs=4).changelogs)
@@ -338,29 +319,9 @@ class BeforeRemoval:
         return self.inner.remove_empty_directory(path)
 
 
-@dataclass
-class Refusing:
-    """A store that lets some files not be deleted."""
-
-    inner: FileIO
-    names: frozenset[str]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def delete(self, path: str) -> None:
-        if path.rpartition("/")[2] in self.names:
-            raise PermissionError(f"no access to {path}")
-        self.inner.delete(path)
-
-    def delete_many(self, paths: Sequence[str]) -> None:
-        for path in paths:
-            self.delete(path)
-
-
 def test_files_that_must_not_be_deleted(lived: Table, tmp_path: Path) -> None:
     table = copy(lived, tmp_path / "t")
-    io: Any = Refusing(LocalFileIO(), frozenset({"x", "manifest-list-x"}))
+    io: Any = Refusing(LocalFileIO(), lambda path: path.endswith(("/x", "/manifest-list-x")))
     done = clean(replace(table, file_io=io))
     assert done.paths == (f"{table.location}/snapshot/.x",)
     assert {os.path.relpath(path, table.location) for path in done.refused} == {*ORPHANS} - {"snapshot/.x"}

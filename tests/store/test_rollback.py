@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from expiring import live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.file_io import FileIO
 from paimon_spark.spec.snapshot_json import decode_snapshot, encode_snapshot
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
@@ -25,10 +25,6 @@ def life(path: Path, steps: str) -> Table:
     table = new_table(path / "t")
     live_on(table, steps)
     return table
-
-
-def through(table: Table, file_io: FileIO) -> Table:
-    return Table(table.location, file_io, table.schema, table.options, table.branch)
 
 
 @pytest.mark.parametrize("version", [2, "2", "two"])
@@ -137,7 +133,7 @@ def test_what_is_written_on_top_meanwhile_goes_too(tmp_path: Path) -> None:
             if path.endswith("snapshot-3"):
                 self.inner.write_bytes(path.replace("-3", "-5"), Path(path.replace("-3", "-2")).read_bytes())
 
-    rollback(through(table, Racing(table.file_io)), 2)
+    rollback(replace(table, file_io=Racing(table.file_io)), 2)
     assert table.snapshots.ids() == [1, 2]
 
 
@@ -151,12 +147,12 @@ def test_a_crash_at_any_point(tmp_path: Path, when: When, tagged: bool) -> None:
         expire_snapshots_by(whole, rules(3))
     done = open_table(str(shutil.copytree(whole.location, tmp_path / "done")))
     log = FaultyFileIO(done.file_io)
-    rollback(through(done, log), 2)
+    rollback(replace(done, file_io=log), 2)
     changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
     for at in changes:
         table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}")))
         with pytest.raises(OSError, match="injected"):
-            rollback(through(table, FaultyFileIO(table.file_io, at, when, lasting=True)), 2)
+            rollback(replace(table, file_io=FaultyFileIO(table.file_io, at, when, lasting=True)), 2)
         assert state(table, {})[0] in [(0, n) for n in range(2, 7)]
         rollback(table, 2)
         assert {path for path in stored(table) if "/.holding-" not in path} == stored(done)  # a mark lasts a day

@@ -21,7 +21,7 @@ from turns import in_turns, operations
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown
-from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.file_io import file_io_for
 from paimon_spark.store.branches import create_branch, fast_forward
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
@@ -44,10 +44,6 @@ def life(path: Path, options: dict[str, str] | None = None) -> Table:
 
 def copied(table: Table, path: Path) -> Table:
     return open_table(str(shutil.copytree(table.location, path)))
-
-
-def through(table: Table, file_io: FileIO) -> Table:
-    return Table(table.location, file_io, table.schema, table.options, table.branch)
 
 
 def planned(table: Table, row: tuple[int, int] = NEW) -> tuple[str, Any, int]:
@@ -102,7 +98,7 @@ def test_a_base_that_has_expired_is_none_that_was_taken_away(tmp_path: Path) -> 
                     (with_old / f"snapshot-{number}").unlink()
             return done
 
-    commit(through(table, Expiring(table.file_io)), planned(table))
+    commit(replace(table, file_io=Expiring(table.file_io)), planned(table))
     assert table.snapshots.ids() == [5]
 
 
@@ -119,7 +115,7 @@ def test_a_base_in_the_middle_of_an_expiry(tmp_path: Path) -> None:
                 (with_old / "snapshot-4").unlink()
             return done
 
-    commit(through(table, Expiring(table.file_io)), planned(table))
+    commit(replace(table, file_io=Expiring(table.file_io)), planned(table))
     assert table.snapshots.ids() == [1, 2, 3, 5]
 
 
@@ -135,7 +131,7 @@ def test_what_cannot_be_taken_back_is_told(tmp_path: Path) -> None:
             return super().create_if_absent(path, data)
 
     with pytest.raises(CommitStateUnknown, match=r"snapshot 5 on top of .* Roll the table back again, then run"):
-        commit(through(table, Ends(table.file_io)), planned(table))
+        commit(replace(table, file_io=Ends(table.file_io)), planned(table))
     rollback(table, 2)
     assert (table.snapshots.ids(), rows_of(table)) == ([1, 2], [(1, 1), (2, 2)])
 
@@ -172,14 +168,14 @@ def test_every_order_of_operations(tmp_path: Path, writer_first: bool) -> None:
     """One goes up to any of its operations, the other up to any of its own, then the one ends, then the other."""
     whole = life(tmp_path)
     job = planned(whole)
-    writes = operations(whole.file_io, lambda io: commit(through(copied(whole, tmp_path / "a"), io), job))
-    steps = operations(whole.file_io, lambda io: rollback(through(copied(whole, tmp_path / "b"), io), 2))
+    writes = operations(whole.file_io, lambda io: commit(replace(copied(whole, tmp_path / "a"), file_io=io), job))
+    steps = operations(whole.file_io, lambda io: rollback(replace(copied(whole, tmp_path / "b"), file_io=io), 2))
     seen = set()
     for i in range(len(writes) + 1):
         for j in range(len(steps) + 1):
             table = copied(whole, tmp_path / "t" / f"{i}-{j}")
-            writer = (lambda io, table=table: commit(through(table, io), job)), i
-            back = (lambda io, table=table: rollback(through(table, io), 2)), j
+            writer = (lambda io, table=table: commit(replace(table, file_io=io), job)), i
+            back = (lambda io, table=table: rollback(replace(table, file_io=io), 2)), j
             errors = in_turns(table.file_io, *((writer, back) if writer_first else (back, writer)))
             assert errors == [None, None], (i, j)
             rows = rows_of(table)
@@ -197,7 +193,7 @@ def test_a_writer_that_is_killed(tmp_path: Path, when: When) -> None:
     """Whatever it leaves, the table reads, and a rollback again takes away what it may have brought back."""
     whole = life(tmp_path)
     job = planned(whole)
-    names = operations(whole.file_io, lambda io: commit(through(copied(whole, tmp_path / "log"), io), job))
+    names = operations(whole.file_io, lambda io: commit(replace(copied(whole, tmp_path / "log"), file_io=io), job))
     for at, name in enumerate(names):
         if not name.startswith("!"):
             continue
@@ -205,7 +201,7 @@ def test_a_writer_that_is_killed(tmp_path: Path, when: When) -> None:
         faulty = FaultyFileIO(table.file_io, at, when, act=kill)
 
         def act(table: Table = table, faulty: FaultyFileIO = faulty) -> None:
-            commit(through(table, Between(faulty, [lambda: rollback(table, 2)])), job)
+            commit(replace(table, file_io=Between(faulty, [lambda: rollback(table, 2)])), job)
 
         assert in_child(act) == signal.SIGKILL
         assert (1, 1) in rows_of(table)

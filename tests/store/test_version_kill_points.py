@@ -83,10 +83,6 @@ DEEDS = {
 }
 
 
-def through(table: Table, file_io: FaultyFileIO) -> Table:
-    return replace(table, file_io=file_io)
-
-
 def read_all(table: Table) -> None:
     """Every snapshot and tag of every branch that is listed reads."""
     assert state(table, {})[0][0] == 0
@@ -113,11 +109,11 @@ def test_killed_at_every_change(tmp_path: Path, name: str) -> None:
     whole = lived(tmp_path / "whole", deed.expires)
     done = open_table(str(shutil.copytree(whole.location, tmp_path / "done")))
     log = FaultyFileIO(done.file_io)
-    deed.does(through(done, log))
+    deed.does(replace(done, file_io=log))
     chosen = points(log.log)
     for at, when in chosen:
         table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}-{when}")))
-        dying = through(table, FaultyFileIO(table.file_io, at, when, act=kill))
+        dying = replace(table, file_io=FaultyFileIO(table.file_io, at, when, act=kill))
         assert in_child(partial(deed.does, dying)) == signal.SIGKILL
         read_all(table)
         with suppress(*deed.again):
