@@ -76,8 +76,9 @@ def is_overtaken(table: Table, published: Snapshot) -> bool:
     following = store.find(published.id + 1)
     if following is not None:
         return not builds_on(table, published, following)
-    if store.exists(published.id) and (expiring_until(store) or 0) <= published.id:
-        return True  # an expiry takes the oldest first
+    expiring = expiring_until(store) or 0  # before the snapshot is looked at: its mark goes last
+    if expiring <= published.id and store.exists(published.id):
+        return True  # an expiry of the official system takes the oldest first
     raise CommitStateUnknown(
         f"the commit of user {published.commit_user} to the table at {table.location} was published as snapshot "
         f"{published.id}, but it took so long that the snapshots up to {later[0] - 1} have expired meanwhile: whether "

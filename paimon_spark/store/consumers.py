@@ -100,7 +100,7 @@ def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bo
         before = time.time_ns() // 1_000_000 - given
     else:
         before = epoch_millis(older_than, "older_than")
-    due = {name: status for name, status in _files(table).items() if status.modified_millis < before}
+    due = {name: status for name, status in _files(table).items() if 0 < status.modified_millis < before}
     return _delete(table, due, dry_run)
 
 

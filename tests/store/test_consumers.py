@@ -94,5 +94,8 @@ def test_consumers_that_have_not_moved_expire(tmp_path: Path) -> None:
     assert expire_consumers(hasty, dry_run=True).names == ("old",)
     assert expire_consumers(open_table(table.location, {"consumer.expiration-time": "2 h"})).names == ()
     assert expire_consumers(hasty).names == ("old",)
+    os.utime(Path(table.location, "consumer/consumer-new"), (0, 0))
+    assert expire_consumers(hasty).names == (), "the store does not tell when it has moved"
+    os.utime(Path(table.location, "consumer/consumer-new"))
     assert expire_consumers(table, older_than=int(time.time() * 1000) + 60_000).names == ("new",)
     assert positions(table) == {}
