@@ -10,7 +10,6 @@ from life_keepers import cut_this, forward_to, roll_back_to, rows_at
 from life_oracle import Kind
 
 from paimon_spark.spec.paths import branch_root
-from paimon_spark.store.branches import branch_names, create_branch
 
 TWO_DAYS = 2 * 24 * 3600 * 1000
 _KEPT = re.compile(
@@ -72,7 +71,7 @@ def _repeat(world: World) -> None:
 
 
 def _remove_half_branches(world: World) -> None:
-    """A branch whose creation broke off is made once more, then it can be deleted as every other."""
+    """What is left of a branch whose creation broke off can be deleted."""
     inner, location = world.stored.inner, world.table.location
     directory = branch_root(location, "x").rpartition("/")[0]
     for status in inner.list(directory):
@@ -80,10 +79,6 @@ def _remove_half_branches(world: World) -> None:
         files = [path for path in world.stored.modified if path.startswith(f"{status.path}/")]
         if name in world.branches or not files:
             continue
-        if name not in branch_names(inner, location):
-            create_branch(world.on(world.stored.inner, "main", "again"), name)
-            for schema in inner.list(f"{status.path}/schema"):
-                world.stored.came(schema.path)
         _done(world, cut_this(world, name))
 
 

@@ -119,23 +119,28 @@ def create_branch(
 def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = False) -> BranchesDeleted:
     """Deletes branches. Data files that only they need are orphans then, and go with the other orphan files.
 
+    What is left of a branch whose making or renaming broke off is deleted too.
+
     Args:
         names: of the branches, as text several with commas between.
         dry_run: whether only to tell what would go.
 
     Raises:
         SnapshotNotFound: there is no such branch; nothing was deleted.
-        OptionError: the table reads from the branch.
+        OptionError: the table reads from the branch, or the name is none.
     """
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     paths = []
     for name in wanted:
-        _check_there(table, name)
+        _check_name(name)  # the files of "main" are those of the table
+        files = _files(table, name)
+        if not files:
+            raise _missing(table, name)
         reading = [key for key in _READ_BRANCHES if table.schema.options.get(key) == name]
         if reading or name == table.branch:
             why = f"the option '{reading[0]}' of the table names it" if reading else "the table is opened on it"
             raise OptionError(f"deleting the branch '{name}' of {table.location}: {why}; change that first")
-        paths += _files(table, name)
+        paths += files
     if not dry_run:
         for path in paths:
             table.file_io.delete(path)
@@ -296,7 +301,7 @@ def _check_rest(table: Table, name: str, snapshots: Iterable[int], tags: Iterabl
         raise NameTaken(
             f"making the branch '{name}' of {table.location}: it has no schema, but there is {rest[0]}, of one that is "
             "being made or renamed, or whose making broke off; make it again from the same state, choose another name, "
-            f"or remove {branch_root(table.location, name)}"
+            "or delete it first"
         )
 
 

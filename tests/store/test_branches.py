@@ -111,6 +111,27 @@ def test_no_branch_upon_the_rest_of_another(tmp_path: Path, left: str) -> None:
         assert on(table, "b").snapshots.ids() == [2]
 
 
+def test_the_rest_of_a_branch_can_be_deleted(tmp_path: Path) -> None:
+    table = life(tmp_path, "www")
+    clean = stored(table)
+    rest = tmp_path / "t/branch/branch-b/snapshot/snapshot-2"
+    rest.parent.mkdir(parents=True)
+    rest.write_bytes((tmp_path / "t/snapshot/snapshot-2").read_bytes())
+    assert delete_branch(table, "b").paths == (str(rest),)
+    assert stored(table) == clean
+    assert create_branch(table, "b", snapshot=3).created
+
+
+@pytest.mark.parametrize("name", ["main", "b/../..", ""])
+def test_no_name_reaches_the_files_of_the_table(tmp_path: Path, name: str) -> None:
+    table = life(tmp_path, "w")
+    create_branch(table, "b", snapshot=1)
+    before = stored(table)
+    with pytest.raises(OptionError, match="no name for a branch"):
+        delete_branch(table, [name])
+    assert stored(table) == before
+
+
 def test_a_branch_in_use_stays(tmp_path: Path) -> None:
     table = life(tmp_path, "w")
     create_branch(table, "b", snapshot=1)
