@@ -7,6 +7,7 @@ from typing import Any
 
 import jpype
 from java_picks import PickedFile, Unit, call_hidden, java_file, java_runs, vector_maintainer
+from java_table import table_at
 
 
 def pick_full(
@@ -34,8 +35,7 @@ def pick_any_order(
 
     path: a table whose options hold for all cases.
     """
-    io, partition = paimon.fs.local.LocalFileIO.create(), paimon.data.BinaryRow.EMPTY_ROW
-    table = paimon.table.FileStoreTableFactory.create(io, paimon.fs.Path(path))
+    table, partition = table_at(paimon, path), paimon.data.BinaryRow.EMPTY_ROW
     picks = []
     for files, vectors, few in cases:
         coordinator = paimon.append.AppendCompactCoordinator(table, True)

@@ -6,22 +6,23 @@ from typing import Any
 
 import jpype
 from genuine_values import codec
+from java_table import table_at
 
 
 def create_branch(paimon: Any, path: str, name: str, tag: str | None = None) -> None:
-    _table(paimon, path).createBranch(name, tag) if tag else _table(paimon, path).createBranch(name)
+    table_at(paimon, path).createBranch(name, tag) if tag else table_at(paimon, path).createBranch(name)
 
 
 def merge_branch(paimon: Any, path: str, source: str, target: str) -> None:
-    _table(paimon, path).branchManager().mergeBranch(source, target)
+    table_at(paimon, path).branchManager().mergeBranch(source, target)
 
 
 def fast_forward(paimon: Any, path: str, branch: str) -> None:
-    _table(paimon, path).fastForward(branch)
+    table_at(paimon, path).fastForward(branch)
 
 
 def rollback_as_latest(paimon: Any, path: str, tag: str) -> None:
-    table = _table(paimon, path)
+    table = table_at(paimon, path)
     commit = table.newCommit("rollback-to-as-latest-java")
     assert commit.rollbackToAsLatest(table.tagManager().getOrThrow(tag))
     commit.close()
@@ -29,7 +30,7 @@ def rollback_as_latest(paimon: Any, path: str, tag: str) -> None:
 
 def read_optimized(paimon: Any, path: str, options: dict[str, str]) -> int:
     """How many rows $ro has."""
-    table = _table(paimon, path).copy(jpype.java.util.HashMap(options))
+    table = table_at(paimon, path).copy(jpype.java.util.HashMap(options))
     builder, count = paimon.table.system.ReadOptimizedTable(table).newReadBuilder(), 0
     with builder.newRead().createReader(builder.newScan().plan()).toCloseableIterator() as cursor:
         while cursor.hasNext():
@@ -38,13 +39,9 @@ def read_optimized(paimon: Any, path: str, options: dict[str, str]) -> int:
     return count
 
 
-def _table(paimon: Any, path: str) -> Any:
-    return paimon.table.FileStoreTableFactory.create(paimon.fs.local.LocalFileIO.create(), paimon.fs.Path(path))
-
-
 def streamed(paimon: Any, path: str, start: int, end: int) -> list[tuple[str, tuple[Any, ...]]]:
     """What a streaming reader gets of the snapshots from start to end: (row kind, values)."""
-    table = _table(paimon, path).copy(jpype.java.util.HashMap({"scan.snapshot-id": str(start)}))
+    table = table_at(paimon, path).copy(jpype.java.util.HashMap({"scan.snapshot-id": str(start)}))
     codecs = [codec(t) for t in table.rowType().getFieldTypes()]
     scan, rows = table.newStreamScan(), []
     while int(scan.checkpoint() or start) <= end:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jpype
+from java_table import table_at
 
 Row = tuple[int, str | None, int | None]
 BATCH = 2**63 - 1
@@ -32,7 +33,7 @@ def write_dynamic(
     overwrite: Mapping[str, str] | None = None,
 ) -> None:
     """One commit of a job with so many assigners, which writes and may compact."""
-    table = _table(paimon, path)
+    table = table_at(paimon, path)
     options = table.coreOptions()
     indexes, snapshots = table.store().newIndexFileHandler(), table.snapshotManager()
     target, most = options.dynamicBucketTargetRowNum(), options.dynamicBucketMaxBuckets()
@@ -54,7 +55,7 @@ def write_dynamic(
 
 def write_cross_partition(paimon: Any, path: str, rows: Sequence[Row], kinds: Sequence[str] | None) -> None:
     """One commit of a job with one assigner, which writes and may compact."""
-    table = _table(paimon, path)
+    table = table_at(paimon, path)
     assigner = paimon.crosspartition.GlobalIndexAssigner(table)
     with _writer(paimon, table) as writer:
 
@@ -71,10 +72,6 @@ def write_cross_partition(paimon: Any, path: str, rows: Sequence[Row], kinds: Se
             assigner.processInput(row)
         _commit(table, writer, None)
         assigner.close()
-
-
-def _table(paimon: Any, path: str) -> Any:
-    return paimon.table.FileStoreTableFactory.create(paimon.fs.local.LocalFileIO.create(), paimon.fs.Path(path))
 
 
 def _io_manager(paimon: Any) -> Any:

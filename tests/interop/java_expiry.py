@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jpype
+from java_table import table_at
 
 
 @dataclass(frozen=True)
@@ -22,16 +23,16 @@ class Settings:
 
 
 def expire_snapshots(paimon: Any, path: str, branch: str, settings: Settings) -> int:
-    return int(_table(paimon, path, branch).newExpireSnapshots().config(_config(paimon, settings)).expire())
+    return int(table_at(paimon, path, branch).newExpireSnapshots().config(_config(paimon, settings)).expire())
 
 
 def expire_changelogs(paimon: Any, path: str, branch: str, settings: Settings) -> int:
-    return int(_table(paimon, path, branch).newExpireChangelog().config(_config(paimon, settings)).expire())
+    return int(table_at(paimon, path, branch).newExpireChangelog().config(_config(paimon, settings)).expire())
 
 
 def expire_tags(paimon: Any, path: str, older_than: int | None) -> list[str]:
     """older_than: epoch millis; without it only those go that have lived as long as they were given."""
-    table = _table(paimon, path)
+    table = table_at(paimon, path)
     deletion, callbacks = table.store().newTagDeletion(), jpype.java.util.ArrayList()
     made = paimon.tag.TagTimeExpire.create(table.snapshotManager(), table.tagManager(), deletion, callbacks)
     if older_than is not None:
@@ -47,7 +48,7 @@ def expire_consumers(paimon: Any, path: str, older_than: int) -> None:
 
 def commit_statistics(paimon: Any, path: str) -> None:
     """As ANALYZE does, of the latest snapshot."""
-    table, count = _table(paimon, path), jpype.java.lang.Long(1)
+    table, count = table_at(paimon, path), jpype.java.lang.Long(1)
     latest = table.snapshotManager().latestSnapshot()
     with table.newBatchWriteBuilder().newCommit() as commit:
         commit.updateStatistics(paimon.stats.Statistics(latest.id(), latest.schemaId(), count, count))
@@ -55,12 +56,6 @@ def commit_statistics(paimon: Any, path: str) -> None:
 
 def _local_time(paimon: Any, millis: int) -> Any:
     return paimon.utils.DateTimeUtils.toLocalDateTime(jpype.JLong(millis))
-
-
-def _table(paimon: Any, path: str, branch: str = "main") -> Any:
-    file_io = paimon.fs.local.LocalFileIO.create()
-    table = paimon.table.FileStoreTableFactory.create(file_io, paimon.fs.Path(path))
-    return table if branch == "main" else table.switchToBranch(branch)
 
 
 def _config(paimon: Any, s: Settings) -> Any:

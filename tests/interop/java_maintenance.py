@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import jpype
+from java_table import table_at
 
 
 def compact_manifests(paimon: Any, path: str) -> None:
     commit = table_at(paimon, path).newBatchWriteBuilder().newCommit()
     commit.compactManifests()
     commit.close()
-
-
-def table_at(paimon: Any, path: str) -> Any:
-    file_io = paimon.fs.local.LocalFileIO.create()
-    return paimon.table.FileStoreTableFactory.create(file_io, paimon.fs.Path(path))
 
 
 def manifest_counts(paimon: Any, path: str) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jpype
-from java_maintenance import table_at
+from java_table import table_at
 
 NO_TIME = "no time"
 NO_PATTERN = "no pattern"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jpype
-from java_maintenance import table_at
+from java_table import table_at
 
 
 def remove_unexisting_files(paimon: Any, path: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jpype
-from java_maintenance import table_at
+from java_table import table_at
 
 Found = tuple[int, ...] | tuple[None, ...]
 

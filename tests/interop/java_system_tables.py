@@ -7,6 +7,7 @@ from typing import Any
 
 import jpype
 from genuine_values import codec
+from java_table import table_at
 
 JavaTable = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
 """Names and types of the columns, and the rows."""
@@ -14,9 +15,7 @@ JavaTable = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
 
 def java_tables(paimon: Any, path: str, names: Sequence[str], branch: str | None = None) -> dict[str, JavaTable | str]:
     """For each name the columns and rows of the system table, or why Java cannot read it. Runs where the JVM is."""
-    file_io = paimon.fs.local.LocalFileIO.create()
-    table = paimon.table.FileStoreTableFactory.create(file_io, paimon.fs.Path(path))
-    table = table if branch is None else table.switchToBranch(branch)
+    table = table_at(paimon, path, branch)
     found: dict[str, JavaTable | str] = {}
     for name in names:
         try:

@@ -5,25 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import jpype
+from java_table import table_at
 
 
 def create_tag(paimon: Any, path: str, name: str, snapshot_id: int, hours: int) -> None:
-    _table(paimon, path).createTag(name, snapshot_id, jpype.java.time.Duration.ofHours(hours))
+    table_at(paimon, path).createTag(name, snapshot_id, jpype.java.time.Duration.ofHours(hours))
 
 
 def delete_tag(paimon: Any, path: str, name: str) -> None:
-    _table(paimon, path).deleteTag(name)
+    table_at(paimon, path).deleteTag(name)
 
 
 def rollback(paimon: Any, path: str, target: int | str) -> None:
-    table = _table(paimon, path)
+    table = table_at(paimon, path)
     table.rollbackTo(jpype.JLong(target) if isinstance(target, int) else jpype.JString(target))
 
 
 def tags(paimon: Any, path: str) -> dict[str, tuple[int, int | None]]:
     """For each tag its snapshot, and how many seconds it lives."""
     found = {}
-    for pair in _table(paimon, path).tagManager().tagObjects():
+    for pair in table_at(paimon, path).tagManager().tagObjects():
         tag, retained = pair.getLeft(), pair.getLeft().getTagTimeRetained()
         found[str(pair.getRight())] = (int(tag.id()), None if retained is None else int(retained.getSeconds()))
     return found
@@ -40,7 +41,3 @@ def reset_consumer(paimon: Any, path: str, name: str, next_snapshot: int) -> Non
 
 def _consumers(paimon: Any, path: str) -> Any:
     return paimon.consumer.ConsumerManager(paimon.fs.local.LocalFileIO.create(), paimon.fs.Path(path))
-
-
-def _table(paimon: Any, path: str) -> Any:
-    return paimon.table.FileStoreTableFactory.create(paimon.fs.local.LocalFileIO.create(), paimon.fs.Path(path))

@@ -10,6 +10,7 @@ from typing import Any
 import our_engine
 import pytest
 from genuine import Genuine, table_path
+from java_table import table_at
 from readers import assert_same, java_read
 
 from paimon_spark import open_table
@@ -62,8 +63,7 @@ def test_the_same_rows_leave(java: Genuine, tmp_path: Path, type_text: str, engi
 
 def java_expires(paimon: Any, path: str) -> dict[str, bool]:
     """Name of each live file -> whether Java would rewrite it for the sake of its expired rows."""
-    io = paimon.fs.local.LocalFileIO.create()
-    table = paimon.table.FileStoreTableFactory.create(io, paimon.fs.Path(path))
+    table = table_at(paimon, path)
     expiry = paimon.io.RecordLevelExpire.create(table.coreOptions(), table.schema(), table.schemaManager())
     splits = table.newSnapshotReader().read().dataSplits()
     return {str(f.fileName()): bool(expiry.isExpireFile(f)) for split in splits for f in split.dataFiles()}
