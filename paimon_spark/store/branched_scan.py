@@ -127,7 +127,7 @@ class BranchedScan(Scan):
             (self.other, other.snapshot, [_marked(split) for split in self._shown(self._other_now, other.splits)]),
         ]
         (first, snapshot, splits), (_, _, more) = sides[::-1] if self.other_first else sides
-        known = self._partitions(first, snapshot)
+        known = set(map(self._partition, splits)) if self._shows_all(first) else self._partitions(first, snapshot)
         return Plan(own.snapshot, (*splits, *(split for split in more if self._partition(split) not in known)))
 
     def _shown(self, scan: Scan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
@@ -163,6 +163,12 @@ class BranchedScan(Scan):
         made = (ROW_KIND_FIELD, SEQUENCE_FIELD)
         columns = tuple(f if f in made else by_name[f.name] for f in self.fields)
         return replace(self.other, fields=columns, predicate=self.predicate)
+
+    def _shows_all(self, scan: Scan) -> bool:
+        """Whether the splits of its plan tell its partitions: no file is left out for its values or its age."""
+        ages = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
+        by_partition = restrict(self.predicate, set(scan.schema.partition_keys))
+        return self.predicate == by_partition and not any(map(scan.options.is_set, ages))
 
     def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:
         """The partitions in which a branch has files that the read looks at, among those that the condition allows."""

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from compacting import make
+from faulty_store import FaultyFileIO
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError, SnapshotNotFound, UnsupportedFeature
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.branches import create_branch, delete_branch
 from paimon_spark.store.commit import TableCommit, new_user
 from paimon_spark.store.table import Table, open_table
@@ -69,6 +73,22 @@ def test_a_condition_does_not_make_a_partition_fall_back(table: Table) -> None:
     assert rows(table, FALLBACK, "dt >= '2'") == MAIN_FIRST[1:]
     assert rows(table, FALLBACK, "v = 'b'") == [("3", 1, "b")]
     assert rows(table, FALLBACK, "false") == []
+
+
+def test_metadata_of_each_branch_are_read_once(table: Table) -> None:
+    """Unless a condition on values hides files, so that the plan does not tell which partitions there are."""
+
+    def reads(options: dict[str, str], where: str | None = None) -> int:
+        io = FaultyFileIO(LocalFileIO())
+        scan = replace(open_table(table.location, options), file_io=io).scan(where=where)
+        io.log.clear()
+        scan.plan()
+        return Counter(io.log)["read"]
+
+    for where in (None, "dt >= '1'"):
+        both = reads({}, where) + reads({"branch": "b"}, where)
+        assert reads(FALLBACK, where) == reads(PRIMARY, where) == both
+    assert reads(FALLBACK, "k = 1") > reads({}, "k = 1") + reads({"branch": "b"}, "k = 1")
 
 
 def test_counts_columns_and_tasks(table: Table) -> None:
