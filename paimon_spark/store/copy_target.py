@@ -21,7 +21,7 @@ from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.create import publish_schema
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table, find_stored_table, open_table
 from paimon_spark.store.table_options import split_storage_options
 
 _OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")
@@ -95,12 +95,13 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
 
     Args:
         source: what is copied.
-        location: of the target; nothing is there, or a table that fits.
+        location: of the target; nothing is there, or a table that fits, or a branch of it: ``<path>$branch_<name>``.
         options: of the call, storage options of the target among them.
 
     Raises:
         OptionError: it is the source itself, or inside it.
         SchemaError: the table there does not fit, or something else is there.
+        SnapshotNotFound: the target is a branch that its table does not have.
         UnsupportedFeature: the target could not be written.
     """
     storage, _ = split_storage_options(options)
@@ -112,11 +113,11 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
     _check_apart(source, root)
     there = SchemaStore(file_io, root)
     ids = there.ids()
-    if not ids:
+    if not ids and find_stored_table(root, storage) is None:  # else it is a branch
         _check_empty(file_io, root)
         check_writable(latest, made.options)
         return CopyTarget(made, schemas)
-    if _is_begun(made, there, ids, schemas):  # a copy that broke off while it made the table
+    if ids and _is_begun(made, there, ids, schemas):  # a copy that broke off while it made the table
         return CopyTarget(made, schemas)
     table = open_table(root, storage)
     check_writable(table.schema, table.options)

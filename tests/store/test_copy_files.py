@@ -25,6 +25,7 @@ from paimon_spark.errors import (
     CorruptFile,
     OptionError,
     SchemaError,
+    SnapshotNotFound,
     UnsupportedFeature,
 )
 from paimon_spark.spec.manifest import DataFileMeta
@@ -282,6 +283,23 @@ def test_a_branch_is_copied_as_a_table(table: Table) -> None:
     target = f"{Path(table.location).parent}/copy"
     copy_table(open_table(table.location, {"branch": "b"}), target)
     assert rows_of(open_table(target)) == ROWS[:1]
+
+
+def test_a_branch_can_be_the_target(table: Table, tmp_path: Path) -> None:
+    other = make(tmp_path / "other", COLUMNS, (), {"bucket": "-1"}, ["p"])
+    write(other, [(9, "z", 9)])
+    with pytest.raises(SnapshotNotFound, match="has no branch 'b'"):
+        copy_table(table, f"{other.location}$branch_b")
+    for one in (other, table):
+        create_branch(one, "b", snapshot=1)
+        place = f"{one.location}$branch_b"
+        copy_table(table, place)
+        assert sorted(map(tuple, map(dict.values, open_table(place).scan().to_arrow().to_pylist())))[:3] == ROWS
+        assert not Path(place).exists()
+    assert rows_of(other) == [(9, "z", 9)]
+    assert rows_of(table) == ROWS
+    check_table(other.location)
+    check_table(table.location)
 
 
 ORDERING = {"sequence.snapshot-ordering": "true"}
