@@ -7,7 +7,7 @@ readers see the old or the new state; after a crash a second call finishes the w
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
@@ -39,6 +39,7 @@ from paimon_spark.store.versioned import find_bytes, list_ids
 _log = logging.getLogger(__name__)
 
 _READ_BRANCHES = ("scan.fallback-branch", "scan.primary-branch")
+_ROUNDS = 5  # commits to a branch that goes are few
 _DIRECTORIES = ("snapshot", "tag/tag-success-file", "tag", "changelog", "consumer", "schema")  # in the order they go
 
 
@@ -130,7 +131,7 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
         OptionError: the table reads from the branch, or the name is none.
     """
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    paths = []
+    paths: dict[str, None] = {}
     for name in wanted:
         _check_name(name)  # the files of "main" are those of the table
         files = _files(table, name)
@@ -140,12 +141,12 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
         if reading or name == table.branch:
             why = f"the option '{reading[0]}' of the table names it" if reading else "the table is opened on it"
             raise OptionError(f"deleting the branch '{name}' of {table.location}: {why}; change that first")
-        paths += files
-    if not dry_run:
-        for path in paths:
-            table.file_io.delete(path)
-        for name in wanted:
-            _remove_directories(table, name)
+        paths.update(dict.fromkeys(files))
+    for name in () if dry_run else wanted:
+        for files in _rounds(table, name):
+            _delete(table, files)
+            paths.update(dict.fromkeys(files))
+        _remove_directories(table, name)
     return BranchesDeleted(tuple(wanted), tuple(paths), dry_run)
 
 
@@ -167,11 +168,10 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
     if new_name in names and not is_under_way:
         raise _taken(table, new_name)
     file_io.overwrite(mark, b"")
-    paths = _files(table, name)
-    for path in paths:
-        file_io.overwrite(new + path.removeprefix(old), file_io.read_bytes(path))
-    for path in paths:
-        file_io.delete(path)
+    for paths in _rounds(table, name):
+        for path in paths:
+            file_io.overwrite(new + path.removeprefix(old), file_io.read_bytes(path))
+        _delete(table, paths)
     _remove_directories(table, name)
     file_io.delete(mark)
 
@@ -275,6 +275,19 @@ def _files(table: Table, branch: str) -> list[str]:
     """All files of a branch; the schemas last, as long as they are there the branch is."""
     root = branch_root(table.location, branch)
     return [s.path for part in _DIRECTORIES for s in table.file_io.list(f"{root}/{part}") if not s.is_directory]
+
+
+def _rounds(table: Table, branch: str) -> Iterator[list[str]]:
+    """All files of a branch, to be deleted, and then those that a commit has made meanwhile."""
+    for _ in range(_ROUNDS):
+        if not (files := _files(table, branch)):
+            return
+        yield files
+
+
+def _delete(table: Table, paths: Iterable[str]) -> None:
+    for path in paths:
+        table.file_io.delete(path)
 
 
 def _remove_directories(table: Table, branch: str) -> None:

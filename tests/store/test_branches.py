@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.store.branches import branch_names, create_branch, delete_branch, fast_forward, rename_branch
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.store.orphans import remove_orphan_files
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tags import create_tag
+from paimon_spark.store.truncate import truncate_table
 
 
 def life(path: Path, steps: str) -> Table:
@@ -130,6 +133,39 @@ def test_no_name_reaches_the_files_of_the_table(tmp_path: Path, name: str) -> No
     with pytest.raises(OptionError, match="no name for a branch"):
         delete_branch(table, [name])
     assert stored(table) == before
+
+
+class WhileDeleting(FaultyFileIO):
+    """Somebody commits to a branch whose first file is just being deleted."""
+
+    def __init__(self, branch: Table) -> None:
+        super().__init__(branch.file_io)
+        self.branch, self.is_done = branch, False
+
+    def delete(self, path: str) -> None:
+        if not self.is_done and "/snapshot/" in path:
+            self.is_done = True
+            truncate_table(self.branch)
+        super().delete(path)
+
+
+def test_a_commit_to_a_branch_that_is_renamed_comes_along(tmp_path: Path) -> None:
+    table = life(tmp_path, "ww")
+    create_branch(table, "b", snapshot=2)
+    rename_branch(replace(table, file_io=WhileDeleting(on(table, "b"))), "b", "c")
+    assert (names(table), on(table, "c").snapshots.ids()) == (["c"], [2, 3])
+    assert not (tmp_path / "t/branch/branch-b").exists()
+    remove_orphan_files(table)
+
+
+def test_a_commit_to_a_branch_that_is_deleted_goes_too(tmp_path: Path) -> None:
+    """Snapshots without a schema would stop every removal of orphan files."""
+    table = life(tmp_path, "ww")
+    create_branch(table, "b", snapshot=2)
+    gone = delete_branch(replace(table, file_io=WhileDeleting(on(table, "b"))), "b").paths
+    assert any(path.endswith("/snapshot-3") for path in gone)
+    assert not (tmp_path / "t/branch/branch-b").exists()
+    remove_orphan_files(table)
 
 
 def test_a_branch_in_use_stays(tmp_path: Path) -> None:
