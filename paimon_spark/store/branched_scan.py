@@ -107,11 +107,16 @@ class BranchedScan(Scan):
         return self._united(own, self._other_now.plan() if self._other_is_there else Plan(None, ()))
 
     def plan_fenced(self) -> tuple[Plan, tuple[Fence, ...]]:
-        """As Scan.plan_fenced; tags of the other branch go when their time is up."""
+        """As Scan.plan_fenced, with tags in both branches."""
         self._check_reads_state()
-        other = self._other_now.plan_fenced()[0] if self._other_is_there else Plan(None, ())
-        own, fences = super().plan_fenced()
-        return self._united(own, other), fences
+        other, fences = self._other_now.plan_fenced() if self._other_is_there else (Plan(None, ()), ())
+        try:
+            own, more = super().plan_fenced()
+            fences += more
+            return self._united(own, other), fences
+        except BaseException:
+            self._take_down(fences)
+            raise
 
     def _check_reads_state(self) -> None:
         if reads_increment(self.options):

@@ -22,10 +22,11 @@ FENCE_PREFIX = "batch-read-"
 
 @dataclass(frozen=True)
 class Fence:
-    """A tag of a read. name: of the tag; snapshot_id: what it keeps."""
+    """A tag of a read. name: of the tag; snapshot_id: what it keeps; branch: where it is."""
 
     name: str
     snapshot_id: int
+    branch: str
 
 
 def put_up_fence(store: SnapshotStore, snapshot: Snapshot, options: Options) -> Fence | None:
@@ -40,7 +41,7 @@ def put_up_fence(store: SnapshotStore, snapshot: Snapshot, options: Options) -> 
     millis = options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
     if millis is None:
         return None
-    fence = Fence(f"{FENCE_PREFIX}{snapshot.id}-{uuid.uuid4().hex[:8]}", snapshot.id)
+    fence = Fence(f"{FENCE_PREFIX}{snapshot.id}-{uuid.uuid4().hex[:8]}", snapshot.id, store.branch)
     try:
         publish_tag(store, fence.name, new_tag(snapshot, millis))
     except SnapshotNotFound as error:

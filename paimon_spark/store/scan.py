@@ -111,7 +111,7 @@ class Scan:
 
     def _take_down(self, fences: Iterable[Fence]) -> None:
         for fence in fences:
-            take_down_fence(self._snapshots, fence)
+            take_down_fence(SnapshotStore(self.file_io, self.location, fence.branch), fence)
 
     def _chosen(self) -> Travel | Increment | Difference:
         if reads_increment(self.options):

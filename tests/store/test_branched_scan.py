@@ -15,7 +15,7 @@ from compacting import make
 from faulty_store import FaultyFileIO
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import DataError, SchemaError, SnapshotNotFound, UnsupportedFeature
+from paimon_spark.errors import DataError, MissingFile, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.branches import create_branch, delete_branch
 from paimon_spark.store.commit import TableCommit, new_user
@@ -192,6 +192,21 @@ def test_lost_files_that_the_branch_tolerates_are_not_counted(table: Table) -> N
     next(Path(table.location, "dt=3").rglob("data-*")).unlink()
     assert rows(table, FALLBACK) == MAIN_FIRST[:2]
     assert open_table(table.location, FALLBACK).scan().count() == 2
+
+
+def test_tags_of_a_read_are_in_both_branches_while_it_lasts(table: Table) -> None:
+    options = {**FALLBACK, "scan.plan-auto-tag-for-read.time-retained": "1 h"}
+    sides = [table.snapshots, open_table(table.location, {"branch": "b"}).snapshots]
+    batches = open_table(table.location, options).scan().to_batches()
+    next(batches)
+    assert [len(side.tag_names()) for side in sides] == [1, 1]
+    batches.close()
+    assert [side.tag_names() for side in sides] == [[], []]
+    manifest = Path(table.location, "manifest", table.snapshots.load(1).delta_manifest_list)
+    manifest.rename(manifest.with_name("away"))
+    with pytest.raises(MissingFile):
+        open_table(table.location, options).scan().to_arrow()
+    assert [side.tag_names() for side in sides] == [[], []]
 
 
 def test_a_chain_table_is_read_branch_by_branch(table: Table) -> None:
