@@ -100,5 +100,6 @@ def find_changes(
     rows = table.scan(read, row_kinds=True).to_arrow()
     if first == 0:
         return Changes(shown.arrow_schema, keys, rows, None)
-    earlier = open_table(path, {**options, o.SCAN_SNAPSHOT_ID.key: str(first)})  # its rows in the columns of today
+    then = {o.SCAN_SNAPSHOT_ID.key: str(first), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}  # level 0 changes too
+    earlier = open_table(path, {**options, **then})  # its rows in the columns of today
     return Changes(shown.arrow_schema, keys, rows, replace(table.scan(read), options=earlier.options))

@@ -148,6 +148,15 @@ def test_difference_without_a_key(tmp_path: Path) -> None:
     assert command("diff", tmp_path / "t", "1", "2").cells == [["added", "1", "1", "a"]]
 
 
+def test_difference_of_rows_that_wait_for_a_compaction(tmp_path: Path) -> None:
+    """They are not read yet, and count as changes, as in Java: so they count for what was before, too."""
+    made = new_table(tmp_path / "t", {"deletion-vectors.enabled": "true", "write-only": "true"})
+    append(made, [(1, 1, "a")])
+    append(made, [(1, 1, "b"), (2, 2, "b")])
+    printed = command("diff", tmp_path / "t", "1", "2")
+    assert sorted(printed.cells) == [["added", "2", "2", "b"], ["changed", "1", "1", "a → b"]]
+
+
 def test_difference_across_schemas(tmp_path: Path) -> None:
     """The state before is read in the columns of today: those that came later are null in it."""
     table = GoldenTable("java-2.1", "schema_evo").unpack(tmp_path)
