@@ -153,7 +153,7 @@ def expire_snapshots_by(
     if plan is None:  # another expiry was faster, or somebody wants to keep what was to go
         table.file_io.delete(mark)
         return ExpiryResult()
-    result = plan.result(began, plan.execute(), dry_run=False)
+    result = plan.result(began, plan.execute(mark), dry_run=False)
     _log.info("expired the snapshots %d to %d of %s: %d files", *_ends(plan.ids), table.location, len(result.paths))
     return result
 
@@ -224,13 +224,15 @@ class _Plan:
     def all_paths(self) -> list[str]:
         return [path for stage in (*self.doomed.stages(), self.snapshot_paths()) for path in stage]
 
-    def execute(self) -> list[str]:
-        """Deletes; returns the paths in order."""
+    def execute(self, mark: str) -> list[str]:
+        """Deletes; returns the paths in order. mark: its path; who takes it away has taken the snapshots already."""
         table, store = self.table, self.table.snapshots
         deleted = delete_doomed(table, self.doomed)
+        paths = self.snapshot_paths()
+        if not table.file_io.exists(mark):  # a rollback to a tag may have brought one of the snapshots back since
+            return [*deleted, *paths]
         if self.moves:
             self._move_changelogs()
-        paths = self.snapshot_paths()
         table.file_io.delete_many(paths)
         delete_marks(store, self.end)
         store.write_earliest_hint(self.end)  # the very last: who finds it wrong looks for marks that a crash left

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
 from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.rollback import rollback
 from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tag_deletion import delete_tags
@@ -125,5 +126,25 @@ def test_a_tag_that_is_deleted_while_the_table_goes_back_to_it(tmp_path: Path) -
     rows = states(table)["tag a"]
     expire_snapshots_by(table, rules(1))
     rollback_to_as_latest(with_rivals(table, lambda: delete_tags(table, "a")), tag="a")
+    assert state(table, {}) == rows
+    check_table(table.location)
+
+
+def test_a_way_back_while_the_slower_of_two_expiries_still_deletes(tmp_path: Path) -> None:
+    """The faster one goes further, and takes the marks of both away; then the table may go back to an old tag."""
+    table = lived(tmp_path, "wwwcwcw")
+    tag(table, "old", 2)
+    rows = states(table)["tag old"]
+
+    class Slow(FaultyFileIO):
+        def delete_many(self, paths: Sequence[str]) -> None:
+            if "/bucket-0/" in paths[0] and table.snapshots.exists(6):
+                expire_snapshots_by(table, rules(1))
+                rollback(table, tag="old")
+            super().delete_many(paths)
+
+    assert expire_snapshots_by(replace(table, file_io=Slow(LocalFileIO())), rules(3)).ids == (1, 2, 3, 4)
+    assert table.snapshots.ids() == [2]
+    assert table.snapshots.earliest() == (2, True)
     assert state(table, {}) == rows
     check_table(table.location)
