@@ -6,14 +6,13 @@ nothing is repeated by Spark because of it.
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from paimon_spark.spark.piece_tasks import run_pieces
 from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.orphans import OrphansRemoved, ThreadedWork, remove_orphan_files
 from paimon_spark.store.orphans_listing import Listing
@@ -22,8 +21,6 @@ from paimon_spark.store.table import Table
 
 _DIRECTORIES = 256  # listed by one task
 _FILES = 2000  # deleted by one task
-_PATHS = "paths"
-_OUTCOME = "outcome"
 
 
 @dataclass(frozen=True)
@@ -56,17 +53,8 @@ class SparkWork:
 
     def _run(self, what: str, paths: Sequence[str], piece: int, work: Callable[[Sequence[str]], Any]) -> list[Any]:
         """What the work gives for each piece of the paths. Errors: OSError."""
-        pieces = [(pickle.dumps(paths[start : start + piece]),) for start in range(0, len(paths), piece)]
-        try:
-            given = self.spark.createDataFrame(pieces, f"{_PATHS} binary").repartition(len(pieces))
-            rows = given.mapInArrow(_task(work), f"{_OUTCOME} binary").collect()
-        except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
-            raise OSError(f"Spark failed the job to {what} {len(paths)} paths of {self.table.location}") from error
-        outcomes = [pickle.loads(row[_OUTCOME]) for row in rows]
-        for outcome in outcomes:
-            if isinstance(outcome, OSError):
-                raise outcome
-        return outcomes
+        pieces = [paths[start : start + piece] for start in range(0, len(paths), piece)]
+        return run_pieces(self.spark, pieces, work, f"{what} {len(paths)} paths of {self.table.location}")
 
 
 def remove_orphans_with_spark(
@@ -82,17 +70,3 @@ def remove_orphans_with_spark(
         return remove_orphan_files(table, older_than, dry_run, None, progress)
     work = SparkWork(spark, table, 1, 1) if distributed else SparkWork(spark, table)
     return remove_orphan_files(table, older_than, dry_run, work, progress)
-
-
-def _task(work: Callable[[Sequence[str]], Any]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for paths in batch.column(0).to_pylist():  # one
-                outcome: Any
-                try:
-                    outcome = work(pickle.loads(paths))
-                except OSError as error:
-                    outcome = error
-                yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)], pa.binary())], names=[_OUTCOME])
-
-    return task
