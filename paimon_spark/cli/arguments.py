@@ -114,8 +114,8 @@ def snapshot_id(path: str, options: dict[str, str], at: str | None) -> int:
     Raises:
         SnapshotNotFound: the state is not there.
     """
-    table = open_table(path, {**options, **state_options(path, options, at)})
-    snapshot = resolve_snapshot(table.options, table.snapshots).snapshot
+    table = open_table(path, options)
+    snapshot = resolve_snapshot(table.options.merged(state_options(path, options, at)), table.snapshots).snapshot
     if snapshot is None:
         raise SnapshotNotFound(f"the table at {table.location} has no snapshot")
     return snapshot.id

@@ -101,5 +101,5 @@ def find_changes(
     if first == 0:
         return Changes(shown.arrow_schema, keys, rows, None)
     then = {o.SCAN_SNAPSHOT_ID.key: str(first), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}  # level 0 changes too
-    earlier = open_table(path, {**options, **then})  # its rows in the columns of today
-    return Changes(shown.arrow_schema, keys, rows, replace(table.scan(read), options=earlier.options))
+    earlier = open_table(path, options).options.merged(then)  # its rows in the columns of today
+    return Changes(shown.arrow_schema, keys, rows, replace(table.scan(read), options=earlier))

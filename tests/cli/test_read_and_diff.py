@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,9 +10,12 @@ import pytest
 from command_line import command
 from compacted_tables import append, new_table
 from golden_tables import GoldenTable
+from staging import put
 
 from paimon_spark.cli.rows import SHOWN as SHOWN_ROWS
 from paimon_spark.cli.values import cell, json_values
+from paimon_spark.spec.paths import schema_path
+from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.branches import create_branch
 from paimon_spark.store.table import open_table
 from paimon_spark.store.tags import create_tag
@@ -155,6 +159,23 @@ def test_difference_of_rows_that_wait_for_a_compaction(tmp_path: Path) -> None:
     append(made, [(1, 1, "b"), (2, 2, "b")])
     printed = command("diff", tmp_path / "t", "1", "2")
     assert sorted(printed.cells) == [["added", "2", "2", "b"], ["changed", "1", "1", "a → b"]]
+
+
+def test_difference_from_before_the_sequence_field_was_there(tmp_path: Path) -> None:
+    """The old state alone cannot be read in its own columns."""
+    made = new_table(tmp_path / "t", {"write-only": "true"})
+    append(made, [(1, 1, "a")])
+    added = replace(made.schema.fields[1], id=9, name="s")
+    schema = replace(
+        made.schema,
+        id=1,
+        fields=(*made.schema.fields, added),
+        highest_field_id=9,
+        options={**made.schema.options, "sequence.field": "s"},
+    )
+    made.file_io.write_bytes(schema_path(made.location, 1), encode_schema(schema))
+    put(open_table(made.location), [(1, 1, "b", 5)])
+    assert command("diff", tmp_path / "t", "1", "2").cells == [["changed", "1", "1", "a → b", "NULL → 5"]]
 
 
 def test_difference_across_schemas(tmp_path: Path) -> None:
