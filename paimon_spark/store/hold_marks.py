@@ -29,13 +29,19 @@ _DAY_MILLIS = 24 * 3600 * 1000
 
 @contextmanager
 def marked(file_io: FileIO, directory: str, number: int) -> Iterator[None]:
-    """There is a mark for a snapshot as long as the context lasts."""
+    """There is a mark for a snapshot as long as the context lasts.
+
+    One that cannot be taken away is logged: what was done within is done, and an error would tell otherwise.
+    """
     path = f"{directory}/{HOLD_PREFIX}{number}-{uuid.uuid4()}"
     file_io.write_bytes(path, b"")
     try:
         yield
     finally:
-        file_io.delete(path)
+        try:
+            file_io.delete(path)
+        except OSError as error:
+            _log.warning("%s stays, and holds for a day what could expire: %s", path, error)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -221,7 +222,8 @@ def test_a_crash_at_any_point_of_a_fast_forward(tmp_path: Path, when: When) -> N
     for at in changes:
         table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}")))
         broken = FaultyFileIO(table.file_io, at, when, lasting=True)
-        with pytest.raises(OSError, match="injected"):
+        fails = nullcontext() if at in changes[-2:] else pytest.raises(OSError, match="injected")  # at last its marks
+        with fails:
             fast_forward(Table(table.location, broken, table.schema, table.options), "b")
         assert state(table, {})[0] in [(0, n) for n in (1, 2, 3, 4)]
         fast_forward(table, "b")

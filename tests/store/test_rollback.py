@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -151,7 +152,8 @@ def test_a_crash_at_any_point(tmp_path: Path, when: When, tagged: bool) -> None:
     changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
     for at in changes:
         table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}")))
-        with pytest.raises(OSError, match="injected"):
+        fails = nullcontext() if at == changes[-1] else pytest.raises(OSError, match="injected")  # the last: its mark
+        with fails:
             rollback(replace(table, file_io=FaultyFileIO(table.file_io, at, when, lasting=True)), 2)
         assert state(table, {})[0] in [(0, n) for n in range(2, 7)]
         rollback(table, 2)

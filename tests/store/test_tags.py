@@ -195,6 +195,16 @@ def _made_earlier(table: Table, name: str, seconds: int) -> None:
     table.file_io.overwrite(f"{table.location}/tag/tag-{name}", encode_tag(earlier))
 
 
+def test_a_tag_is_made_though_its_mark_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """An error would tell that there is no tag, and the second try that the name is taken."""
+    table = life(tmp_path, "w")
+    sick, store = faulty(table, at=0, named="!delete")
+    assert create_tag(sick, "a").snapshot_id == 1
+    assert "!delete" in store.log
+    assert table.snapshots.tag_names() == ["a"]
+    assert "and holds for a day" in caplog.text
+
+
 def test_no_tag_of_what_expires_just_now(tmp_path: Path) -> None:
     table = life(tmp_path / "t", "www")
     create_tag(table, "kept", 1)
