@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import TracebackType
-from typing import IO, NoReturn, Self, TypeVar
+from typing import IO, NoReturn, TypeVar
 
 from paimon_spark.file_io import FileIO, FileStatus, OutputStream
+from paimon_spark.file_io.base import WholeOrNothing
 
 T = TypeVar("T")
 
@@ -131,7 +131,7 @@ class FaultyFileIO:
 
 
 @dataclass
-class FaultyStream:
+class FaultyStream(WholeOrNothing):
     """A file being written. Its first write and its close are operations; other writes are much like the first."""
 
     store: FaultyFileIO
@@ -160,14 +160,3 @@ class FaultyStream:
 
     def discard(self) -> None:
         self.inner.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()

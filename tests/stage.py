@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import IO, Any, NoReturn, Self
+from typing import IO, Any, NoReturn
 from unittest import mock
 
 from faulty_store import FaultyFileIO, When, fail
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import FileIO, FileStatus, OutputStream
+from paimon_spark.file_io.base import WholeOrNothing
 
 OPERATION_MILLIS = 1000
 FOREVER = 10**9
@@ -227,7 +227,7 @@ class StagedFileIO:
 
 
 @dataclass
-class StagedStream:
+class StagedStream(WholeOrNothing):
     """A file being written; it is seen when it is closed."""
 
     store: StagedFileIO
@@ -256,17 +256,6 @@ class StagedStream:
 
     def discard(self) -> None:
         self.inner.discard()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
 
 
 @contextmanager

@@ -58,6 +58,24 @@ class OutputStream(Protocol):
     ) -> None: ...
 
 
+class WholeOrNothing:
+    """The ``with`` block of an OutputStream."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self: OutputStream,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
 class FileIO(Protocol):
     """A store of files under absolute paths or URIs; picklable, and safe to use from several threads.
 

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from types import TracebackType
-from typing import IO, Any, Protocol, Self, cast
+from typing import IO, Any, Protocol, cast
 
 import pyarrow as pa
 from pyarrow import fs
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.file_io.base import FileStatus, NotCreated
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing
 
 DEFAULT_HOST = "default"
 
@@ -63,7 +62,7 @@ class LibHdfs:
         return int(self._library.hdfsRename(self._connection, source.encode(), target.encode())) == 0
 
 
-class HadoopOutput:
+class HadoopOutput(WholeOrNothing):
     """A stream of PyArrow under the rules of our OutputStream."""
 
     def __init__(self, path: str, stream: pa.NativeFile, files: fs.FileSystem, plain: str) -> None:
@@ -91,17 +90,6 @@ class HadoopOutput:
             return
         self._stream.close()
         self._files.delete_file(self._plain)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
 
 
 @lru_cache(maxsize=16)

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Self, cast
+from typing import IO, cast
 
 import pyarrow as pa
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.file_io.base import FileStatus, NotCreated
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing
 
 _DIRECTORY_TRIES = 5
 _STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY})  # a link to one, or a mounted one
@@ -38,7 +37,7 @@ def local_path(location: str) -> str:
     return rest[rest.find("/", 2) :] if rest.startswith("//") else rest
 
 
-class DurableFile(io.BufferedWriter):
+class DurableFile(WholeOrNothing, io.BufferedWriter):
     """A file that is synced when it is closed, with its entry in the directory, and removed when it is discarded."""
 
     def __init__(self, path: str, syncs_directory: bool = True) -> None:
@@ -63,17 +62,6 @@ class DurableFile(io.BufferedWriter):
             return
         self.raw.close()
         _unlink(self._path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
-from types import TracebackType
-from typing import IO, Any, Self, cast
+from typing import IO, Any, cast
 
 import obstore
 import pyarrow as pa
@@ -19,7 +18,7 @@ from obstore import exceptions
 from obstore.store import MemoryStore, from_url
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.file_io.base import FileStatus, NotCreated
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ _GCS_OPTIONS: Mapping[str, str] = {
 }
 
 
-class ObjectOutput:
+class ObjectOutput(WholeOrNothing):
     """An upload in parts; the object appears as a whole when it is closed, or never."""
 
     def __init__(self, path: str, store: Any, key: str) -> None:
@@ -79,17 +78,6 @@ class ObjectOutput:
     def discard(self) -> None:
         """Forgets the upload. Parts already sent are removed by the lifecycle rule of the bucket."""
         self._writer = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
 
 
 class RangeInput(io.RawIOBase):
