@@ -124,7 +124,7 @@ def _contents(facts: TableFacts) -> Iterator[tuple[str, str]]:
         yield "levels", "  ".join(map(_level, stored.levels))
         fresh = stored.levels[0] if stored.levels[0].level == 0 else None
         waits = f"{count_text(fresh.files, 'file')} wait, " if fresh else "no file waits, "
-        runs = f"{stored.most_runs} sorted runs at most in a bucket; {facts.trigger} start a compaction"
+        runs = f"{count_text(stored.most_runs, 'sorted run')} at most in a bucket; {facts.trigger} start a compaction"
         yield "level 0", waits + runs
 
 
