@@ -80,8 +80,8 @@ def verify(table: Table, before: dict[str, Any], by: RetentionRules, end: set[st
 
 
 def without_hints(table: Table) -> set[str]:
-    """Hints are hints, and a store that breaks off leaves dot files of its own."""
-    return {path for path in stored(table) if not path.endswith((".broken.tmp", "/EARLIEST", "/LATEST"))}
+    """Hints are hints, and a store that breaks off leaves `.tmp` files, which go with the orphans."""
+    return {path for path in stored(table) if not path.endswith((".tmp", "/EARLIEST", "/LATEST"))}
 
 
 def options_of(name: str) -> dict[str, str]:
