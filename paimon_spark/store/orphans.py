@@ -115,14 +115,23 @@ def remove_orphan_files(
         CorruptFile: metadata are damaged or missing; nothing was deleted.
         OSError: the storage failed. While listing and reading nothing was deleted; else the next removal goes on.
     """
+    return remove_orphans_before(table, past_millis(older_than, "older_than"), dry_run, work, progress)
+
+
+def past_millis(older_than: Moment | None, argument: str) -> int:
+    """A threshold as epoch millis; None: one day ago.
+
+    Raises:
+        OptionError: it is no time, or not past; the message names the argument.
+    """
     now = time.time_ns() // 1_000_000
-    before = now - DAY_MILLIS if older_than is None else epoch_millis(older_than, "older_than")
+    before = now - DAY_MILLIS if older_than is None else epoch_millis(older_than, argument)
     if before >= now:
         raise OptionError(
-            f"older_than is {older_than}: it must be past, else files that are being written now, and that no snapshot "
+            f"{argument} is {older_than}: it must be past, else files that are being written now, and that no snapshot "
             "names yet, would go"
         )
-    return remove_orphans_before(table, before, dry_run, work, progress)
+    return before
 
 
 def remove_orphans_before(

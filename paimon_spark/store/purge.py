@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import (
@@ -32,8 +32,8 @@ from paimon_spark.store.expire_delete import delete_empty_directories, delete_st
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_reading import find_snapshots
 from paimon_spark.store.expire_used import UsedFiles, add_other_root, other_roots, tagged_snapshots
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.retention import Moment, Retention, RetentionRules, epoch_millis
+from paimon_spark.store.orphans import past_millis, remove_orphan_files
+from paimon_spark.store.retention import Moment, Retention, RetentionRules
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
@@ -131,12 +131,7 @@ def _check_call(table: Table, orphans_older_than: Moment | None) -> None:
             f"purging {table.location}: it is opened on the branch '{table.branch}', and a purge empties the whole "
             "table; open its main branch, or delete the branch"
         )
-    now = time.time_ns() // 1_000_000
-    if orphans_older_than is not None and epoch_millis(orphans_older_than, "orphans_older_than") >= now:
-        raise OptionError(
-            f"orphans_older_than is {orphans_older_than}: it must be past, else files that are being "
-            "written now would go"
-        )
+    past_millis(orphans_older_than, "orphans_older_than")
 
 
 def _told(table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float) -> Purged:

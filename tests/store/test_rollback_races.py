@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from turns import in_turns, operations
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown
-from paimon_spark.file_io import file_io_for
+from paimon_spark.file_io import FileIO, file_io_for
 from paimon_spark.store.branches import create_branch, fast_forward
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
@@ -86,36 +87,40 @@ def test_when_others_have_taken_the_ids_again(tmp_path: Path) -> None:
     check_table(table.location)
 
 
+class After(FaultyFileIO):
+    """A store where something happens as soon as a file of this name is published."""
+
+    def __init__(self, inner: FileIO, name: str, happens: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._name, self._happens = name, happens
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        done = super().create_if_absent(path, data)
+        if path.endswith(self._name):
+            self._happens()
+        return done
+
+
 def test_a_base_that_has_expired_is_none_that_was_taken_away(tmp_path: Path) -> None:
     table = life(tmp_path)
-    with_old = Path(table.location, "snapshot")
 
-    class Expiring(FaultyFileIO):
-        def create_if_absent(self, path: str, data: bytes) -> bool:
-            done = super().create_if_absent(path, data)
-            if path.endswith("snapshot-5"):
-                for number in range(1, 5):
-                    (with_old / f"snapshot-{number}").unlink()
-            return done
+    def expire() -> None:
+        for number in range(1, 5):
+            Path(table.location, "snapshot", f"snapshot-{number}").unlink()
 
-    commit(replace(table, file_io=Expiring(table.file_io)), planned(table))
+    commit(replace(table, file_io=After(table.file_io, "snapshot-5", expire)), planned(table))
     assert table.snapshots.ids() == [5]
 
 
 def test_a_base_in_the_middle_of_an_expiry(tmp_path: Path) -> None:
     """Expiries of ours may delete a newer snapshot before an older one; their mark tells that it is one."""
     table = life(tmp_path)
-    with_old = Path(table.location, "snapshot")
 
-    class Expiring(FaultyFileIO):
-        def create_if_absent(self, path: str, data: bytes) -> bool:
-            done = super().create_if_absent(path, data)
-            if path.endswith("snapshot-5"):
-                (with_old / f".expiring-5-{uuid.uuid4()}").touch()
-                (with_old / "snapshot-4").unlink()
-            return done
+    def expire() -> None:
+        Path(table.location, "snapshot", f".expiring-5-{uuid.uuid4()}").touch()
+        Path(table.location, "snapshot", "snapshot-4").unlink()
 
-    commit(replace(table, file_io=Expiring(table.file_io)), planned(table))
+    commit(replace(table, file_io=After(table.file_io, "snapshot-5", expire)), planned(table))
     assert table.snapshots.ids() == [1, 2, 3, 5]
 
 
