@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -46,8 +45,7 @@ class Waits:
     def __getattr__(self, name: str) -> Any:
         if name == "delete_many" and not self.waited:
             self.waited = True
-            say_ready()
-            signal.pause()
+            wait_for_signal()
         return getattr(self.inner, name)
 
 
@@ -59,8 +57,11 @@ def is_open(pool: ThreadPoolExecutor) -> bool:
     return True
 
 
-def say_ready() -> None:
+def wait_for_signal() -> None:
+    """Says "ready". A signal that comes just before a wait without end would not end it."""
     print("ready", flush=True)
+    while True:
+        threading.Event().wait(0.01)
 
 
 def main(location: str, what: str) -> None:
@@ -79,8 +80,7 @@ def main(location: str, what: str) -> None:
             sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     maintain(replace(table, file_io=AfterTheEnd(LocalFileIO())))
     if what == "waits":
-        say_ready()
-        signal.pause()
+        wait_for_signal()
 
 
 if __name__ == "__main__":
