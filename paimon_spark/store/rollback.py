@@ -73,7 +73,7 @@ def rollback(
     Raises:
         OptionError: not just one target is given.
         SnapshotNotFound: there is no such target, or it is expiring just now; nothing was changed.
-        OSError: the storage failed; call it again to finish.
+        CommitConflict: other jobs go on committing to what is taken away. OSError: the storage failed. Call it again.
     """
     return _roll_back(table, rollback_target(table, version, snapshot, tag)[0], dry_run)
 

@@ -6,6 +6,7 @@ knows nothing of. Its base manifest list tells.
 
 from __future__ import annotations
 
+from paimon_spark.errors import CommitConflict
 from paimon_spark.spec.manifest import FileKind, ManifestEntry
 from paimon_spark.spec.paths import snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
@@ -32,6 +33,7 @@ def cut_after(table: Table, last: Snapshot) -> None:
     Whoever has not noticed yet that his base went may put one more on top, so it looks again after each round.
 
     Raises:
+        CommitConflict: others go on putting snapshots there.
         CorruptFile: the metadata of a snapshot cannot be read. OSError: the storage failed.
     """
     for _ in range(_ROUNDS):
@@ -40,6 +42,10 @@ def cut_after(table: Table, last: Snapshot) -> None:
             table.file_io.delete(snapshot_path(table.location, number, table.branch))
         if not loose:
             return
+    raise CommitConflict(
+        f"going back to snapshot {last.id} of {table.location}: other jobs go on putting snapshots on the state that "
+        "is being taken away; let the jobs rest that began before, and call it again"
+    )
 
 
 def _loose(table: Table, last: Snapshot) -> list[int]:

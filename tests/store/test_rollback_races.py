@@ -124,6 +124,24 @@ def test_a_base_in_the_middle_of_an_expiry(tmp_path: Path) -> None:
     assert table.snapshots.ids() == [1, 2, 3, 5]
 
 
+def test_a_job_that_does_not_rest_is_told(tmp_path: Path) -> None:
+    """One that does not look at its base commits again whenever its snapshot is taken away."""
+    table = life(tmp_path)
+    late = Path(table.location, "snapshot", "snapshot-4")
+    data = late.read_bytes()
+
+    class Restless(FaultyFileIO):
+        def delete(self, path: str) -> None:
+            super().delete(path)
+            if path.endswith(late.name):
+                late.write_bytes(data)
+
+    with pytest.raises(CommitConflict, match="let the jobs rest"):
+        rollback(replace(table, file_io=Restless(table.file_io)), 2)
+    rollback(table, 2)
+    assert (table.snapshots.ids(), rows_of(table)) == ([1, 2], [(1, 1), (2, 2)])
+
+
 def test_what_cannot_be_taken_back_is_told(tmp_path: Path) -> None:
     table = life(tmp_path)
 
