@@ -26,12 +26,12 @@ def settle(world: World) -> None:
     """
     world.finish_all()
     world.stored.now += TWO_DAYS  # marks of crashes count no more
-    for branch in sorted(world.branches):
-        world.run(expire(world, branch, keep=5))  # first of all: where an expiry broke off nobody may go back
+    for branch in sorted(world.branches):  # first of all: where an expiry broke off nobody may go back
+        world.run(expire(world, branch, keep=5, finishes=True))
     _repeat(world)
     for _ in range(2):
         for branch in sorted(world.branches):
-            _done(world, expire(world, branch, keep=2))
+            _done(world, expire(world, branch, keep=2, finishes=True))
     world.doubts.clear()
     world.tentative.clear()
     world.look(always=True)

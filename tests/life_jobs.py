@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
 from paimon_spark.store.manifest_compaction import compact_manifests
 from paimon_spark.store.orphans import remove_orphan_files
+from paimon_spark.store.partition_expiry import expire_partitions_at
 from paimon_spark.store.retention import RetentionRules
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
@@ -109,6 +111,17 @@ def drop(world: World, branch: str) -> Job:
     return Job(name, f"drop of {branch} where p is {p}", act, Effect((), True, p))
 
 
+def expire_partition(world: World, branch: str) -> Job:
+    """The partition 0 is of the tenth, 1 and 2 are of the days after it: on the twelfth only 0 is older than a day."""
+    name = named(world)
+    options = {"partition.expiration-time": "1 d", "partition.timestamp-pattern": "2000-01-1$p 00:00:00"}
+
+    def act(file_io: FileIO) -> None:
+        expire_partitions_at(world.on(file_io, branch, name).with_options(options), datetime(2000, 1, 12))
+
+    return Job(name, f"partitions of {branch}", act, Effect((), True, 0))
+
+
 def compact(world: World, branch: str) -> Job:
     name, full = named(world), world.chance.choice([True, False, None])
 
@@ -126,13 +139,14 @@ def merge_manifests(world: World, branch: str) -> Job:
 # ---------------------------------------------------------------------------------------------------- those that delete
 
 
-def expire(world: World, branch: str, keep: int | None = None) -> Job:
+def expire(world: World, branch: str, keep: int | None = None, finishes: bool = False) -> Job:
+    """finishes: as a call for it does; what follows a commit does not look for expiries that broke off."""
     name, keep = named(world), keep or world.chance.randint(1, 5)
     by = rules(keep, changelogs=keep + world.chance.randint(1, 6) if world.decouples else None)
 
     def act(file_io: FileIO) -> None:
         table = world.on(file_io, branch, name)
-        expire_snapshots_by(table, by)
+        expire_snapshots_by(table, by, finishes=finishes)
         if by.is_decoupled:
             expire_changelogs_by(table, by.changelogs)
 

@@ -227,6 +227,7 @@ JOBS: dict[Draw, int] = {
     j.write: 10,
     j.overwrite: 2,
     j.drop: 1,
+    j.expire_partition: 1,
     j.compact: 5,
     j.merge_manifests: 1,
     j.expire: 6,

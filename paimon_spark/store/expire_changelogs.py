@@ -147,7 +147,8 @@ def _used(table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, e
     for tag in tags_before(tags, (changelog.id for changelog in changelogs)) if needs_data else ():
         add_live(table, tag, used)
     overlapping = overlapping_tags(tags, changelogs[0].id, end) if changelogs else []
-    for snapshot in (*overlapping, *(s for s in (kept, first) if s is not None)):
+    above = [tag for tag in tags if tag.id >= end][:1]  # kept may have lost its base list with a tag
+    for snapshot in (*overlapping, *above, *(s for s in (kept, first) if s is not None)):
         add_found_metadata(table, snapshot, used)
     for change in _later_overwrites(table, end) if needs_data else ():
         add_found_metadata(table, change, used)

@@ -14,8 +14,10 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.options import Options
 from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_all_changelogs, expire_changelogs, expire_changelogs_by
+from paimon_spark.store.manifest_compaction import compact_manifests
 from paimon_spark.store.retention import Retention, retention_rules
 from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.tag_deletion import delete_tags
 
 INPUT = {"changelog-producer": "input"}
 PRODUCERS: list[Mapping[str, str]] = [{}, INPUT]
@@ -103,6 +105,22 @@ def test_consumers_tags_and_branches_keep_theirs(tmp_path: Path) -> None:
     assert states(other) == branched
     check_table(table.location)
     check_table(f"{table.location}$branch_b")
+
+
+def test_a_later_tag_keeps_what_the_next_changelog_does_not_name_any_more(tmp_path: Path) -> None:
+    """The base list of changelog 3 went with the tag that needed it; tag 5 is built on the manifests of 1 and 2."""
+    table = new_table(tmp_path / "t")
+    live_on(table, "wwwww")
+    tag(table, "three", 3)
+    tag(table, "five", 5)
+    compact_manifests(table)
+    live_on(table, "w")
+    expire_snapshots_by(table, rules(1, changelogs=100))
+    delete_tags(table, "three")
+    rows = states(table)
+    assert expire_changelogs_by(table, kept(5)).ids == (1, 2)
+    assert states(table) == rows
+    check_table(table.location)
 
 
 def test_all_of_them_at_once(tmp_path: Path) -> None:
