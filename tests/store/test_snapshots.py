@@ -121,8 +121,8 @@ def test_by_time(tmp_path_factory: pytest.TempPathFactory, times: list[int], fir
     since = [s for s in snapshots if s.time_millis >= 1000 + asked]
     found = store.find_at_time(1000 + asked)
     assert (None if found is None else found.time_millis - 1000) == at
-    if times.count(at or 0) == 1:
-        assert found == snapshots[times.index(at or 0)]
+    if at is not None and times.count(at) == 1:
+        assert found == snapshots[times.index(at)]
     assert store.find_since_time(1000 + asked) == (since[0] if since else None)
 
 
