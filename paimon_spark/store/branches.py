@@ -200,7 +200,7 @@ def fast_forward(table: Table, branch: str) -> FastForwarded:
 def _forward(table: Table, theirs: Table) -> FastForwarded:
     file_io, own = table.file_io, table.snapshots.ids()
     new = {number: theirs.snapshots.load(number) for number in theirs.snapshots.ids()}
-    tags, own_tags = theirs.snapshots.tags(), table.snapshots.tags()
+    tags = theirs.snapshots.tags()
     paths = {number: schema_path(table.location, number, theirs.branch) for number in theirs.schemas.ids()}
     schemas = {number: data for number, path in paths.items() if (data := find_bytes(file_io, path)) is not None}
     if not new or not schemas:  # all is read before anything is changed
@@ -224,6 +224,7 @@ def _forward(table: Table, theirs: Table) -> FastForwarded:
     delete_changelogs(table, [number for number in reversed(changelogs) if number >= first.id], first.id - 1)
     table.snapshots.write_earliest_hint(min([first.id, *own]))
     table.snapshots.write_latest_hint(last.id)
+    own_tags = table.snapshots.tags()  # also those that were made of a snapshot that went meanwhile
     removed = [name for name, tag in own_tags.items() if tag.snapshot.id >= first.id and name not in tags]
     for name in removed:
         file_io.delete(tag_path(table.location, name, table.branch))

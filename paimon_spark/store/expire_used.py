@@ -62,19 +62,18 @@ def overlapping_tags(tags: Sequence[Snapshot], begin: int, end: int) -> list[Sna
         tags: in the order of their ids.
         begin, end: ids; end is not one of them.
     """
-    at_begin = [place for place, tag in enumerate(tags) if tag.id <= begin]
-    first = at_begin[-1] if at_begin else 0
-    return [tag for tag in tags[first:] if tag.id < end]
+    lowest = max((tag.id for tag in tags if tag.id <= begin), default=0)
+    return [tag for tag in tags if lowest <= tag.id < end]
 
 
 def tags_before(tags: Sequence[Snapshot], ids: Iterable[int]) -> list[Snapshot]:
-    """For each id the tagged snapshot next below it, if there is one."""
-    found = {}
-    for number in ids:
-        below = [tag for tag in tags if tag.id < number]
-        if below:
-            found[below[-1].id] = below[-1]
-    return list(found.values())
+    """For each id the tagged snapshot next below it, if there is one; after a rollback two may have one id."""
+    nearest = {max((tag.id for tag in tags if tag.id < number), default=None) for number in ids}
+    found: list[Snapshot] = []
+    for tag in tags:
+        if tag.id in nearest and tag not in found:
+            found.append(tag)
+    return found
 
 
 def tagged_snapshots(store: SnapshotStore) -> list[Snapshot]:

@@ -168,7 +168,7 @@ def _make_snapshot(table: Table, target: Snapshot) -> None:
     store = table.snapshots
     if store.exists(target.id):
         return
-    with keeping_tagged(store, target.id):
+    with keeping_tagged(store, target):
         store.write_earliest_hint(target.id)  # before, for a crash: what is below the hint is never expired
         publish_schema(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
         store.write_earliest_hint(target.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from paimon_spark.errors import NameTaken
+from paimon_spark.errors import NameTaken, SnapshotNotFound
 from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
@@ -34,11 +34,17 @@ def publish_tag(store: SnapshotStore, name: str, tag: Tag) -> None:
 
     Raises:
         NameTaken: there is such a tag.
-        SnapshotNotFound: the snapshot is expiring just now; there is no new tag.
+        SnapshotNotFound: the snapshot is expiring just now, or a rollback takes it away; there is no new tag.
     """
     path = tag_path(store.table, name, store.branch)
-    with keeping(store, tag.snapshot):
+    with keeping(store, tag.snapshot) as is_there:
         if store.file_io.exists(path) or not publish_schema(store.file_io, path, encode_tag(tag)):
             raise NameTaken(
                 f"the table at {store.table} has a tag '{name}' already; replace or delete it, or choose another name"
+            )
+        if is_there and store.find(tag.snapshot.id) != tag.snapshot:  # a rollback may have looked for tags before
+            store.file_io.delete(path)
+            raise SnapshotNotFound(
+                f"making the tag '{name}' of the table at {store.table}: a rollback or a fast-forward took snapshot "
+                f"{tag.snapshot.id} away meanwhile; {store.available()}"
             )

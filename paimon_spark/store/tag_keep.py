@@ -41,8 +41,10 @@ def tags_being_deleted(store: SnapshotStore) -> dict[str, Tag]:
 
 
 @contextmanager
-def keeping(store: SnapshotStore, snapshot: Snapshot) -> Iterator[None]:
+def keeping(store: SnapshotStore, snapshot: Snapshot) -> Iterator[bool]:
     """All files of a snapshot stay as long as the context lasts: make in it what keeps them for good.
+
+    It gives whether the snapshot itself is there, and not only a tag of it.
 
     Args:
         store: where the snapshot, or a tag of it, is.
@@ -52,30 +54,34 @@ def keeping(store: SnapshotStore, snapshot: Snapshot) -> Iterator[None]:
         SnapshotNotFound: the snapshot is expiring, or its last tag is being deleted; nothing was made.
     """
     with ExitStack() as held:
-        if not _is_held(store, snapshot.id, held):
-            held.enter_context(keeping_tagged(store, snapshot.id))
-        yield
+        is_there = _is_held(store, snapshot, held)
+        if not is_there:
+            held.enter_context(keeping_tagged(store, snapshot))
+        yield is_there
 
 
-def _is_held(store: SnapshotStore, snapshot_id: int, held: ExitStack) -> bool:
-    """Whether the snapshot is there and does not expire; else only a tag may keep it."""
-    if not store.exists(snapshot_id):
+def _is_held(store: SnapshotStore, snapshot: Snapshot, held: ExitStack) -> bool:
+    """Whether the snapshot is there and does not expire; else only a tag may keep it.
+
+    After a rollback or a fast-forward another one may have its id.
+    """
+    if not store.exists(snapshot.id):
         return False
     try:
-        held.enter_context(holding(store, snapshot_id))
+        held.enter_context(holding(store, snapshot.id))
     except SnapshotNotFound:
         return False
-    return store.exists(snapshot_id)
+    return store.find(snapshot.id) == snapshot
 
 
 @contextmanager
-def keeping_tagged(store: SnapshotStore, snapshot_id: int) -> Iterator[None]:
+def keeping_tagged(store: SnapshotStore, snapshot: Snapshot) -> Iterator[None]:
     """The same for a snapshot that has expired, and that a tag keeps. Errors the same."""
-    with marked(store.file_io, tag_directory(store.table, store.branch), snapshot_id):
+    with marked(store.file_io, tag_directory(store.table, store.branch), snapshot.id):
         going = {tag.snapshot.id for tag in tags_being_deleted(store).values()}
-        if snapshot_id in going or all(tag.snapshot.id != snapshot_id for tag in store.tags().values()):
+        if snapshot.id in going or all(tag.snapshot != snapshot for tag in store.tags().values()):
             raise SnapshotNotFound(
-                f"keeping snapshot {snapshot_id} of the table at {store.table}: it expires just now, or its last tag "
+                f"keeping snapshot {snapshot.id} of the table at {store.table}: it expires just now, or its last tag "
                 f"is being deleted, so that its files may be gone; {store.available()}. Choose a later one"
             )
         yield

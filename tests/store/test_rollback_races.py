@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import shutil
 import signal
 import uuid
@@ -17,17 +19,19 @@ from checker import check_table
 from commit_states import Between, with_rivals
 from compacting import make, rows_of, write
 from faulty_store import FaultyFileIO, When, in_child, kill
+from meanwhile import Meanwhile
 from s3_server import s3_server
 from turns import in_turns, operations
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import CommitConflict, CommitStateUnknown
+from paimon_spark.errors import CommitConflict, CommitStateUnknown, SnapshotNotFound
 from paimon_spark.file_io import FileIO, file_io_for
 from paimon_spark.store.branches import create_branch, fast_forward
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.tags import create_tag
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import plan_write
 
@@ -122,6 +126,25 @@ def test_a_base_in_the_middle_of_an_expiry(tmp_path: Path) -> None:
 
     commit(replace(table, file_io=After(table.file_io, "snapshot-5", expire)), planned(table))
     assert table.snapshots.ids() == [1, 2, 3, 5]
+
+
+def test_no_tag_of_a_snapshot_whose_id_another_one_has(tmp_path: Path) -> None:
+    """It is read, then a rollback takes it away, and a writer has its id: a tag would keep a state of its own line."""
+    grown = life(tmp_path)
+    for number in itertools.count():
+        table = copied(grown, tmp_path / str(number))
+
+        def rival(table: Table = table) -> None:
+            rollback(table, 2)
+            write(table, [NEW])
+
+        io = Meanwhile(table.file_io, number, rival)
+        with contextlib.suppress(SnapshotNotFound):
+            create_tag(replace(table, file_io=io), "t", 3)
+        assert all(tag.snapshot == table.snapshots.load(3) for tag in table.snapshots.tags().values())
+        check_table(table.location)
+        if io.count < number:
+            return
 
 
 def test_a_job_that_does_not_rest_is_told(tmp_path: Path) -> None:
