@@ -14,6 +14,7 @@ from paimon_spark.file_io import FileIO, FileStatus, OutputStream
 from paimon_spark.file_io.base import WholeOrNothing
 
 T = TypeVar("T")
+_SOME_UUID = "00000000-0000-4000-8000-000000000000"
 
 
 class When(StrEnum):
@@ -125,9 +126,9 @@ class FaultyFileIO:
         return self.run("!remove directory", lambda: None, lambda: self.inner.remove_empty_directory(path))
 
     def _half_written(self, path: str, data: bytes) -> Callable[[], None]:
-        """What is left of an atomic write that breaks off: a dot file of half the bytes."""
+        """What is left of an atomic write that breaks off: a dot file of half the bytes, named as a disk does."""
         directory, _, name = path.rpartition("/")
-        return lambda: self.inner.write_bytes(f"{directory}/.{name}.broken.tmp", data[: len(data) // 2])
+        return lambda: self.inner.write_bytes(f"{directory}/.{name}.{_SOME_UUID}.tmp", data[: len(data) // 2])
 
 
 @dataclass

@@ -66,8 +66,7 @@ def _repeat(world: World) -> None:
     _remove_half_branches(world)
     for branch in sorted(world.branches):
         tags = [root for root in world.found(Kind.TAG, branch) if world.is_doubted(root)]
-        if tags:
-            _done(world, untag_these(world, branch, [root.name for root in tags]))
+        _done(world, untag_these(world, branch, [root.name for root in tags]))  # finishes deletions that broke off too
 
 
 def _remove_half_branches(world: World) -> None:

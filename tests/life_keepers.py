@@ -12,6 +12,7 @@ from life_jobs import named, tag_doubt
 from life_oracle import Kind, Root, Rows
 
 from paimon_spark.file_io import FileIO
+from paimon_spark.spec.paths import consumer_path
 from paimon_spark.store.branches import create_branch, delete_branch, fast_forward
 from paimon_spark.store.consumers import clear_consumers, reset_consumer
 from paimon_spark.store.rollback import rollback
@@ -74,7 +75,8 @@ def consume(world: World, branch: str) -> Job | None:
     def finish(outcome: str) -> None:
         others = (f"consumer {consumer} of {branch}", f"consumers of {branch}")
         is_alone = not any(job.what.startswith(others) for job, _ in world.actors)
-        if outcome == "done" and not forgets and is_alone and branch in world.branches:
+        is_there = consumer_path(world.table.location, consumer, branch) in world.stored.modified
+        if outcome == "done" and not forgets and is_alone and is_there and branch in world.branches:
             world.held[branch, consumer] = chosen
 
     return Job(

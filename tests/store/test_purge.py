@@ -83,7 +83,7 @@ def commit(table: Table, number: int) -> Callable[[Table], object]:
 def files(table: Table) -> set[str]:
     """All but the hints, which are hints."""
     found = (path.relative_to(table.location).as_posix() for path in Path(table.location).rglob("*") if path.is_file())
-    return {path for path in found if not path.endswith(("/LATEST", "/EARLIEST", ".broken.tmp"))}
+    return {path for path in found if not path.endswith(("/LATEST", "/EARLIEST", ".tmp"))}
 
 
 def named_by_the_one(table: Table) -> set[str]:
