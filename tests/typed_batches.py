@@ -32,13 +32,14 @@ class Limits:
     """What some store cannot do.
 
     timestamp_digits, time_digits: the greatest precision; old_fractions: fractions of a millisecond before 1970;
-    any_multiset: multisets of other things than text.
+    any_multiset: multisets of other things than text; minus_zero: -0.0 beside 0.0.
     """
 
     timestamp_digits: int = 9
     time_digits: int = 9
     old_fractions: bool = True
     any_multiset: bool = True
+    minus_zero: bool = True
 
 
 ANYTHING = Limits()
@@ -90,22 +91,22 @@ def _row(types: list[DataType]) -> DataType:
     return DataType(Root.ROW, fields=tuple(DataField(100 + i, f"f{i}", t) for i, t in enumerate(types)))
 
 
-def values(t: DataType, old_fractions: bool = True) -> st.SearchStrategy[Any]:
-    """Internal values of a type; None where it is nullable. old_fractions: microseconds and finer before 1970 too."""
-    present = _present(t, old_fractions)
+def values(t: DataType, limits: Limits = ANYTHING) -> st.SearchStrategy[Any]:
+    """Internal values of a type; None where it is nullable."""
+    present = _present(t, limits)
     return st.none() | present if t.nullable else present
 
 
-def _present(t: DataType, old_fractions: bool = True) -> st.SearchStrategy[Any]:
+def _present(t: DataType, limits: Limits = ANYTHING) -> st.SearchStrategy[Any]:
     match t.root:
         case Root.BOOLEAN:
             return st.booleans()
         case Root.TINYINT | Root.SMALLINT | Root.INT | Root.BIGINT:
             return integers({Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}[t.root])
         case Root.FLOAT:
-            return FLOATS
+            return FLOATS if limits.minus_zero else FLOATS.map(_plus_zero)
         case Root.DOUBLE:
-            return DOUBLES
+            return DOUBLES if limits.minus_zero else DOUBLES.map(_plus_zero)
         case Root.DECIMAL:
             limit = 10 ** (t.precision or 0) - 1
             numbers = st.integers(-limit, limit) | st.sampled_from([limit, -limit, 0])
@@ -121,14 +122,18 @@ def _present(t: DataType, old_fractions: bool = True) -> st.SearchStrategy[Any]:
         case Root.TIME:
             return st.integers(0, 86_399_999)
         case Root.TIMESTAMP | Root.TIMESTAMP_LTZ:
-            return _timestamps(t.precision or 0, old_fractions)
+            return _timestamps(t.precision or 0, limits.old_fractions)
         case Root.ARRAY:
-            return st.lists(values(t.inner, old_fractions), max_size=3)
+            return st.lists(values(t.inner, limits), max_size=3)
         case Root.MAP:
-            return _maps(t.key_type, values(t.inner, old_fractions), old_fractions)
+            return _maps(t.key_type, values(t.inner, limits), limits)
         case Root.MULTISET:
-            return _maps(t.inner, st.integers(1, 5), old_fractions)
-    return st.tuples(*(values(f.type, old_fractions) for f in t.fields))
+            return _maps(t.inner, st.integers(1, 5), limits)
+    return st.tuples(*(values(f.type, limits) for f in t.fields))
+
+
+def _plus_zero(value: float) -> float:
+    return value + 0.0  # changes nothing but -0.0
 
 
 def _timestamps(precision: int, old_fractions: bool) -> st.SearchStrategy[int]:
@@ -140,10 +145,8 @@ def _timestamps(precision: int, old_fractions: bool) -> st.SearchStrategy[int]:
     return numbers.map(lambda n: n // (whole if n < 0 else unit) * (whole if n < 0 else unit))
 
 
-def _maps(
-    key: DataType, items: st.SearchStrategy[Any], old_fractions: bool
-) -> st.SearchStrategy[list[tuple[Any, Any]]]:
-    return st.lists(st.tuples(_present(key, old_fractions), items), max_size=3, unique_by=lambda kv: repr(kv[0]))
+def _maps(key: DataType, items: st.SearchStrategy[Any], limits: Limits) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+    return st.lists(st.tuples(_present(key, limits), items), max_size=3, unique_by=lambda kv: repr(kv[0]))
 
 
 @st.composite
@@ -154,7 +157,7 @@ def batches(
     types = draw(st.lists(data_types(limits), min_size=1, max_size=4))
     fields = tuple(DataField(i, f"c{i}", t) for i, t in enumerate(types))
     rows = draw(st.integers(0, max_rows))
-    columns = [draw(st.lists(values(t, limits.old_fractions), min_size=rows, max_size=rows)) for t in types]
+    columns = [draw(st.lists(values(t, limits), min_size=rows, max_size=rows)) for t in types]
     arrays = [from_internal(column, t) for column, t in zip(columns, types, strict=True)]
     return fields, pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
 

@@ -1,6 +1,7 @@
 """Random types and values, nested and null, written by us in every format and read equal by genuine Java.
 
-Multisets are of text only: Java fails on its own files with others (Avro), or with decimals (parquet).
+Multisets are of text only: Java fails on its own files with others (Avro), or with decimals (parquet). No -0.0 in ORC:
+Java's reader takes a batch of 0.0 and -0.0 for one repeated value.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def test_parquet(java: Genuine, older_java: Genuine, next_path: NextPath, data: 
 
 
 @EXAMPLES
-@given(batches(Limits(old_fractions=False, any_multiset=False)))
+@given(batches(Limits(old_fractions=False, any_multiset=False, minus_zero=False)))
 def test_orc(java: Genuine, older_java: Genuine, next_path: NextPath, data: Any) -> None:
     check(data, "orc", next_path(), [java, older_java])
 
