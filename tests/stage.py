@@ -82,10 +82,9 @@ class Stored:
         self.changed.pop(path, None)  # the last change of a file counts, in the order of the last changes
         self.changed[path] = self.who
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, actor: Actor | None, seconds: float) -> None:
         """Who waits lets others go on."""
         self.now += round(seconds * 1000)
-        actor = self.actors.get(threading.get_ident())
         if actor is not None:
             actor.pause("sleep", f"{seconds}")
 
@@ -260,24 +259,42 @@ class StagedStream(WholeOrNothing):
 
 @contextmanager
 def on_stage(stored: Stored, chance: random.Random) -> Iterator[None]:
-    """What else would differ from run to run comes from the seed."""
+    """What else would differ from run to run comes from the seed.
+
+    Only for the actors and the caller: this process has other threads, which wait and draw names when they like.
+    """
+    caller, submit, uuid4, time_ns, sleep = (
+        threading.get_ident(), ThreadPoolExecutor.submit, uuid.uuid4, time.time_ns, time.sleep,
+    )  # fmt: skip
+
+    def is_staged() -> bool:
+        return threading.get_ident() in (caller, *stored.actors)
 
     def names() -> uuid.UUID:
-        return uuid.UUID(int=chance.getrandbits(128), version=4)
+        return uuid.UUID(int=chance.getrandbits(128), version=4) if is_staged() else uuid4()
 
     def nanos() -> int:
-        return stored.now * 1_000_000
+        return stored.now * 1_000_000 if is_staged() else time_ns()
+
+    def wait(seconds: float) -> None:
+        if is_staged():
+            stored.sleep(stored.actors.get(threading.get_ident()), seconds)
+        else:
+            sleep(seconds)
+
+    def here(pool: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+        return _at_once(function, *args, **named) if is_staged() else submit(pool, function, *args, **named)
 
     with (
-        mock.patch.object(ThreadPoolExecutor, "submit", _here),
+        mock.patch.object(ThreadPoolExecutor, "submit", here),
         mock.patch.object(uuid, "uuid4", names),
         mock.patch.object(time, "time_ns", nanos),
-        mock.patch.object(time, "sleep", stored.sleep),
+        mock.patch.object(time, "sleep", wait),
     ):
         yield
 
 
-def _here(pool: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+def _at_once(function: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
     """What a pool would do in another thread is done at once, in that of the actor."""
     future: Future[Any] = Future()
     try:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import os
 import random
+import threading
+import time
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -74,11 +76,25 @@ def test_on_a_disk(tmp_path: Path) -> None:
 
 
 def test_a_seed_says_all(tmp_path: Path) -> None:
-    """The same seed, the same operations: else a failure could not be looked into."""
-    logs = []
-    for number in range(2):
+    """The same seed, the same operations: else a failure could not be looked into. Other threads change nothing."""
+
+    def lived(name: str) -> list[str]:
         location = f"memory://{uuid.uuid4()}/t"
         world = new_world(ObstoreFileIO(), location, "vectors", SEED)
-        live(world, 60, tmp_path / str(number))
-        logs.append([line.replace(location, "") for line in world.log])
-    assert logs[0] == logs[1]
+        live(world, 60, tmp_path / name)
+        return [line.replace(location, "") for line in world.log]
+
+    def fidget() -> None:
+        while not over.is_set():
+            time.sleep(0.0001)
+            uuid.uuid4()
+
+    alone, over = lived("alone"), threading.Event()
+    thread = threading.Thread(target=fidget)
+    thread.start()
+    try:
+        beside = lived("beside")
+    finally:
+        over.set()
+        thread.join()
+    assert alone == beside
