@@ -91,13 +91,13 @@ def test_nobody_reads_the_output(tmp_path: Path) -> None:
 
 
 SLOW = """
-import sys, threading
+import os, threading
 from paimon_spark.cli.program import main
 from paimon_spark.file_io import LocalFileIO
 
 def open_input(self, path, size=None, real=LocalFileIO.open_input):
     if "/bucket-" in path:
-        print("reading", flush=True, file=sys.stdout)
+        os.write(1, b"reading\\n")
         threading.Event().wait(0.3)
     return real(self, path, size)
 
@@ -107,12 +107,13 @@ main()
 
 
 OTHER_PROCESSES = """
+import os
 import paimon_spark.store.local_pool as pool
 from paimon_spark.cli.program import main
 
 def submitted(pool, table, task, real=pool._submitted):
     future = real(pool, table, task)
-    print("reading", flush=True)
+    os.write(1, b"reading\\n")
     return future
 
 pool._submitted = submitted
