@@ -18,7 +18,7 @@ from paimon_spark.errors import CommitConflict
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import FileKind, ManifestEntry
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.changes import Changes, compacted
+from paimon_spark.store.changes import Changes, NothingLeft, compacted
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, conflict_rules
 from paimon_spark.store.compact_task import CompactResult, CompactTask
@@ -73,10 +73,6 @@ class _Bucket:
         return {f.file_name for f in message.compact_before} - {f.file_name for f in message.compact_after}
 
 
-class _NothingLeft(Exception):
-    """Every bucket was dropped: there is no snapshot to make."""
-
-
 def commit_compaction(
     table: Table, base: Snapshot, upper: Upper, results: Sequence[CompactResult], user: str | None = None
 ) -> CompactedBuckets:
@@ -106,7 +102,7 @@ def commit_compaction(
         user or new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, work.changes, checks_files=False
     )
     snapshot: Snapshot | None = None
-    with suppress(_NothingLeft), discarding_if_failed(table, request, base.id, lambda: work.created(work.buckets)):
+    with suppress(NothingLeft), discarding_if_failed(table, request, base.id, lambda: work.created(work.buckets)):
         snapshot, _ = commit_request(_persistent(table), request, base.id)
     if snapshot is not None and not work.was_asked:
         return CompactedBuckets(snapshot.id, tuple(bucket.message for bucket in work.buckets), {})
@@ -150,7 +146,7 @@ class _Compaction:
         """The changes of the buckets that fit the state.
 
         Raises:
-            _NothingLeft: none does.
+            NothingLeft: none does.
         """
         self.was_asked = True
         live = self._live(state)
@@ -163,7 +159,7 @@ class _Compaction:
             else:
                 self.dropped[bucket.place] = reason
         if not self.chosen:
-            raise _NothingLeft
+            raise NothingLeft
         for bucket in self.chosen if self.has_vectors else ():
             self._make_vectors(bucket)
         return compacted([self.message(bucket) for bucket in self.chosen])

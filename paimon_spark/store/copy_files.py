@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -21,7 +22,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.changes import DELETION_VECTORS, Changes
+from paimon_spark.store.changes import DELETION_VECTORS, Changes, NothingLeft
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
 from paimon_spark.store.compaction_commit import place_of
@@ -175,14 +176,13 @@ def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll)
         discard(table.file_io, paths)
         delete_empty_directories(table, {(entry.partition, entry.bucket) for entry in copies.entries})
         raise
-    changes, latest = partial(_replaced, table, copies), table.snapshots.latest()
-    if not copies.entries and (latest is None or changes(table_state(table, latest)).is_empty):
-        return None
+    changes = partial(_replaced, table, copies)
     request = CommitRequest(
         new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, changes, checks_files=True
     )
-    with discarding_if_failed(table, request, since, lambda: paths):
+    with suppress(NothingLeft), discarding_if_failed(table, request, since, lambda: paths):
         return commit_request(table, request, since)[0]
+    return None
 
 
 def _check_order_stays(table: Table, entries: Sequence[ManifestEntry]) -> None:
@@ -271,12 +271,19 @@ def _index_path(table: Table, entry: IndexManifestEntry) -> str:
 
 
 def _replaced(target: Table, copies: _Copies, state: TableState) -> Changes:
-    """Asked anew in every attempt, so that what others have added goes too."""
+    """Asked anew in every attempt, so that what others have added goes too.
+
+    Raises:
+        NothingLeft: no files come, and there are none to go.
+    """
     fields = target.schema.partition_fields
     only_touched = bool(fields) and target.options.value(o.DYNAMIC_PARTITION_OVERWRITE)
     partitions = {entry.partition for entry in copies.entries}
     replaced = PartitionFilter.of_rows(fields, partitions) if only_touched else None
-    return overwritten(state, Changes(copies.entries, index=copies.indexes), replaced)
+    changes = overwritten(state, Changes(copies.entries, index=copies.indexes), replaced)
+    if changes.is_empty:
+        raise NothingLeft
+    return changes
 
 
 def _metrics(
@@ -288,7 +295,7 @@ def _metrics(
         created=bool(target.new_schemas),
         source_snapshot_id=None if latest is None else latest.id,
         snapshot_id=None if made is None else made.id,
-        partitions=tuple(sorted({partition_words(source, entry.partition) for entry in copies.entries})),
+        partitions=tuple(sorted(partition_words(source, row) for row in {entry.partition for entry in copies.entries})),
         files=len(files),
         index_files=len(copies.indexes),
         rows=sum(file.row_count for file in files),

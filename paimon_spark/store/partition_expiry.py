@@ -25,7 +25,7 @@ from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import partition_text
 from paimon_spark.spec.types import BINARIES
 from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit_attempt import TableState, partition_name, table_state
+from paimon_spark.store.commit_attempt import TableState, partition_name, partition_words, table_state
 from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.local_time import epoch_millis_of_wall
@@ -150,7 +150,8 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
             return without_partitions(state, _still_too_old(state, batch, is_too_old))
 
         done.append(take_away(table, changes, None, dry_run))
-    names = tuple(partition_name(table, row) for row in expired)
+    gone = {words for metrics in done for words in metrics.partitions}  # others may have been faster, or have written
+    names = tuple(partition_name(table, row) for row in expired if partition_words(table, row) in gone)
     kept = tuple(partition_name(table, row) for row in without_time)
     if names and not dry_run:
         _log.info("%d partitions of %s expired: %s", len(names), table.location, ", ".join(names[:5]))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
 from paimon_spark.spec.manifest import ManifestEntry
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
-from paimon_spark.store.changes import Changes
+from paimon_spark.store.changes import Changes, NothingLeft
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
 from paimon_spark.store.compaction_plan import partition_condition
@@ -77,7 +78,7 @@ def without_partitions(state: TableState, rows: Iterable[bytes]) -> Changes:
 def take_away(
     table: Table, changes: Callable[[TableState], Changes], operation: str | None, dry_run: bool = False
 ) -> TruncateMetrics:
-    """Commits one OVERWRITE snapshot that only deletes; none where there is nothing to delete.
+    """Commits one OVERWRITE snapshot that only deletes; none where there is nothing to delete, or no more.
 
     Args:
         changes: what goes; asked anew in every attempt, so that it sees files which others have added.
@@ -89,20 +90,25 @@ def take_away(
     """
     began = time.monotonic()
     check_writable(table.schema, table.options)
-    last: list[Changes] = []
+    latest = table.snapshots.latest()
+    if latest is None:
+        return _metrics(table, (), began, None)
+    if dry_run:
+        return _metrics(table, changes(table_state(table, latest)).files, began, None)
+    gone = Changes()
 
     def asked(state: TableState) -> Changes:
-        last[:] = [changes(state)]
-        return last[0]
+        nonlocal gone
+        gone = changes(state)
+        if gone.is_empty:
+            raise NothingLeft
+        return gone
 
-    latest = table.snapshots.latest()
-    if latest is None or asked(table_state(table, latest)).is_empty:
-        return _metrics(table, [], began, None)
-    if dry_run:
-        return _metrics(table, last[0].files, began, None)
     request = CommitRequest(new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, operation, asked, True)
-    snapshot, _ = commit_request(table, request, latest.id)
-    return _metrics(table, last[0].files, began, snapshot.id)
+    made: int | None = None
+    with suppress(NothingLeft):
+        made = commit_request(table, request, latest.id)[0].id
+    return _metrics(table, gone.files, began, made)
 
 
 def _partitions(state: TableState, condition: Predicate) -> list[bytes]:
@@ -116,7 +122,7 @@ def _partitions(state: TableState, condition: Predicate) -> list[bytes]:
 
 def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapshot_id: int | None) -> TruncateMetrics:
     return TruncateMetrics(
-        partitions=tuple(sorted({partition_words(table, entry.partition) for entry in files})),
+        partitions=tuple(sorted(partition_words(table, row) for row in {entry.partition for entry in files})),
         files=len(files),
         bytes=sum(entry.file.file_size for entry in files),
         rows=sum(entry.file.row_count for entry in files),

@@ -15,7 +15,7 @@ from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEnt
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.paths import data_file_path
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
-from paimon_spark.store.changes import Changes
+from paimon_spark.store.changes import Changes, NothingLeft
 from paimon_spark.store.commit import commit_request, new_user
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.compaction_commit import Place, place_of
@@ -72,22 +72,19 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFil
     if latest is None:
         return _result(table, (), None, dry_run, began)
     lost = _lost(table, table_state(table, latest).live_entries(None))
-    now = table.snapshots.latest() or latest
-    still_live = _live_of(table_state(table, now), lost) if lost else []
-    if dry_run or not still_live:
-        return _result(table, still_live, None, dry_run, began)
-    removal = _Removal(frozenset(lost))
+    if not lost:
+        return _result(table, (), None, dry_run, began)
+    if dry_run:  # what another job has taken out meanwhile, and its files with it, is not lost
+        now = table_state(table, table.snapshots.latest() or latest)
+        return _result(table, _live_of(now, lost), None, dry_run, began)
+    removal = _Removal(lost)
     request = CommitRequest(
         new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, removal.changes, checks_files=True
     )
     made: int | None = None
-    with suppress(_NothingLeft), discarding_if_failed(table, request, now.id, lambda: removal.created):
-        made = commit_request(table, request, now.id)[0].id
+    with suppress(NothingLeft), discarding_if_failed(table, request, latest.id, lambda: removal.created):
+        made = commit_request(table, request, latest.id)[0].id
     return _result(table, removal.entries, made, dry_run, began)
-
-
-class _NothingLeft(Exception):
-    """Others have taken all lost files out meanwhile: there is no snapshot to make."""
 
 
 class _Removal:
@@ -99,7 +96,7 @@ class _Removal:
             back after a rollback may have a tag by then; they are orphans.
     """
 
-    def __init__(self, lost: frozenset[str]) -> None:
+    def __init__(self, lost: set[str]) -> None:
         self.entries: list[ManifestEntry] = []
         self.created: list[str] = []
         self._lost = lost
@@ -107,7 +104,7 @@ class _Removal:
     def changes(self, state: TableState) -> Changes:
         self.entries = _live_of(state, self._lost)
         if not self.entries:
-            raise _NothingLeft
+            raise NothingLeft
         gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in self.entries)
         return Changes(gone, index=self._vectors_without(state))
 
@@ -143,7 +140,7 @@ def _lost(table: Table, entries: Sequence[ManifestEntry]) -> set[str]:
     return {path for path, is_there in zip(candidates, exists, strict=True) if not is_there}
 
 
-def _live_of(state: TableState, lost: frozenset[str] | set[str]) -> list[ManifestEntry]:
+def _live_of(state: TableState, lost: set[str]) -> list[ManifestEntry]:
     return [entry for entry in state.live_entries(None) if _path(state.table, entry) in lost]
 
 

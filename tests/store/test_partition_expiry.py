@@ -290,13 +290,14 @@ def test_a_partition_that_is_written_to_lives_on(tmp_path: Path) -> None:
     millis = local_wall_millis(int(now.timestamp() * 1000))
     new = [added(file("late", keys=(9, 9), creation_time=millis), part=partition("a"), total=2)]
     done = expire_partitions_at(with_rivals(table, lambda: TableCommit(table, "rival").append(new)), now)
-    assert (live(table), done.files) == ({"f-a", "late"}, 1)
+    assert (live(table), done.files, done.partitions) == ({"f-a", "late"}, 1, ("part=b",))
 
 
 def test_two_at_once(tmp_path: Path) -> None:
     table = hand_made(tmp_path, "2026-11-01", "2026-11-02", "2026-11-10").with_options(ONE_DAY)
-    expire_partitions_at(with_rivals(table, lambda: expire_partitions_at(table, NOW)), NOW)
-    assert live(table) == {"f-2026-11-10"}
+    done = expire_partitions_at(with_rivals(table, lambda: expire_partitions_at(table, NOW)), NOW)
+    assert (done.partitions, done.snapshot_ids) == ((), ())
+    assert (live(table), latest(table).id) == ({"f-2026-11-10"}, 2)
 
 
 def test_whatever_fails_the_partitions_are_there_or_gone(tmp_path: Path) -> None:

@@ -118,6 +118,12 @@ def test_files_that_come_in_meanwhile_leave_too(parts: Table) -> None:
     assert sorted(delta(parts)) == [("DELETE", "x0"), ("DELETE", "x1"), ("DELETE", "x2")]
 
 
+def test_what_others_have_taken_away_meanwhile_needs_no_snapshot(parts: Table) -> None:
+    metrics = truncate_table(with_rivals(parts, lambda: truncate_table(parts)))
+    assert (metrics.snapshot_id, metrics.files, metrics.partitions) == (None, 0, ())
+    assert (latest(parts).id, live(parts)) == (2, set())
+
+
 def test_whatever_fails_the_rows_are_there_or_gone(tmp_path: Path) -> None:
     for at in range(0, 60, 3):
         table = make(tmp_path / str(at), COLUMNS, ["k", "dt"], {}, ["dt"])
