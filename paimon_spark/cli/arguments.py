@@ -79,10 +79,9 @@ def parse_columns(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def open_with(path: str, option: Sequence[str] | None, branch: str | None, at: str | None = None) -> Table:
+def open_with(path: str, option: Sequence[str] | None, branch: str | None) -> Table:
     """The table of a call. Errors as in open_table."""
-    options = parse_options(option, branch)
-    return open_table(path, {**options, **state_options(path, options, at)})
+    return open_table(path, parse_options(option, branch))
 
 
 def state_options(path: str, options: dict[str, str], at: str | None) -> dict[str, str]:

@@ -21,20 +21,19 @@ from paimon_spark.cli.arguments import (
     open_with,
     parse_options,
     snapshot_id,
-    state_options,
 )
 from paimon_spark.cli.progress import progress_bars
 from paimon_spark.cli.removal import remove
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, size_text, span_text, time_text
-from paimon_spark.spec.options import SCAN_TAG_NAME
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.orphans import OrphansRemoved, remove_orphan_files
 from paimon_spark.store.rollback import RollbackResult, rollback
 from paimon_spark.store.table import open_table
 from paimon_spark.store.tag_deletion import TagsDeleted, delete_tags
-from paimon_spark.store.tags import TagCreated, create_tag
+from paimon_spark.store.tag_keep import tags_being_deleted
+from paimon_spark.store.tags import TagCreated, create_tag, no_such_tag
 
 app = typer.Typer()
 OlderThan = Annotated[
@@ -89,16 +88,13 @@ def orphans(
     Only files older than a day are looked at, or than --older-than: younger ones may belong to a write under way.
     """
     table = open_table(path, parse_options(option))
-    with progress_bars() as told:
-        remove(
-            lambda dry: remove_orphan_files(table, older_than, dry, progress=told),
-            _orphaned,
-            not delete,
-            yes,
-            output,
-            "orphans that are left are found again; nothing else was touched",
-            lambda _: nullcontext(),
-        )
+
+    def run(dry: bool) -> OrphansRemoved:
+        with progress_bars() as told:  # no bar is drawn over the question
+            return remove_orphan_files(table, older_than, dry, progress=told)
+
+    left = "orphans that are left are found again; nothing else was touched"
+    remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext())
 
 
 @app.command("create-tag")
@@ -137,6 +133,10 @@ def drop_tag(
 ) -> None:
     """Deletes tags, and the files that nothing but they need."""
     table = open_with(path, option, branch)
+    known = {*table.snapshots.tag_names(), *tags_being_deleted(table.snapshots)}  # whose deletion broke off
+    for name in names:
+        if name not in known:
+            raise no_such_tag(table.snapshots, name)
     left = "the tags that are still listed are whole; call it again for the others"
     remove(lambda dry: delete_tags(table, names, dry), _untagged, dry_run, yes, output, left)
 
@@ -154,7 +154,7 @@ def roll_back(
     """Takes a table back to a snapshot, tag or time: what came later goes."""
     options = parse_options(option, branch)
     table = open_table(path, options)
-    is_tag = SCAN_TAG_NAME.key in state_options(path, options, to)
+    is_tag = table.snapshots.find_tag(to) is not None
     snapshot, tag = (None, to) if is_tag else (snapshot_id(path, options, to), None)
     remove(
         lambda dry: rollback(table, None, snapshot, tag, dry),

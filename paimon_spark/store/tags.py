@@ -89,7 +89,7 @@ def replace_tag(
     """
     store = table.snapshots
     if store.find_tag(_checked_name(name)) is None:
-        raise _no_such_tag(store, name)
+        raise no_such_tag(store, name)
     tag = new_tag(_chosen(table, name, snapshot, None), None if time_retained is None else _millis(time_retained))
     with keeping(store, tag.snapshot):
         table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
@@ -107,7 +107,7 @@ def rename_tag(table: Table, name: str, new_name: str) -> None:
     store = table.snapshots
     tag = store.find_tag(_checked_name(name))
     if tag is None:
-        raise _no_such_tag(store, name)
+        raise no_such_tag(store, name)
     if name == new_name or store.find_tag(_checked_name(new_name)) != tag:  # else a crash has left both
         publish_tag(store, _checked_name(new_name), tag)
     table.file_io.delete(tag_path(table.location, name, table.branch))
@@ -210,7 +210,8 @@ def _created(name: str, tag: Tag) -> TagCreated:
     return TagCreated(name, s.id, s.time_millis, s.watermark, retained)
 
 
-def _no_such_tag(store: SnapshotStore, name: str) -> SnapshotNotFound:
+def no_such_tag(store: SnapshotStore, name: str) -> SnapshotNotFound:
+    """The error of who names a tag that is not there."""
     return SnapshotNotFound(f"the table at {store.table} has no tag '{name}'; {store.available()}")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from checker import check_table
-from command_line import command
+from command_line import command, program
 from compacted_tables import append, files_of, new_table, rows_of
 from golden_tables import GoldenTable
 
@@ -19,6 +20,7 @@ from paimon_spark.store.write import TableWrite
 
 RETAIN = ("--retain-max", "1", "--retain-min", "1")
 LONG_AGO = 1_600_000_000
+SHOWS_CURSOR = "\x1b[?25h"
 
 
 @pytest.fixture
@@ -91,6 +93,23 @@ def test_orphans_are_shown_and_only_then_deleted(table: Path) -> None:
     assert command("orphans", table, "--older-than", "2999-01-01").code == 2
 
 
+def test_no_bar_is_drawn_over_a_question(table: Path) -> None:
+    orphan = table / "bucket-0" / "data-00000000-0000-0000-0000-000000000000-0.parquet"
+    orphan.touch()
+    os.utime(orphan, (LONG_AGO, LONG_AGO))
+    ours, theirs = os.openpty()
+    child = program("orphans", table, "--delete", stdin=subprocess.PIPE, stderr=theirs)
+    child.communicate("y\n", timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    looking, question, deleting = shown.partition("Go on? [y/N]:")
+    assert question
+    assert SHOWS_CURSOR in looking  # the end of its bars
+    assert "orphans" in deleting
+    assert not orphan.exists()
+
+
 def test_tags_come_and_go(table: Path) -> None:
     made = command("create-tag", table, "first", "--at", "1", "--time-retained", "36 h")
     assert made.out.startswith("tag 'first' keeps snapshot 1 of ")
@@ -101,7 +120,27 @@ def test_tags_come_and_go(table: Path) -> None:
     assert command("read", table, "--at", "first").cells == command("read", table, "--at", "1").cells
     assert command("delete-tag", table, "first", "now", "--yes").out.startswith("gone: 2 tags (first, now), ")
     assert command("tags", table).cells == []
-    assert command("delete-tag", table, "nosuch").out == "nothing to do\n"
+
+
+def test_a_wrong_name_among_tags_deletes_none(table: Path) -> None:
+    command("create-tag", table, "first", "--at", "1")
+    for names in (["nosuch"], ["first", "nosuch"], ["first,nosuch"]):
+        told = command("delete-tag", table, *names, "--yes")
+        assert (told.code, told.out) == (2, "")
+        assert f"has no tag '{names[-1]}'; snapshots 1 to 7 are available" in told.err
+        assert told.err.endswith("; its tags are first\n")
+    assert len(command("tags", table).cells) == 1
+
+
+def test_a_deletion_of_a_tag_that_broke_off_is_finished(table: Path) -> None:
+    command("create-tag", table, "first", "--at", "1")
+    command("expire", table, *RETAIN, "--yes")
+    os.rename(table / "tag" / "tag-first", table / "tag" / ".deleting-first")
+    told = "the deletion of first is under way, or broke off: delete-tag finishes it"
+    assert told in command("info", table, "--output", "json").document["problems"]
+    assert command("delete-tag", table, "first", "--yes").code == 0
+    assert command("info", table, "--output", "json").document["problems"] == []
+    check_table(str(table))
 
 
 def test_a_tag_by_time(table: Path) -> None:
