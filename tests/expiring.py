@@ -33,6 +33,10 @@ def live_on(table: Table, steps: str) -> None:
             compact(table)
 
 
+def copied(table: Table, path: Path) -> Table:
+    return open_table(str(shutil.copytree(table.location, path)))
+
+
 def tag(table: Table, name: str, snapshot_id: int) -> None:
     """A tag as the official system writes it."""
     table.file_io.write_bytes(f"{table.location}/tag/tag-{name}", encode_tag(Tag(table.snapshots.load(snapshot_id))))

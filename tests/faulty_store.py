@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import IO, NoReturn, TypeVar
 
+from long_runs import LONG
+
 from paimon_spark.file_io import FileIO, FileStatus, OutputStream
 from paimon_spark.file_io.base import WholeOrNothing
 
 T = TypeVar("T")
+ENDED = 3
 _SOME_UUID = "00000000-0000-4000-8000-000000000000"
 
 
@@ -36,15 +39,26 @@ def kill() -> NoReturn:
     raise AssertionError("unreachable")
 
 
-def in_child(action: Callable[[], None]) -> int:
-    """Runs the action in a forked process; its wait status."""
+def is_killed(action: Callable[[], object]) -> bool:
+    """Runs the action in a forked process; whether that was killed before the action ended."""
     child = os.fork()
     if child == 0:
         try:
             action()
         finally:
-            os._exit(3)
-    return os.waitpid(child, 0)[1]
+            os._exit(ENDED)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (ENDED, -signal.SIGKILL)
+    return code == -signal.SIGKILL
+
+
+def fault_points(log: Sequence[str], one_in: int = 1) -> list[tuple[int, When]]:
+    """Every operation before it happens, those that change the store also half-way and after.
+
+    one_in: only one in so many of them, but where tests run long.
+    """
+    points = [(n, when) for n, name in enumerate(log) for when in (When if name.startswith("!") else [When.BEFORE])]
+    return points if LONG else points[len(log) % one_in :: one_in]
 
 
 @dataclass

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from checker import check_table
 from compacted_tables import NotedFileIO, append, levels, new_table, rows_of
+from long_runs import LONG
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark import PaimonTable, open_table
@@ -23,7 +24,6 @@ from paimon_spark.store.table import Table
 
 pytestmark = pytest.mark.spark
 
-LONG = os.environ.get("PAIMON_LONG") == "1"
 ROOT = Path(__file__).parents[2]
 VECTORS = {"deletion-vectors.enabled": "true"}
 

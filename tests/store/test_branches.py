@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from expiring import live_on, new_table, rules, state, stored
+from expiring import copied, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
@@ -215,12 +214,12 @@ def test_no_fast_forward(tmp_path: Path) -> None:
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
 def test_a_crash_at_any_point_of_a_fast_forward(tmp_path: Path, when: When) -> None:
     whole = forked(tmp_path)
-    done = open_table(str(shutil.copytree(whole.location, tmp_path / "done")))
+    done = copied(whole, tmp_path / "done")
     log = FaultyFileIO(done.file_io)
     fast_forward(Table(done.location, log, done.schema, done.options), "b")
     changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
     for at in changes:
-        table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}")))
+        table = copied(whole, tmp_path / f"{at}")
         broken = FaultyFileIO(table.file_io, at, when, lasting=True)
         fails = nullcontext() if at in changes[-2:] else pytest.raises(OSError, match="injected")  # at last its marks
         with fails:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from compacted_tables import (
 from faulty_store import FaultyFileIO, When
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_runs import LONG
 
 from paimon_spark.errors import CompactionFailed
 from paimon_spark.file_io import LocalFileIO
@@ -39,7 +39,6 @@ from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write import TableWrite
 
 DELETE = 3
-LONG = os.environ.get("PAIMON_LONG") == "1"
 
 
 def four_runs(path: Path, options: Mapping[str, str] | None = None) -> tuple[Table, list[Row]]:

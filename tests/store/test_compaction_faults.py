@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -14,7 +13,8 @@ from pathlib import Path
 import pytest
 from checker import check_table
 from compacted_tables import Row, append, batch, new_table, rows_of
-from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
+from faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
+from long_runs import LONG
 
 from paimon_spark.errors import CommitStateUnknown, CompactionFailed, PaimonError, RowsNotVisible
 from paimon_spark.file_io import FileIO, LocalFileIO
@@ -25,7 +25,6 @@ from paimon_spark.store.local_pool import LocalRunner
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write import TableWrite
 
-LONG = os.environ.get("PAIMON_LONG") == "1"
 TABLES: dict[str, Mapping[str, str]] = {
     "full": {"full-compaction.delta-commits": "1"},
     "vectors": {"deletion-vectors.enabled": "true"},
@@ -76,12 +75,6 @@ def operations(path: Path, options: Mapping[str, str]) -> list[str]:
     return io.log
 
 
-def faults(log: list[str]) -> Iterator[tuple[int, When]]:
-    """Every operation before it happens, those that change the store also half-way and after; in CI every seventh."""
-    points = [(n, w) for n, name in enumerate(log) for w in (list(When) if name.startswith("!") else [When.BEFORE])]
-    yield from points if LONG else points[len(log) % 7 :: 7]
-
-
 def verify(table: Table, options: Mapping[str, str], where: str) -> None:
     """What is committed is there once; what a reader does not see yet, a compaction shows."""
     snapshots = [table.snapshots.load(i) for i in table.snapshots.ids()]
@@ -102,7 +95,7 @@ def test_every_fault_point(name: str, lasting: bool, tmp_path: Path, capsys: pyt
     options = TABLES[name]
     outcomes = {"succeeded": 0, "failed": 0, "unknown": 0, "not visible": 0}
     log = operations(tmp_path / "first", options)
-    for number, (at, when) in enumerate(faults(log)):
+    for number, (at, when) in enumerate(fault_points(log, 7)):
         table = prepared(tmp_path / str(number), options)
         known = rows_of(table)
         io = FaultyFileIO(LocalFileIO(), at, when, lasting=lasting)
@@ -127,12 +120,10 @@ def test_every_fault_point(name: str, lasting: bool, tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize("name", list(TABLES) if LONG else ["vectors"])
 def test_killed_at_every_point(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = TABLES[name]
-    points = list(faults(operations(tmp_path / "first", options)))
+    points = fault_points(operations(tmp_path / "first", options), 7)
     for number, (at, when) in enumerate(points):
         table = prepared(tmp_path / str(number), options)
-        status = in_child(lambda at=at, when=when, table=table: job(table, FaultyFileIO(LocalFileIO(), at, when, kill)))
-        assert os.WIFSIGNALED(status)
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert is_killed(lambda at=at, when=when, table=table: job(table, FaultyFileIO(LocalFileIO(), at, when, kill)))
         verify(table, options, f"killed at #{at} {when}")
     with capsys.disabled():
         print(f"\n  {name}: killed at {len(points)} points", end="")

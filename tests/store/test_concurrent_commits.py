@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -13,13 +12,13 @@ import pyarrow as pa
 import pytest
 from checker import check_table
 from commit_many import commit_many, row_id
+from long_runs import LONG
 from s3_server import s3_server
 
 from paimon_spark.store.create import new_schema
 from paimon_spark.store.table import open_table
 
 PROCESSES = 8
-LONG = os.environ.get("PAIMON_LONG") == "1"
 COMMITS = 50 if LONG else 4
 Place = tuple[str, Mapping[str, str]]  # location, storage options
 COLUMNS = pa.schema([("id", pa.int64()), ("writer", pa.int32())])

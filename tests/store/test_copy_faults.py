@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from compacting import compact, make, rows_of, write
 from faulty_store import FaultyFileIO, InjectedFault, When
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_runs import LONG
 from test_copy_files import COLUMNS, ROWS, append_table, copied
 
 from paimon_spark import open_table
@@ -24,8 +24,6 @@ from paimon_spark.spec.paths import schema_path
 from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.copy_files import FileCopy, copy_here, copy_table
 from paimon_spark.store.table import Table
-
-LONG = os.environ.get("PAIMON_LONG") == "1"
 
 
 @pytest.fixture

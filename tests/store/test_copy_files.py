@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from compacting import compact, live_files, make, rows_of, write
 from comparing import comparable
 from files_by_hand import partition
 from golden_tables import GoldenTable, golden_tables
+from long_runs import LONG
 from staging import put
 
 from paimon_spark import open_table
@@ -46,7 +46,7 @@ COLUMNS = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", pa.int64())]
 )
 ROWS = [(1, "a", 1), (2, "a", 1), (3, "b", 1)]
-GOLDEN = golden_tables()[:: 1 if os.environ.get("PAIMON_LONG") == "1" else 6]
+GOLDEN = golden_tables()[:: 1 if LONG else 6]
 
 
 def append_table(path: Path, **options: str) -> Table:

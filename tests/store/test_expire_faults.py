@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,10 +10,11 @@ from typing import Any
 
 import pytest
 from checker import check_table
-from expiring import branch, live_on, new_table, rules, state, states, stored, tag
-from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
+from expiring import branch, copied, live_on, new_table, rules, state, states, stored, tag
+from faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_runs import LONG
 from meanwhile import Meanwhile
 
 from paimon_spark.errors import PaimonError
@@ -30,7 +27,6 @@ from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.retention import RetentionRules
 from paimon_spark.store.table import Table, open_table
 
-LONG = os.environ.get("PAIMON_LONG") == "1"
 KEPT = rules(2)
 DECOUPLED = rules(2, changelogs=4)
 
@@ -46,11 +42,6 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Table:
     return table
 
 
-def copy(table: Table, target: Path) -> Table:
-    shutil.copytree(table.location, target)
-    return open_table(str(target))
-
-
 def expire(table: Table, by: RetentionRules) -> None:
     expire_snapshots_by(table, by)
     if by.is_decoupled:
@@ -59,12 +50,6 @@ def expire(table: Table, by: RetentionRules) -> None:
 
 def branch_rows(table: Table) -> Any:
     return state(open_table(table.location, {"branch": "b"}), {})
-
-
-def points(log: list[str]) -> Iterator[tuple[int, When]]:
-    """Every operation before it happens, those that change the store also half-way and after; in CI every 31st."""
-    found = [(n, w) for n, name in enumerate(log) for w in (list(When) if name.startswith("!") else [When.BEFORE])]
-    yield from found if LONG else found[len(log) % 31 :: 31]
 
 
 def verify(table: Table, before: dict[str, Any], by: RetentionRules, end: set[str], where: str) -> None:
@@ -93,8 +78,8 @@ def options_of(name: str) -> dict[str, str]:
 @pytest.mark.parametrize("lasting", [False, True], ids=["one fault", "store goes away"])
 def test_every_fault_point(lived: Table, tmp_path: Path, by: RetentionRules, lasting: bool) -> None:
     before, end, log = quiet_run(lived, tmp_path, by)
-    for number, (at, when) in enumerate(points(log)):
-        table = copy(lived, tmp_path / str(number))
+    for number, (at, when) in enumerate(fault_points(log, 31)):
+        table = copied(lived, tmp_path / str(number))
         with contextlib.suppress(InjectedFault, PaimonError):
             expire(replace(table, file_io=FaultyFileIO(LocalFileIO(), at, when, lasting=lasting)), by)
         verify(table, before, by, end, f"{log[at]} #{at} {when}")
@@ -103,18 +88,16 @@ def test_every_fault_point(lived: Table, tmp_path: Path, by: RetentionRules, las
 @pytest.mark.parametrize("by", [KEPT, DECOUPLED], ids=["plain", "decoupled"])
 def test_killed_at_every_point(lived: Table, tmp_path: Path, by: RetentionRules) -> None:
     before, end, log = quiet_run(lived, tmp_path, by)
-    for number, (at, when) in enumerate(points(log)):
-        table = copy(lived, tmp_path / str(number))
+    for number, (at, when) in enumerate(fault_points(log, 31)):
+        table = copied(lived, tmp_path / str(number))
         io = FaultyFileIO(LocalFileIO(), at, when, kill)
-        status = in_child(partial(expire, replace(table, file_io=io), by))
-        assert os.WIFSIGNALED(status)
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert is_killed(partial(expire, replace(table, file_io=io), by))
         verify(table, before, by, end, f"killed at {log[at]} #{at} {when}")
 
 
 def quiet_run(lived: Table, tmp_path: Path, by: RetentionRules) -> tuple[dict[str, Any], set[str], list[str]]:
     """The states before, the files after, and the operations of an expiry that nothing disturbs."""
-    table, io = copy(lived, tmp_path / "quiet"), FaultyFileIO(LocalFileIO())
+    table, io = copied(lived, tmp_path / "quiet"), FaultyFileIO(LocalFileIO())
     before = states(table)
     expire(replace(table, file_io=io), by)
     return before, without_hints(table), io.log
@@ -122,12 +105,12 @@ def quiet_run(lived: Table, tmp_path: Path, by: RetentionRules) -> tuple[dict[st
 
 def test_an_error_while_reading_deletes_nothing(lived: Table, tmp_path: Path) -> None:
     io = FaultyFileIO(LocalFileIO())
-    expire(replace(copy(lived, tmp_path / "quiet"), file_io=io), KEPT)
+    expire(replace(copied(lived, tmp_path / "quiet"), file_io=io), KEPT)
     first_delete = io.log.index("!delete")
     for at, name in enumerate(io.log[:first_delete]):
         if name.startswith("!") or (not LONG and at % 6):
             continue
-        table = copy(lived, tmp_path / str(at))
+        table = copied(lived, tmp_path / str(at))
         before = stored(table)
         try:
             expire(replace(table, file_io=FaultyFileIO(LocalFileIO(), at)), KEPT)
@@ -141,7 +124,7 @@ def test_an_error_while_reading_deletes_nothing(lived: Table, tmp_path: Path) ->
 def test_two_at_once(lived: Table, tmp_path: Path, other: RetentionRules) -> None:
     """Another expiry runs whole before any operation of the first one."""
     for number in range(0, 120, 1 if LONG else 29):
-        table = copy(lived, tmp_path / str(number))
+        table = copied(lived, tmp_path / str(number))
         before = states(table)
         io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, other))
         expire(replace(table, file_io=io), KEPT)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from checker import check_table
-from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
+from faulty_store import FaultyFileIO, InjectedFault, When, fault_points, is_killed, kill
+from long_runs import LONG
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitStateUnknown, PaimonError
@@ -90,8 +88,6 @@ NOTED = new_schema(COLUMNS, ("part", "id"), ("part",), {"bucket": "1", "changelo
 PLAIN = new_schema(COLUMNS, (), ("part",), {"manifest.merge-min-count": "2"})
 ONE_PART = frozenset(row for row in rows(0, 30, "new") if row[0] == "p1")
 
-LONG = os.environ.get("PAIMON_LONG") == "1"  # every case in every way, which takes minutes
-
 # name -> (the job that made the table before, or None; the job under test)
 CASES: dict[str, tuple[Job | None, Job]] = {
     "create and write a keyed table": (None, Job(KEYED, rows(0, 20, "a"), "tested")),
@@ -129,15 +125,6 @@ def operations(base: Path, before: Job | None, job: Job) -> list[str]:
     return io.log
 
 
-def faults(log: list[str]) -> Iterator[tuple[int, When]]:
-    """Every operation before it happens; those that change the store also half-way and after."""
-    for number, name in enumerate(log):
-        yield number, When.BEFORE
-        if name.startswith("!"):
-            yield number, When.HALF
-            yield number, When.AFTER
-
-
 def verify_and_retry(location: str, before: Rows, job: Job, where: str) -> None:
     """The table is as before or after; another try of the job gives its rows once."""
     after = job.after(before)
@@ -157,7 +144,7 @@ def verify_and_retry(location: str, before: Rows, job: Job, where: str) -> None:
 def test_every_fault_point(case: str, lasting: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before, job = CASES[case]
     outcomes = {"succeeded": 0, "failed": 0, "unknown": 0}
-    for number, (at, when) in enumerate(faults(operations(tmp_path, before, job))):
+    for number, (at, when) in enumerate(fault_points(operations(tmp_path, before, job))):
         location = prepare(tmp_path, before, number)
         known = read(location)
         io = FaultyFileIO(LocalFileIO(), at, when, lasting=lasting)
@@ -181,13 +168,11 @@ def test_every_fault_point(case: str, lasting: bool, tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize("case", list(CASES) if LONG else ["append with manifest merge"])
 def test_killed_at_every_point(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before, job = CASES[case]
-    points = list(faults(operations(tmp_path, before, job)))
+    points = fault_points(operations(tmp_path, before, job))
     for number, (at, when) in enumerate(points):
         location = prepare(tmp_path, before, number)
         known = read(location)
-        status = in_child(lambda at=at, when=when, path=location: job.run(path, killing(at, when)))
-        assert os.WIFSIGNALED(status)
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert is_killed(lambda at=at, when=when, path=location: job.run(path, killing(at, when)))
         verify_and_retry(location, known, job, f"killed at #{at} {when}")
     with capsys.disabled():
         print(f"\n  {case}: killed at {len(points)} points", end="")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,10 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from checker import check_table
-from expiring import branch, live_on, new_table, rules, stored, tag
-from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
+from expiring import branch, copied, live_on, new_table, rules, stored, tag
+from faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_runs import LONG
 from meanwhile import Meanwhile
 from orphaned import age, all_states, orphans_by_hand, put
 from refusing import Refusing
@@ -38,7 +37,6 @@ from paimon_spark.store.tag_deletion import delete_tags
 from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
 from paimon_spark.store.write import TableWrite
 
-LONG = os.environ.get("PAIMON_LONG") == "1"
 ORPHANS = (
     "bucket-0/x",
     "bucket-3/x",
@@ -71,19 +69,13 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 def copy(table: Table, target: Path) -> Table:
     """An old table like it."""
-    shutil.copytree(table.location, target)
+    found = copied(table, target)
     age(target)
-    return open_table(str(target))
+    return found
 
 
 def clean(table: Table) -> OrphansRemoved:
     return remove_orphan_files(table, dry_run=False)
-
-
-def points(log: list[str]) -> Iterator[tuple[int, When]]:
-    """Every operation before it happens, those that change the store also half-way and after; in CI every 17th."""
-    found = [(n, w) for n, name in enumerate(log) for w in (list(When) if name.startswith("!") else [When.BEFORE])]
-    yield from found if LONG else found[len(log) % 17 :: 17]
 
 
 def quiet_run(lived: Table, tmp_path: Path) -> tuple[dict[str, Any], set[str], list[str]]:
@@ -111,7 +103,7 @@ def verify(table: Table, before: dict[str, Any], end: set[str], where: str) -> N
 def test_every_fault_point(lived: Table, tmp_path: Path, lasting: bool) -> None:
     before, end, log = quiet_run(lived, tmp_path)
     first = log.index("!delete")
-    for number, (at, when) in enumerate(points(log)):
+    for number, (at, when) in enumerate(fault_points(log, 17)):
         table = copy(lived, tmp_path / str(number))
         files = stored(table)
         io = FaultyFileIO(LocalFileIO(), at, when, lasting=lasting)
@@ -126,11 +118,9 @@ def test_every_fault_point(lived: Table, tmp_path: Path, lasting: bool) -> None:
 def test_killed_at_every_point(lived: Table, tmp_path: Path) -> None:
     before, end, log = quiet_run(lived, tmp_path)
     first = log.index("!delete")
-    for number, (at, when) in enumerate(point for point in points(log) if point[0] >= first or LONG):
+    for number, (at, when) in enumerate(point for point in fault_points(log, 17) if point[0] >= first or LONG):
         table = copy(lived, tmp_path / str(number))
-        status = in_child(partial(clean, replace(table, file_io=FaultyFileIO(LocalFileIO(), at, when, kill))))
-        assert os.WIFSIGNALED(status)
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert is_killed(partial(clean, replace(table, file_io=FaultyFileIO(LocalFileIO(), at, when, kill))))
         verify(table, before, end, f"killed at {log[at]} #{at} {when}")
 
 

@@ -11,6 +11,7 @@ from compacting import make
 from expiring import COLUMNS, branch, live_on, rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_runs import LONG
 from orphaned import age, all_states, orphans_by_hand, put
 from staging import put as commit
 
@@ -23,7 +24,6 @@ from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tag_deletion import delete_tags
 from paimon_spark.store.tags import create_tag, replace_tag
 
-LONG = os.environ.get("PAIMON_LONG") == "1"
 PLACES = ["bucket-0", "bucket-7", "manifest", "index", "statistics", "snapshot", "changelog", "p=1/bucket-0"]
 
 STEP = st.one_of(

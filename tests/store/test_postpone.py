@@ -163,7 +163,7 @@ def test_deletes_wait_as_rows_do(tmp_path: Path) -> None:
     wait(table, [*rows(1), *rows(2, value="u")], kinds=[DELETE, AFTER])
     compact_postponed(table)
     assert read(table) == [(2, "u2"), (3, "x3")]
-    assert compact_postponed(table).commit is None
+    assert compact_postponed(table).snapshot_ids == ()
 
 
 def test_only_the_partitions_that_are_asked_for_move(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_what_another_job_has_moved_is_not_moved_again(tmp_path: Path) -> None:
     table = make(tmp_path / "t", postpone_default__bucket__num="2")
     wait(table, rows(1, 2, 3))
     rival = with_rivals(table, lambda: compact_postponed(table))
-    assert compact_postponed(rival).commit is None  # planned anew, and nothing is left
+    assert compact_postponed(rival).snapshot_ids == ()  # planned anew, and nothing is left
     assert read(table) == [(1, "x1"), (2, "x2"), (3, "x3")]
     live = {e.file.file_name for e in entries(table)}
     assert {n for n in data_files(table) if n.endswith(".parquet")} == live  # the loser's files are gone

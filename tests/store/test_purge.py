@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,8 +15,9 @@ import pytest
 from checker import check_table
 from commit_states import latest
 from compacting import rows_of, write
-from expiring import consumer, live_on, new_table, rules
-from faulty_store import FaultyFileIO, InjectedFault, When, in_child, kill
+from expiring import consumer, copied, live_on, new_table, rules
+from faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
+from long_runs import LONG
 from meanwhile import Meanwhile
 
 from paimon_spark import open_table
@@ -39,7 +38,6 @@ from paimon_spark.store.table import Table
 from paimon_spark.store.tags import create_tag
 from paimon_spark.store.write import TableWrite
 
-LONG = os.environ.get("PAIMON_LONG") == "1"
 LATER = "2000-01-01 00:00:00"  # no file is as old
 OPTIONS = {"changelog-producer": "input"}
 VECTORS = {**OPTIONS, "deletion-vectors.enabled": "true"}  # where a read shows compacted rows only
@@ -218,21 +216,10 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Table:
     return full_life(tmp_path_factory.mktemp("lived") / "t")
 
 
-def copy(table: Table, target: Path) -> Table:
-    shutil.copytree(table.location, target)
-    return open_table(str(target))
-
-
 def quiet_log(lived: Table, tmp_path: Path) -> list[str]:
     io = FaultyFileIO(LocalFileIO())
-    purge_files(replace(copy(lived, tmp_path / "quiet"), file_io=io))
+    purge_files(replace(copied(lived, tmp_path / "quiet"), file_io=io))
     return io.log
-
-
-def points(log: list[str]) -> list[tuple[int, When]]:
-    """Every operation before it happens, those that change the store also half-way and after; in CI every 37th."""
-    found = [(n, w) for n, name in enumerate(log) for w in (list(When) if name.startswith("!") else [When.BEFORE])]
-    return found if LONG else found[len(log) % 37 :: 37]
 
 
 STATES_OF_B = ([], *([(0, 2), (1, 2), (50, 50), (51, 51)][:end] for end in (2, 3, 4)))  # it goes newest first
@@ -261,8 +248,8 @@ def rows_of_branch(table: Table, name: str) -> list[Any]:
 
 def test_every_fault_point(lived: Table, tmp_path: Path) -> None:
     rows, log = rows_of(lived), quiet_log(lived, tmp_path)
-    for number, (at, when) in enumerate(points(log)):
-        table = copy(lived, tmp_path / str(number))
+    for number, (at, when) in enumerate(fault_points(log, 37)):
+        table = copied(lived, tmp_path / str(number))
         with contextlib.suppress(InjectedFault, PaimonError):
             purge_files(replace(table, file_io=FaultyFileIO(LocalFileIO(), at, when)))
         finished(table, rows, f"{log[at]} #{at} {when}")
@@ -270,19 +257,17 @@ def test_every_fault_point(lived: Table, tmp_path: Path) -> None:
 
 def test_killed_at_every_point(lived: Table, tmp_path: Path) -> None:
     rows, log = rows_of(lived), quiet_log(lived, tmp_path)
-    for number, (at, when) in enumerate(points(log)):
-        table = copy(lived, tmp_path / str(number))
+    for number, (at, when) in enumerate(fault_points(log, 37)):
+        table = copied(lived, tmp_path / str(number))
         io = FaultyFileIO(LocalFileIO(), at, when, kill)
-        status = in_child(partial(purge_files, replace(table, file_io=io)))
-        assert os.WIFSIGNALED(status)
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert is_killed(partial(purge_files, replace(table, file_io=io)))
         finished(table, rows, f"killed at {log[at]} #{at} {when}")
 
 
 def test_a_writer_meanwhile(lived: Table, tmp_path: Path) -> None:
     """It commits before any operation of the purge: its rows are there afterwards, or it came before the truncate."""
     for number in range(0, len(quiet_log(lived, tmp_path)), 3 if LONG else 41):
-        table = copy(lived, tmp_path / str(number))
+        table = copied(lived, tmp_path / str(number))
         early = commit(table, 88)
 
         def write_now(table: Table = table, early: Callable[[Table], object] = early) -> None:

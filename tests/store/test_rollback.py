@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from checker import check_table
 from compacting import write
-from expiring import live_on, new_table, rules, state, stored
+from expiring import copied, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
@@ -146,12 +146,12 @@ def test_a_crash_at_any_point(tmp_path: Path, when: When, tagged: bool) -> None:
     create_tag(whole, "five", 5)
     if tagged:
         expire_snapshots_by(whole, rules(3))
-    done = open_table(str(shutil.copytree(whole.location, tmp_path / "done")))
+    done = copied(whole, tmp_path / "done")
     log = FaultyFileIO(done.file_io)
     rollback(replace(done, file_io=log), 2)
     changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
     for at in changes:
-        table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}")))
+        table = copied(whole, tmp_path / f"{at}")
         fails = nullcontext() if at == changes[-1] else pytest.raises(OSError, match="injected")  # the last: its mark
         with fails:
             rollback(replace(table, file_io=FaultyFileIO(table.file_io, at, when, lasting=True)), 2)

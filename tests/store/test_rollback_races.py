@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import shutil
-import signal
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +17,8 @@ import pytest
 from checker import check_table
 from commit_states import Between, with_rivals
 from compacting import make, rows_of, write
-from faulty_store import FaultyFileIO, When, in_child, kill
+from expiring import copied
+from faulty_store import FaultyFileIO, When, is_killed, kill
 from meanwhile import Meanwhile
 from s3_server import s3_server
 from turns import in_turns, operations
@@ -45,10 +45,6 @@ def life(path: Path, options: dict[str, str] | None = None) -> Table:
     for number in range(1, 5):
         write(table, [(number, number)])
     return table
-
-
-def copied(table: Table, path: Path) -> Table:
-    return open_table(str(shutil.copytree(table.location, path)))
 
 
 def planned(table: Table, row: tuple[int, int] = NEW) -> tuple[str, Any, int]:
@@ -249,7 +245,7 @@ def test_a_writer_that_is_killed(tmp_path: Path, when: When) -> None:
         def act(table: Table = table, faulty: FaultyFileIO = faulty) -> None:
             commit(replace(table, file_io=Between(faulty, [lambda: rollback(table, 2)])), job)
 
-        assert in_child(act) == signal.SIGKILL
+        assert is_killed(act)
         assert (1, 1) in rows_of(table)
         rollback(table, 2)
         assert (table.snapshots.ids(), rows_of(table)) == ([1, 2], [(1, 1), (2, 2)])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from checker import check_table
-from expiring import branch, live_on, new_table, rules, state, stored
+from expiring import branch, copied, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -235,14 +234,12 @@ def test_a_crash_at_any_point_of_a_deletion(tmp_path: Path, when: When) -> None:
     for number in (1, 2):
         create_tag(whole, f"t{number}", number)
     expire_snapshots_by(whole, rules(1))
-    done = shutil.copytree(whole.location, tmp_path / "done")
-    delete_tags(open_table(str(done)), "t2")
-    expected = stored(open_table(str(done)))
-    _, clean = faulty(open_table(str(shutil.copytree(whole.location, tmp_path / "clean"))))
-    delete_tags(Table(str(tmp_path / "clean"), clean, whole.schema, whole.options), "t2")
+    done, clean = faulty(copied(whole, tmp_path / "done"))
+    delete_tags(done, "t2")
+    expected = stored(done)
     changes = [at for at, name in enumerate(clean.log) if name.startswith("!")]
     for at in changes:
-        table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}")))
+        table = copied(whole, tmp_path / f"{at}")
         broken, store = faulty(table, at=at, when=when, lasting=True)
         with pytest.raises(OSError, match="injected"):
             delete_tags(broken, "t2")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 from checker import check_table
 from compacting import Row, make, rows_of, write
-from faulty_store import FaultyFileIO, When, in_child, kill
+from expiring import copied
+from faulty_store import FaultyFileIO, fault_points, is_killed, kill
 
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.truncate import drop_partitions
 
-LONG = os.environ.get("PAIMON_LONG") == "1"
 COLUMNS = pa.schema([pa.field("p", pa.int32(), False), pa.field("k", pa.int32(), False), ("v", pa.int64())])
 ROWS: list[Row] = [(p, k, p + k) for p in range(3) for k in range(2)]
 LEFT = [row for row in ROWS if row[0] != 1]
@@ -29,23 +25,15 @@ def drop(table: Table, io: FileIO) -> None:
     drop_partitions(replace(table, file_io=io), "p = 1")
 
 
-def points(log: list[str]) -> Iterator[tuple[int, When]]:
-    """Every operation before it happens, those that change the store also half-way and after; in CI every seventh."""
-    found = [(n, w) for n, name in enumerate(log) for w in (list(When) if name.startswith("!") else [When.BEFORE])]
-    yield from found if LONG else found[len(log) % 7 :: 7]
-
-
 def test_killed_at_every_point(tmp_path: Path) -> None:
     whole = make(tmp_path / "whole", COLUMNS, ["p", "k"], {}, ["p"])
     write(whole, ROWS)
     write(whole, ROWS)
     quiet = FaultyFileIO(LocalFileIO())
-    drop(open_table(str(shutil.copytree(whole.location, tmp_path / "quiet"))), quiet)
-    for number, (at, when) in enumerate(points(quiet.log)):
-        table = open_table(str(shutil.copytree(whole.location, tmp_path / str(number))))
-        status = in_child(partial(drop, table, FaultyFileIO(LocalFileIO(), at, when, kill)))
-        assert os.WIFSIGNALED(status)
-        assert os.WTERMSIG(status) == signal.SIGKILL
+    drop(copied(whole, tmp_path / "quiet"), quiet)
+    for number, (at, when) in enumerate(fault_points(quiet.log, 7)):
+        table = copied(whole, tmp_path / str(number))
+        assert is_killed(partial(drop, table, FaultyFileIO(LocalFileIO(), at, when, kill)))
         assert rows_of(table) in (ROWS, LEFT), f"killed at {quiet.log[at]} #{at} {when}"
         check_table(table.location)
         drop(table, LocalFileIO())

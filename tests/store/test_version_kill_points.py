@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from checker import check_table
-from expiring import NO_OPTIONS, live_on, new_table, rules, state, states, stored
-from faulty_store import FaultyFileIO, When, in_child, kill
+from expiring import NO_OPTIONS, copied, live_on, new_table, rules, state, states, stored
+from faulty_store import FaultyFileIO, When, is_killed, kill
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import NameTaken, PaimonError, SnapshotNotFound
@@ -107,14 +106,14 @@ def points(log: list[str]) -> list[tuple[int, When]]:
 def test_killed_at_every_change(tmp_path: Path, name: str) -> None:
     deed = DEEDS[name]
     whole = lived(tmp_path / "whole", deed.expires)
-    done = open_table(str(shutil.copytree(whole.location, tmp_path / "done")))
+    done = copied(whole, tmp_path / "done")
     log = FaultyFileIO(done.file_io)
     deed.does(replace(done, file_io=log))
     chosen = points(log.log)
     for at, when in chosen:
-        table = open_table(str(shutil.copytree(whole.location, tmp_path / f"{at}-{when}")))
+        table = copied(whole, tmp_path / f"{at}-{when}")
         dying = replace(table, file_io=FaultyFileIO(table.file_io, at, when, act=kill))
-        assert in_child(partial(deed.does, dying)) == signal.SIGKILL
+        assert is_killed(partial(deed.does, dying))
         read_all(table)
         with suppress(*deed.again):
             deed.does(table)
