@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from paimon_spark.cli.arguments import state_options
 from paimon_spark.merge.compaction_rules import compaction_rules
 from paimon_spark.spec import options as o
-from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.type_text import type_sql
 from paimon_spark.store.branches import branch_names
@@ -22,8 +21,7 @@ from paimon_spark.store.local_time import epoch_millis_of_wall
 from paimon_spark.store.retention import Retention, retention_rules
 from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, shown_snapshot
 from paimon_spark.store.system_tables.table import system_table
-from paimon_spark.store.table import Table, find_stored_table, find_system_table, open_table
-from paimon_spark.store.versioned import list_ids
+from paimon_spark.store.table import BucketMode, Table, find_stored_table, find_system_table, open_table
 
 _FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
 
@@ -205,8 +203,8 @@ def iso_time(epoch_millis: int) -> str:
 def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
     schema, options, store = table.schema, table.options, table.snapshots
     ids = store.ids()
-    ends = [store.find(i) for i in (ids[:1] + ids[-1:])]
-    first, last = ends if ends else (None, None)
+    ends = {i: store.find(i) for i in (ids[:1] + ids[-1:])}
+    first, last = (ends[ids[0]], ends[ids[-1]]) if ids else (None, None)
     shown = shown_snapshot(table)
     kept = retention_rules(options).snapshots
     trigger = compaction_rules(options).trigger
@@ -242,21 +240,30 @@ def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
 
 
 def _stored(table: Table, files: pa.Table, runs: pa.Table, trigger: int) -> StoredFacts:
-    per_bucket = runs.group_by(["partition", "bucket"]).aggregate([("level", "count")]).column("level_count")
-    places = system_table(table, "buckets").scan(["bucket", "file_count", "record_count"]).to_arrow()
-    waiting = places.filter(pc.less(places.column("bucket"), 0))
+    place = ["partition", "bucket"]
+    per_bucket = runs.group_by(place).aggregate([("level", "count")]).column("level_count")
+    postponed_files, postponed_rows = _postponed(table)
     return StoredFacts(
         partitions=pc.count_distinct(files.column("partition"), "all").as_py(),
-        buckets=places.num_rows - waiting.num_rows,
+        buckets=files.group_by(place).aggregate([]).num_rows,
         files=files.num_rows,
         bytes=pc.sum(files.column("file_size_in_bytes")).as_py() or 0,
         rows=pc.sum(files.column("record_count")).as_py() or 0,
-        postponed_files=pc.sum(waiting.column("file_count")).as_py() or 0,
-        postponed_rows=pc.sum(waiting.column("record_count")).as_py() or 0,
+        postponed_files=postponed_files,
+        postponed_rows=postponed_rows,
         levels=_levels(runs),
         most_runs=pc.max(per_bucket).as_py() or 0,
         crowded_buckets=pc.sum(pc.greater_equal(per_bucket, trigger)).as_py() or 0,
     )
+
+
+def _postponed(table: Table) -> tuple[int, int]:
+    """The files that wait for a bucket and their rows; ``$files`` has none of them."""
+    if table.bucket_mode is not BucketMode.POSTPONE_MODE:
+        return 0, 0
+    waiting = system_table(table, "buckets").scan(["file_count", "record_count"], "bucket < 0").to_arrow()
+    files, rows = (pc.sum(column).as_py() or 0 for column in waiting.columns)
+    return files, rows
 
 
 def _levels(runs: pa.Table) -> tuple[LevelFacts, ...]:
@@ -278,7 +285,7 @@ def _tags(table: Table) -> tuple[TagFacts, ...]:
 
 
 def _changelogs(table: Table) -> int:
-    return len(list_ids(table.file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX))
+    return len(table.snapshots.changelog_ids())
 
 
 def _retention(table: Table, ids: Sequence[int], kept: Retention) -> RetentionFacts:

@@ -50,7 +50,11 @@ _TEXT_FORMATS = frozenset({"csv", "json"})
 
 def branch_root(table: str, branch: str = MAIN_BRANCH) -> str:
     """Where the schemas, snapshots, tags and consumers of a branch lie; the table itself for main."""
-    return table if branch == MAIN_BRANCH else f"{table}/branch/{BRANCH_PREFIX}{branch}"
+    return table if branch == MAIN_BRANCH else f"{branches_directory(table)}/{BRANCH_PREFIX}{branch}"
+
+
+def branches_directory(table: str) -> str:
+    return f"{table}/branch"
 
 
 def schema_directory(table: str, branch: str = MAIN_BRANCH) -> str:
@@ -95,8 +99,12 @@ def tag_path(table: str, name: str, branch: str = MAIN_BRANCH) -> str:
     return f"{tag_directory(table, branch)}/{TAG_PREFIX}{name}"
 
 
+def consumer_directory(table: str, branch: str = MAIN_BRANCH) -> str:
+    return f"{branch_root(table, branch)}/consumer"
+
+
 def consumer_path(table: str, consumer: str, branch: str = MAIN_BRANCH) -> str:
-    return f"{branch_root(table, branch)}/consumer/{CONSUMER_PREFIX}{consumer}"
+    return f"{consumer_directory(table, branch)}/{CONSUMER_PREFIX}{consumer}"
 
 
 def id_of(file_name: str, prefix: str) -> int | None:

@@ -16,7 +16,6 @@ from zoneinfo import ZoneInfo
 from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.paths import tag_directory
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.auto_tags import auto_tag_time
 from paimon_spark.store.snapshots import SnapshotStore, has_watermark
@@ -187,7 +186,6 @@ def _delete_surplus(table: Table) -> Sequence[str]:
 
 def _by_age(store: SnapshotStore) -> list[str]:
     """The names of all tags, those of the oldest snapshot first; of one snapshot, the one made first."""
-    listed = store.file_io.list(tag_directory(store.table, store.branch))
-    made = {status.name.removeprefix("tag-"): status.modified_millis for status in listed}
-    tags = store.tags()
+    files, tags = store.tag_files(), store.tags()
+    made = {name: status.modified_millis for name, status in files.items()}
     return sorted(tags, key=lambda name: (tags[name].snapshot.id, made.get(name, 0), name))

@@ -14,12 +14,9 @@ from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import (
-    BRANCH_PREFIX,
-    CHANGELOG_PREFIX,
     MAIN_BRANCH,
     RENAME_PREFIX,
     branch_root,
-    changelog_directory,
     schema_path,
     snapshot_path,
     tag_path,
@@ -34,7 +31,7 @@ from paimon_spark.store.snapshot_chain import cut_after
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping
 from paimon_spark.store.tags import tagged_snapshot
-from paimon_spark.store.versioned import find_bytes, list_ids
+from paimon_spark.store.versioned import find_bytes, list_branches
 
 _log = logging.getLogger(__name__)
 
@@ -73,9 +70,7 @@ class FastForwarded:
 
 def branch_names(file_io: FileIO, location: str) -> list[str]:
     """The branches but the main one, sorted."""
-    listed = file_io.list(branch_root(location, "x").rpartition("/")[0])
-    names = (s.name.removeprefix(BRANCH_PREFIX) for s in listed if s.is_directory and s.name.startswith(BRANCH_PREFIX))
-    return sorted(name for name in names if SchemaStore(file_io, location, name).ids())
+    return [name for name in list_branches(file_io, location) if SchemaStore(file_io, location, name).ids()]
 
 
 def create_branch(
@@ -209,7 +204,7 @@ def _forward(table: Table, theirs: Table) -> FastForwarded:
     for number, data in schemas.items():
         if number >= first.schema_id:
             file_io.overwrite(schema_path(table.location, number, table.branch), data)
-    changelogs = list_ids(file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX)
+    changelogs = table.snapshots.changelog_ids()
     gone = [number for number in reversed(own) if number >= first.id]
     table.snapshots.write_earliest_hint(min([first.id, *own]))  # nothing below the hint is ever expired
     older = [n for n in new if n not in own and n < max(own, default=0)]  # nobody sees these yet

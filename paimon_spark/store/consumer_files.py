@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.spec.json_text import parse_json_object
-from paimon_spark.spec.paths import CONSUMER_PREFIX, branch_root
+from paimon_spark.spec.paths import CONSUMER_PREFIX, MAIN_BRANCH, consumer_directory
+from paimon_spark.store.threads import in_threads
+from paimon_spark.store.versioned import find_bytes, list_named
 
 
-def consumer_positions(file_io: FileIO, table: str, branch: str = "main") -> dict[str, int]:
+def consumer_files(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, FileStatus]:
+    """The files of the consumers of a branch, by their ids."""
+    return list_named(file_io, consumer_directory(table, branch), CONSUMER_PREFIX)
+
+
+def consumer_positions(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, int]:
     """For each consumer the id of the snapshot it will read next.
 
     Raises:
         CorruptFile: a file of a consumer says something else.
     """
-    positions = {}
-    for status in file_io.list(f"{branch_root(table, branch)}/consumer"):
-        if not status.name.startswith(CONSUMER_PREFIX) or status.is_directory:
-            continue
-        try:
-            data = file_io.read_bytes(status.path)
-        except FileNotFoundError:  # it was deleted meanwhile
-            continue
-        name = status.name.removeprefix(CONSUMER_PREFIX)
-        positions[name] = parse_json_object(data, status.path).integer("nextSnapshot")
-    return positions
+    paths = {name: status.path for name, status in consumer_files(file_io, table, branch).items()}
+    found = zip(paths.items(), in_threads(lambda path: find_bytes(file_io, path), paths.values()), strict=True)
+    return {
+        name: parse_json_object(data, path).integer("nextSnapshot")
+        for (name, path), data in found
+        if data is not None  # else it was deleted meanwhile
+    }

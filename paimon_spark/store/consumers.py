@@ -10,7 +10,8 @@ from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.file_io import FileStatus
 from paimon_spark.spec import options as o
 from paimon_spark.spec.json_text import format_json
-from paimon_spark.spec.paths import CONSUMER_PREFIX, branch_root, consumer_path
+from paimon_spark.spec.paths import consumer_path
+from paimon_spark.store.consumer_files import consumer_files
 from paimon_spark.store.expire_marks import expiring_until
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
@@ -76,7 +77,7 @@ def clear_consumers(
     wanted, spared = _pattern(including or ".*"), _pattern(excluding) if excluding else None
     chosen = {
         name: status
-        for name, status in _files(table).items()
+        for name, status in consumer_files(table.file_io, table.location, table.branch).items()
         if wanted.fullmatch(name) and not (spared and spared.fullmatch(name))
     }
     return _delete(table, chosen, dry_run)
@@ -94,13 +95,14 @@ def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bo
         OptionError: the time is none.
     """
     if older_than is None:
-        given = table.options.value(o.CONSUMER_EXPIRATION_TIME)
-        if given is None:
+        age = table.options.value(o.CONSUMER_EXPIRATION_TIME)
+        if age is None:
             return ConsumersDeleted((), dry_run)
-        before = time.time_ns() // 1_000_000 - given
+        before = time.time_ns() // 1_000_000 - age
     else:
         before = epoch_millis(older_than, "older_than")
-    due = {name: status for name, status in _files(table).items() if 0 < status.modified_millis < before}
+    given = consumer_files(table.file_io, table.location, table.branch)
+    due = {name: status for name, status in given.items() if 0 < status.modified_millis < before}
     return _delete(table, due, dry_run)
 
 
@@ -109,15 +111,6 @@ def _pattern(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except re.error as error:
         raise OptionError(f"'{text}' is no regular expression: {error}") from None
-
-
-def _files(table: Table) -> dict[str, FileStatus]:
-    listed = table.file_io.list(f"{branch_root(table.location, table.branch)}/consumer")
-    return {
-        status.name.removeprefix(CONSUMER_PREFIX): status
-        for status in listed
-        if status.name.startswith(CONSUMER_PREFIX) and not status.is_directory
-    }
 
 
 def _delete(table: Table, chosen: dict[str, FileStatus], dry_run: bool) -> ConsumersDeleted:

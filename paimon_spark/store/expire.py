@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec import options as o
-from paimon_spark.spec.paths import changelog_directory, changelog_path, manifest_path, snapshot_path
+from paimon_spark.spec.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
 from paimon_spark.store.consumer_files import consumer_positions
@@ -40,7 +40,6 @@ from paimon_spark.store.retention import Limits, Moment, Retention, RetentionRul
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import read_hint
 
 _log = logging.getLogger(__name__)
 
@@ -124,14 +123,13 @@ def expire_snapshots_by(
     if earliest is None or latest is None:
         return ExpiryResult(dry_run=dry_run)
     end = _end(table, rules, earliest, latest)
-    if finishes and end <= earliest:
-        end = max(end, min(expiring_until(store) or 0, latest))
+    if finishes or end > earliest:
+        end = max(end, min(expiring_until(store) or 0, latest))  # below a mark that a crash left, files may be gone
     if end <= earliest:
         if not dry_run and not is_hinted:  # the last step of an expiry that broke off
             delete_marks(store, earliest)
             store.write_earliest_hint(earliest)
         return ExpiryResult(dry_run=dry_run)
-    end = max(end, min(expiring_until(store) or 0, latest))  # below a mark that a crash left, files may be gone
     end = min([end, *held_ids(table.file_io, store.directory)])
     if end <= earliest:
         return ExpiryResult(dry_run=dry_run)
@@ -154,12 +152,9 @@ def expire_snapshots_by(
         table.file_io.delete(mark)
         return ExpiryResult()
     result = plan.result(began, plan.execute(mark), dry_run=False)
-    _log.info("expired the snapshots %d to %d of %s: %d files", *_ends(plan.ids), table.location, len(result.paths))
+    first, last = plan.ids[0], plan.ids[-1]
+    _log.info("expired the snapshots %d to %d of %s: %d files", first, last, table.location, len(result.paths))
     return result
-
-
-def _ends(ids: Sequence[int]) -> tuple[int, int]:
-    return ids[0], ids[-1]
 
 
 def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:
@@ -255,7 +250,7 @@ class _Plan:
         table.file_io.delete_many(
             [changelog_path(table.location, number, table.branch) for number in self.ids if number < first]
         )
-        hint = f"{changelog_directory(table.location, table.branch)}/LATEST"
+        hint = f"{changelog_directory(table.location, table.branch)}/{LATEST}"
         table.file_io.overwrite(hint, str(self.ids[-1]).encode())
 
     def result(self, began: float, paths: Sequence[str], dry_run: bool) -> ExpiryResult:
@@ -310,7 +305,7 @@ def _is_loose(table: Table, found: Sequence[Snapshot]) -> bool:
     Then there is a gap, and the LATEST hint points below it. Where an expiry left a gap, it points above.
     """
     above = [after.id for before, after in pairwise(found) if after.id > before.id + 1]
-    if not above or (read_hint(table.file_io, f"{table.snapshots.directory}/LATEST") or 0) >= above[-1]:
+    if not above or (table.snapshots.latest_hint() or 0) >= above[-1]:
         return False
     _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, above[-1])
     return True

@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterable, Sequence
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, changelog_path
+from paimon_spark.spec.paths import EARLIEST, LATEST, changelog_directory, changelog_path
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.spec.snapshot_json import decode_snapshot
 from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire import ExpiryResult, result_of
 from paimon_spark.store.expire_delete import delete_doomed
@@ -27,7 +26,7 @@ from paimon_spark.store.expire_used import (
 from paimon_spark.store.retention import Limits, Moment, Retention, changelog_retention, retention
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import find_bytes, list_ids, read_hint
+from paimon_spark.store.versioned import read_hint
 
 
 def expire_changelogs(
@@ -55,11 +54,11 @@ def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -
         return ExpiryResult(dry_run=dry_run)
     earliest, end = bounds
     if end == earliest:
-        hint = f"{changelog_directory(table.location, table.branch)}/EARLIEST"
+        hint = f"{changelog_directory(table.location, table.branch)}/{EARLIEST}"
         if not dry_run and read_hint(table.file_io, hint) != earliest:
             table.file_io.overwrite(hint, str(earliest).encode())
         return ExpiryResult(dry_run=dry_run)
-    found = [changelog for changelog in _find_all(table, range(earliest, end + 1)) if changelog is not None]
+    found = _find_all(table, range(earliest, end + 1))
     if not found or found[-1].id != end:  # another expiry was faster
         return ExpiryResult(dry_run=dry_run)
     return _expire(table, found[:-1], found[-1], end, dry_run, began)
@@ -73,16 +72,15 @@ def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpiryResult:
         OSError: the storage failed; the next expiry goes on where this one stopped.
     """
     began = time.monotonic()
-    directory = changelog_directory(table.location, table.branch)
-    ids, earliest = list_ids(table.file_io, directory, CHANGELOG_PREFIX), table.snapshots.earliest_id()
+    ids, earliest = table.snapshots.changelog_ids(), table.snapshots.earliest_id()
     if not ids or earliest is None:
         return ExpiryResult(dry_run=dry_run)
     if ids[-1] >= earliest:
         raise CorruptFile(
-            f"the changelog {ids[-1]} in {directory} is not older than snapshot {earliest}; expire the snapshots first"
+            f"the changelog {ids[-1]} of {table.location} is not older than snapshot {earliest}; expire the snapshots "
+            "first"
         )
-    found = [changelog for changelog in _find_all(table, ids) if changelog is not None]
-    return _expire(table, found, None, earliest, dry_run, began)
+    return _expire(table, _find_all(table, ids), None, earliest, dry_run, began)
 
 
 def _expire(
@@ -100,10 +98,10 @@ def _expire(
     table.file_io.delete_many(paths)
     directory = changelog_directory(table.location, table.branch)
     if kept is None:
-        table.file_io.delete_many([f"{directory}/EARLIEST", f"{directory}/LATEST"])
+        table.file_io.delete_many([f"{directory}/{EARLIEST}", f"{directory}/{LATEST}"])
     else:
-        table.file_io.overwrite(f"{directory}/EARLIEST", str(end).encode())
-        again = [n for n in list_ids(table.file_io, directory, CHANGELOG_PREFIX) if n < end]  # by a slow expiry
+        table.file_io.overwrite(f"{directory}/{EARLIEST}", str(end).encode())
+        again = [n for n in table.snapshots.changelog_ids() if n < end]  # by a slow expiry
         table.file_io.delete_many([changelog_path(table.location, number, table.branch) for number in again])
     return result_of(doomed, ids, [*deleted, *paths], 0, dry_run, began)
 
@@ -122,7 +120,7 @@ def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
     if end <= earliest:
         return None
     for number in range(begin, end + 1):
-        changelog = _find(table, number)
+        changelog = table.snapshots.find_changelog(number)
         if changelog is not None and changelog.time_millis >= kept.keep_since:
             return earliest, number
     return earliest, end
@@ -165,27 +163,19 @@ def _later_overwrites(table: Table, end: int) -> list[Snapshot]:
     return [change for change in found if change is not None and change.commit_kind == CommitKind.OVERWRITE]
 
 
-def _find(table: Table, number: int) -> Snapshot | None:
-    path = changelog_path(table.location, number, table.branch)
-    data = find_bytes(table.file_io, path)
-    return None if data is None else decode_snapshot(data, path)
-
-
-def _find_all(table: Table, ids: Iterable[int]) -> list[Snapshot | None]:
-    return in_threads(lambda number: _find(table, number), ids)
+def _find_all(table: Table, ids: Iterable[int]) -> list[Snapshot]:
+    """Those of the ids that are there, in order."""
+    return [change for change in in_threads(table.snapshots.find_changelog, ids) if change is not None]
 
 
 def _earliest_id(table: Table) -> int | None:
-    directory = changelog_directory(table.location, table.branch)
-    hint = read_hint(table.file_io, f"{directory}/EARLIEST")
-    if hint is not None and _find(table, hint) is not None:
-        return hint
-    return min(list_ids(table.file_io, directory, CHANGELOG_PREFIX), default=None)
+    hint = table.snapshots.hinted_changelog_id()
+    return min(table.snapshots.changelog_ids(), default=None) if hint is None else hint
 
 
 def _latest_id(table: Table) -> int | None:
-    directory = changelog_directory(table.location, table.branch)
-    hint = read_hint(table.file_io, f"{directory}/LATEST")
-    if hint is not None and _find(table, hint) is not None and _find(table, hint + 1) is None:
+    store = table.snapshots
+    hint = read_hint(table.file_io, f"{changelog_directory(table.location, table.branch)}/{LATEST}")
+    if hint is not None and store.find_changelog(hint) is not None and store.find_changelog(hint + 1) is None:
         return hint
-    return max(list_ids(table.file_io, directory, CHANGELOG_PREFIX), default=None)
+    return max(store.changelog_ids(), default=None)

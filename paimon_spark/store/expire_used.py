@@ -14,7 +14,7 @@ import numpy as np
 
 from paimon_spark.spec.manifest import FileKind, ManifestFileMeta
 from paimon_spark.spec.manifest_columns import decode_manifests
-from paimon_spark.spec.paths import BRANCH_PREFIX, CHANGELOG_PREFIX, MAIN_BRANCH, branch_root, changelog_directory
+from paimon_spark.spec.paths import MAIN_BRANCH
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, find_manifests, find_snapshots
 from paimon_spark.store.live_files import canonical_partitions, fold
@@ -26,7 +26,7 @@ from paimon_spark.store.manifest_files import (
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import list_ids
+from paimon_spark.store.versioned import list_branches
 
 
 @dataclass
@@ -98,25 +98,18 @@ def other_roots(table: Table) -> list[OtherRoot]:
     What a branch keeps may come under another name while they are read, as by a renaming: then all are read again. Main
     comes last, as branches are taken over into it.
     """
-    names = _branches(table)
+    names = list(list_branches(table.file_io, table.location))
     while True:
         roots = [_other_root(table, name) for name in [*names, MAIN_BRANCH] if name != table.branch]
-        if (again := _branches(table)) == names:
+        if (again := list(list_branches(table.file_io, table.location))) == names:
             return roots
         names = again
-
-
-def _branches(table: Table) -> list[str]:
-    """The directories of branches; one may hold nothing."""
-    listed = table.file_io.list(branch_root(table.location, "x").rpartition("/")[0])
-    return sorted(s.name.removeprefix(BRANCH_PREFIX) for s in listed if s.name.startswith(BRANCH_PREFIX))
 
 
 def _other_root(table: Table, branch: str) -> OtherRoot:
     store = SnapshotStore(table.file_io, table.location, branch)
     snapshots = find_snapshots(store, store.ids())
-    directory = changelog_directory(table.location, branch)
-    changelogs = in_threads(store.find_change, list_ids(table.file_io, directory, CHANGELOG_PREFIX))
+    changelogs = in_threads(store.find_change, store.changelog_ids())
     changes = (*snapshots, *(changelog for changelog in changelogs if changelog is not None))
     ids = {snapshot.id for snapshot in snapshots}
     first = (snapshot for snapshot in snapshots if snapshot.id - 1 not in ids)  # a rollback that broke off leaves a gap

@@ -21,7 +21,6 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.manifest_columns import decode_manifests
 from paimon_spark.spec.paths import (
-    BRANCH_PREFIX,
     CHANGELOG_PREFIX,
     EARLIEST,
     LATEST,
@@ -30,12 +29,10 @@ from paimon_spark.spec.paths import (
     SNAPSHOT_PREFIX,
     branch_root,
     changelog_directory,
-    changelog_path,
     manifest_path,
     schema_directory,
 )
 from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.snapshot_json import decode_snapshot
 from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.expire_marks import expiring_until
 from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list
@@ -43,7 +40,7 @@ from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import find_bytes, list_ids, read_hint
+from paimon_spark.store.versioned import find_bytes, list_branches, list_ids, read_hint
 
 _CHUNK = 64  # manifests decoded at a time
 _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds; until another job that deletes or makes something is through with it
@@ -88,13 +85,12 @@ def branches_of(table: Table) -> list[str]:
     """
     file_io, location = table.file_io, table.location
     for wait in (*_WAITS, None):
-        listed = file_io.list(branch_root(location, "x").rpartition("/")[0])
-        names = [s.name.removeprefix(BRANCH_PREFIX) for s in listed if s.name.startswith(BRANCH_PREFIX)]
+        names = list_branches(file_io, location)
         bare = [name for name in names if not SchemaStore(file_io, location, name).ids()]
         held = [name for name in bare if _holds_files(file_io, branch_root(location, name))]
         broken = [name for name in held if not _is_renamed_to(file_io, schema_directory(location, name))]
         if not broken:
-            return [MAIN_BRANCH, *sorted(set(names) - (set(bare) - set(held)))]
+            return [MAIN_BRANCH, *sorted(names.keys() - (set(bare) - set(held)))]
         if wait is not None:  # it may be in the making
             time.sleep(wait)
     raise CorruptFile(
@@ -192,13 +188,8 @@ def _holders_of(table: Table, branch: str) -> list[_Holder]:
             needed = _needed(tag.snapshot)
             holders.append(_Holder(f"tag {name}{where}", branch, None, tag.snapshot, needed))
 
-    def find_changelog(number: int) -> Snapshot | None:
-        path = changelog_path(table.location, number, branch)
-        data = find_bytes(table.file_io, path)
-        return None if data is None else decode_snapshot(data, path)
-
     directory = changelog_directory(table.location, branch)
-    changelogs = _numbered(table.file_io, directory, CHANGELOG_PREFIX, find_changelog)
+    changelogs = _numbered(table.file_io, directory, CHANGELOG_PREFIX, store.find_changelog)
     return [*holders, *(_Holder(f"changelog {n}{where}", branch, None, s, ()) for n, s in changelogs.items())]
 
 

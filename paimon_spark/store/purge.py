@@ -14,17 +14,14 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.option_catalog import check_writable
-from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import (
-    CHANGELOG_PREFIX,
     MAIN_BRANCH,
-    changelog_directory,
     changelog_path,
     snapshot_path,
     tag_path,
 )
 from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.store.branches import branch_names, delete_branch
+from paimon_spark.store.branches import branch_names, delete_branch, on_branch
 from paimon_spark.store.consumers import clear_consumers
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_all_changelogs
@@ -34,12 +31,10 @@ from paimon_spark.store.expire_reading import find_snapshots
 from paimon_spark.store.expire_used import UsedFiles, add_other_root, other_roots, tagged_snapshots
 from paimon_spark.store.orphans import past_millis, remove_orphan_files
 from paimon_spark.store.retention import Moment, Retention, RetentionRules
-from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.truncate import truncate_table
-from paimon_spark.store.versioned import list_ids
 
 _log = logging.getLogger(__name__)
 
@@ -89,16 +84,13 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
     began = time.monotonic()
     _check_call(table, orphans_older_than)
     branches, tags = branch_names(table.file_io, table.location), table.snapshots.tag_names()
-    of_branches = [(branch, _all_files(branch)) for branch in (_on(table, name) for name in branches)]
+    of_branches = [(branch, _all_files(branch)) for branch in (on_branch(table, name) for name in branches)]
     strays = _strays(table)
     of_strays = _named(table, strays, (), ())
-    deleted = delete_branch(table, branches, dry_run=True).paths if branches else ()
+    deleted = delete_branch(table, branches, dry_run).paths
     if dry_run:
-        return _told(
-            table, branches, tags, [*deleted, *_paths([_all_files(table), *(f for _, f in of_branches)])], began
-        )
-    if branches:
-        delete_branch(table, branches)
+        named = _paths([_all_files(table), *(files for _, files in of_branches)])
+        return _told(table, branches, tags, [*deleted, *named], began)
     deleted_tags = delete_tags(table, tags)
     consumers = clear_consumers(table).names
     truncate_table(table)
@@ -136,7 +128,7 @@ def _check_call(table: Table, orphans_older_than: Moment | None) -> None:
 
 def _told(table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float) -> Purged:
     """What a dry run tells. files: of the branches, and those that snapshots, changelogs and tags name."""
-    ids, changelogs = table.snapshots.ids(), _changelog_ids(table)
+    ids, changelogs = table.snapshots.ids(), table.snapshots.changelog_ids()
     own = [
         *(tag_path(table.location, name) for name in tags),
         *(changelog_path(table.location, number) for number in changelogs),
@@ -165,20 +157,10 @@ def _only_the_latest() -> RetentionRules:
     return RetentionRules(kept, kept, consumers_hold_snapshots=False)
 
 
-def _on(table: Table, branch: str) -> Table:
-    """The table on one of its branches, whose options say where its files lie."""
-    schema = SchemaStore(table.file_io, table.location, branch).latest() or table.schema
-    return Table(table.location, table.file_io, schema, Options(schema.options), branch)
-
-
-def _changelog_ids(table: Table) -> list[int]:
-    return list_ids(table.file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX)
-
-
 def _all_files(table: Table) -> DoomedFiles:
     """Everything that the snapshots, changelogs and tags of a branch name. Errors as in _named."""
     store = table.snapshots
-    long_lived = [found for found in in_threads(store.find_change, _changelog_ids(table)) if found is not None]
+    long_lived = [found for found in in_threads(store.find_change, store.changelog_ids()) if found is not None]
     return _named(table, find_snapshots(store, store.ids()), long_lived, tagged_snapshots(store))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.spec.paths import CHANGELOG_PREFIX, changelog_directory, changelog_path, snapshot_path, tag_path
+from paimon_spark.spec.paths import LATEST, changelog_directory, changelog_path, snapshot_path, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
 from paimon_spark.store.create import publish_schema
@@ -25,7 +25,6 @@ from paimon_spark.store.snapshots import has_watermark
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping_tagged
 from paimon_spark.store.tags import tagged_snapshot
-from paimon_spark.store.versioned import list_ids
 
 _log = logging.getLogger(__name__)
 
@@ -135,7 +134,7 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     if latest is None:
         raise SnapshotNotFound(f"rolling back {table.location}: the table has no snapshot")
     snapshots = _later(store.ids(), target.id)
-    changelogs = _later(list_ids(table.file_io, _changelogs(table), CHANGELOG_PREFIX), target.id)
+    changelogs = _later(store.changelog_ids(), target.id)
     tags = [name for name, tag in store.tags().items() if tag.snapshot.id > target.id]
     paths = [
         *(snapshot_path(table.location, number, table.branch) for number in snapshots),
@@ -178,12 +177,8 @@ def delete_changelogs(table: Table, changelogs: Sequence[int], target: int) -> N
     """Deletes long-lived changelogs, newest first; target: the last id that stays."""
     if not changelogs:
         return
-    ids = list_ids(table.file_io, _changelogs(table), CHANGELOG_PREFIX)
-    newest = max((number for number in ids if number <= target), default=-1)  # -1: the hint tells nothing
-    table.file_io.overwrite(f"{_changelogs(table)}/LATEST", str(newest).encode())
+    left = (number for number in table.snapshots.changelog_ids() if number <= target)
+    hint = f"{changelog_directory(table.location, table.branch)}/{LATEST}"
+    table.file_io.overwrite(hint, str(max(left, default=-1)).encode())  # -1: it tells nothing
     for number in changelogs:
         table.file_io.delete(changelog_path(table.location, number, table.branch))
-
-
-def _changelogs(table: Table) -> str:
-    return changelog_directory(table.location, table.branch)

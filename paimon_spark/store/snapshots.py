@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from paimon_spark.errors import SnapshotNotFound
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.spec.paths import (
     CHANGELOG_PREFIX,
-    branch_root,
+    EARLIEST,
+    MAIN_BRANCH,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
     changelog_directory,
     changelog_path,
+    earliest_hint_path,
+    latest_hint_path,
+    snapshot_directory,
     snapshot_path,
+    tag_directory,
     tag_path,
 )
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, decode_snapshot, decode_tag
 from paimon_spark.store.local_time import time_text
 from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import list_ids, read_hint
+from paimon_spark.store.versioned import find_bytes, list_ids, list_named, read_hint
 
-_SNAPSHOT_PREFIX = "snapshot-"
-_TAG_PREFIX = "tag-"
 _NAMED = 20  # tags in a message
 _NO_WATERMARK = -(2**63)  # written by engines without watermarks; the same as none
 
@@ -53,41 +58,43 @@ def last_until(millis: int, low: int, high: int, find: Callable[[int], Snapshot 
     return found
 
 
-def last_before(millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]) -> int | None:
-    """The newest id from low to high that was committed before the epoch millis; None when none was."""
-    found = None
+def around_time(
+    millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]
+) -> tuple[Snapshot | None, Snapshot | None]:
+    """Of the ids from low to high, the newest committed before the epoch millis, and the oldest at it or later."""
+    before = since = None
     while low <= high:
         middle = (low + high) // 2
         snapshot = find(middle)
         if snapshot is None or snapshot.time_millis < millis:
-            found, low = (found if snapshot is None else middle), middle + 1
+            before, low = snapshot or before, middle + 1
         else:
-            high = middle - 1
-    return found
+            since, high = snapshot, middle - 1
+    return before, since
 
 
 class SnapshotStore:
     """Finds and reads the snapshots and tags of one table (or branch). Nothing is cached: others commit and expire."""
 
-    def __init__(self, file_io: FileIO, table: str, branch: str = "main") -> None:
+    def __init__(self, file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> None:
         self.file_io = file_io
         self.table = table
         self.branch = branch
 
     @property
     def directory(self) -> str:
-        return f"{branch_root(self.table, self.branch)}/snapshot"
+        return snapshot_directory(self.table, self.branch)
 
     def ids(self) -> list[int]:
         """All snapshot ids found by listing, ascending."""
-        return list_ids(self.file_io, self.directory, _SNAPSHOT_PREFIX)
+        return list_ids(self.file_io, self.directory, SNAPSHOT_PREFIX)
 
     def exists(self, snapshot_id: int) -> bool:
         return self.file_io.exists(snapshot_path(self.table, snapshot_id, self.branch))
 
     def latest_id(self) -> int | None:
         """The newest id. The LATEST hint is believed only when its snapshot exists and the next one does not."""
-        hint = read_hint(self.file_io, f"{self.directory}/LATEST")
+        hint = self.latest_hint()
         if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
             return hint
         ids = self.ids()
@@ -99,7 +106,7 @@ class SnapshotStore:
 
     def earliest(self) -> tuple[int | None, bool]:
         """(earliest_id, whether the hint says so)."""
-        hint = read_hint(self.file_io, f"{self.directory}/EARLIEST")
+        hint = read_hint(self.file_io, earliest_hint_path(self.table, self.branch))
         if hint is not None and self.exists(hint):
             return hint, True
         ids = self.ids()
@@ -107,7 +114,7 @@ class SnapshotStore:
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot; None when the table has none. With a true hint it takes three small reads."""
-        hint = read_hint(self.file_io, f"{self.directory}/LATEST")
+        hint = self.latest_hint()
         if hint is not None and hint > 0 and self.find(hint + 1) is None:
             snapshot = self.find(hint)
             if snapshot is not None:
@@ -133,14 +140,14 @@ class SnapshotStore:
         Of the latter only one manifest list can be read: the changelog list, or the delta list where there is no such.
         """
         snapshot = self.find(snapshot_id)
-        return self._find(changelog_path(self.table, snapshot_id, self.branch)) if snapshot is None else snapshot
+        return self.find_changelog(snapshot_id) if snapshot is None else snapshot
 
     def find_delta(self, snapshot_id: int) -> Snapshot | None:
         """As find_change, but only if the delta list can be read."""
         snapshot = self.find(snapshot_id)
         if snapshot is not None:
             return snapshot
-        expired = self._find(changelog_path(self.table, snapshot_id, self.branch))
+        expired = self.find_changelog(snapshot_id)
         return None if expired is None or expired.changelog_manifest_list is not None else expired
 
     def earliest_change_id(self) -> int:
@@ -148,22 +155,24 @@ class SnapshotStore:
         hint = self.hinted_changelog_id()
         if hint is not None:
             return hint
-        ids = list_ids(self.file_io, changelog_directory(self.table, self.branch), CHANGELOG_PREFIX)
-        return min([*ids[:1], self.earliest_id() or 1])
+        return min([*self.changelog_ids()[:1], self.earliest_id() or 1])
 
     def hinted_changelog_id(self) -> int | None:
         """The oldest long-lived changelog by the hint, if it is there."""
-        hint = read_hint(self.file_io, f"{changelog_directory(self.table, self.branch)}/EARLIEST")
-        if hint is None or self._find(changelog_path(self.table, hint, self.branch)) is None:
-            return None
-        return hint
+        hint = read_hint(self.file_io, f"{changelog_directory(self.table, self.branch)}/{EARLIEST}")
+        return None if hint is None or self.find_changelog(hint) is None else hint
+
+    def changelog_ids(self) -> list[int]:
+        """The ids of all long-lived changelogs found by listing, ascending."""
+        return list_ids(self.file_io, changelog_directory(self.table, self.branch), CHANGELOG_PREFIX)
+
+    def find_changelog(self, snapshot_id: int) -> Snapshot | None:
+        """The long-lived changelog of that id, or None. Errors as in find."""
+        return self._find(changelog_path(self.table, snapshot_id, self.branch))
 
     def _find(self, path: str) -> Snapshot | None:
-        try:
-            data = self.file_io.read_bytes(path)
-        except FileNotFoundError:
-            return None
-        return decode_snapshot(data, path)
+        data = find_bytes(self.file_io, path)
+        return None if data is None else decode_snapshot(data, path)
 
     def load(self, snapshot_id: int) -> Snapshot:
         """The snapshot.
@@ -212,16 +221,8 @@ class SnapshotStore:
 
     def find_since_time(self, millis: int) -> Snapshot | None:
         """The oldest snapshot committed at or after the epoch millis; None when all are earlier."""
-        found = None
         low, high = self.earliest_id(), self.latest_id()
-        while low is not None and high is not None and low <= high:
-            middle = (low + high) // 2
-            snapshot = self.find(middle)
-            if snapshot is None or snapshot.time_millis < millis:
-                low = middle + 1
-            else:
-                found, high = snapshot, middle - 1
-        return found
+        return None if low is None or high is None else around_time(millis, low, high, self.find)[1]
 
     def find_at_watermark(self, watermark: int) -> Snapshot | None:
         """The oldest snapshot whose watermark is at least this; None when there is none.
@@ -257,21 +258,17 @@ class SnapshotStore:
 
     def tag_names(self) -> list[str]:
         """The names of all tags, sorted."""
-        directory = f"{branch_root(self.table, self.branch)}/tag"
-        return sorted(
-            status.name.removeprefix(_TAG_PREFIX)
-            for status in self.file_io.list(directory)
-            if status.name.startswith(_TAG_PREFIX) and not status.is_directory
-        )
+        return list(self.tag_files())
+
+    def tag_files(self) -> dict[str, FileStatus]:
+        """The files of all tags by name, sorted."""
+        return list_named(self.file_io, tag_directory(self.table, self.branch), TAG_PREFIX)
 
     def find_tag(self, name: str) -> Tag | None:
         """The tag, or None when its file does not exist."""
         path = tag_path(self.table, name, self.branch)
-        try:
-            data = self.file_io.read_bytes(path)
-        except FileNotFoundError:
-            return None
-        return decode_tag(data, path)
+        data = find_bytes(self.file_io, path)
+        return None if data is None else decode_tag(data, path)
 
     def tags(self) -> dict[str, Tag]:
         """All tags by name; one deleted while listing is left out, one that gets another name has one of both."""
@@ -283,11 +280,15 @@ class SnapshotStore:
                 return found
             names = again
 
+    def latest_hint(self) -> int | None:
+        """What the hint LATEST says, true or not."""
+        return read_hint(self.file_io, latest_hint_path(self.table, self.branch))
+
     def write_latest_hint(self, snapshot_id: int) -> None:
-        self.file_io.overwrite(f"{self.directory}/LATEST", str(snapshot_id).encode())
+        self.file_io.overwrite(latest_hint_path(self.table, self.branch), str(snapshot_id).encode())
 
     def write_earliest_hint(self, snapshot_id: int) -> None:
-        self.file_io.overwrite(f"{self.directory}/EARLIEST", str(snapshot_id).encode())
+        self.file_io.overwrite(earliest_hint_path(self.table, self.branch), str(snapshot_id).encode())
 
     def _branch_text(self) -> str:
-        return "" if self.branch == "main" else f" (branch {self.branch})"
+        return "" if self.branch == MAIN_BRANCH else f" (branch {self.branch})"

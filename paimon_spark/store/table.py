@@ -16,7 +16,6 @@ from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.paths import branch_root
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.branched_scan import ALONE, BranchedScan, through_branches
@@ -34,6 +33,7 @@ from paimon_spark.store.system_tables.table import (
 )
 from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
+from paimon_spark.store.versioned import list_branches
 
 
 class BucketMode(StrEnum):
@@ -230,7 +230,7 @@ def find_stored_table(location: str, options: Mapping[str, str] | None = None) -
     schema = schemas.latest()
     if schema is None:
         if branch != "main" and SchemaStore(file_io, root).latest() is not None:
-            names = sorted(f"'{name}'" for name in _branches(file_io, root))
+            names = sorted(f"'{name}'" for name in list_branches(file_io, root))
             there = f"its branches are {', '.join(names)}" if names else "it has no branches"
             raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
         return None
@@ -302,11 +302,6 @@ def _wrong_suffix(root: str) -> str:
             f"open_table('{base}').system_table('{name.lower()}') or spark.read.format('paimon').load('{root}')"
         )
     return f"there is a Paimon table at {root.partition('$')[0]}, but no system table ${name}: {near_names(name)}"
-
-
-def _branches(file_io: FileIO, root: str) -> list[str]:
-    directory = branch_root(root, "x").rpartition("/")[0]
-    return [s.name.removeprefix("branch-") for s in file_io.list(directory) if s.name.startswith("branch-")]
 
 
 def _what_is_there(file_io: FileIO, root: str) -> str:

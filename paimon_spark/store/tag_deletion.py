@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec import options as o
-from paimon_spark.spec.paths import CHANGELOG_PREFIX, TAG_PREFIX, changelog_directory, tag_directory, tag_path
+from paimon_spark.spec.paths import TAG_PREFIX, tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire_delete import delete_doomed
@@ -38,7 +38,6 @@ from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
 from paimon_spark.store.tags import success_file_path
 from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import list_ids
 
 _log = logging.getLogger(__name__)
 
@@ -239,9 +238,7 @@ def _add_changelogs(table: Table, used: UsedFiles) -> None:
     """Long-lived changelogs of this branch are read from delta lists where no changelog files are made."""
     if table.options.value(o.CHANGELOG_PRODUCER) != "none":
         return
-    directory = changelog_directory(table.location, table.branch)
-    ids = list_ids(table.file_io, directory, CHANGELOG_PREFIX)
-    for change in in_threads(table.snapshots.find_change, ids):
+    for change in in_threads(table.snapshots.find_change, table.snapshots.changelog_ids()):
         metas = None if change is None else find_manifest_list(table, change.delta_manifest_list)
         if change is not None and metas is not None:
             used.metadata.update((change.delta_manifest_list, *(meta.file_name for meta in metas)))

@@ -15,7 +15,7 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, decode_tag
 from paimon_spark.store.hold_marks import holding, marked
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.versioned import find_bytes
+from paimon_spark.store.versioned import find_bytes, list_named
 
 DELETION_PREFIX = ".deleting-"
 
@@ -32,11 +32,10 @@ def tags_being_deleted(store: SnapshotStore) -> dict[str, Tag]:
         CorruptFile: a mark is damaged.
     """
     found = {}
-    for status in store.file_io.list(tag_directory(store.table, store.branch)):
-        if status.name.startswith(DELETION_PREFIX):
-            data = find_bytes(store.file_io, status.path)
-            if data is not None:
-                found[status.name.removeprefix(DELETION_PREFIX)] = decode_tag(data, status.path)
+    for name, status in list_named(store.file_io, tag_directory(store.table, store.branch), DELETION_PREFIX).items():
+        data = find_bytes(store.file_io, status.path)
+        if data is not None:
+            found[name] = decode_tag(data, status.path)
     return found
 
 

@@ -14,7 +14,7 @@ from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.gone import expired
 from paimon_spark.store.local_time import parse_local_timestamp, time_text
 from paimon_spark.store.retention import retention_rules
-from paimon_spark.store.snapshots import SnapshotStore, last_before
+from paimon_spark.store.snapshots import SnapshotStore, around_time
 
 _TRAVEL = (
     o.SCAN_VERSION,
@@ -215,10 +215,10 @@ def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
     decoupled = retention_rules(options).is_decoupled
     find = snapshots.find_change if decoupled else snapshots.find
     oldest = snapshots.earliest_change_id() if decoupled else snapshots.earliest_id()
-    before = None if oldest is None else last_before(millis, oldest, latest.id, find)
-    if before is None or before == latest.id or find(before + 1) is None:
+    before, since = (None, None) if oldest is None else around_time(millis, oldest, latest.id, find)
+    if before is None or since is None or since.id != before.id + 1:
         return Travel(latest, created_since=millis)
-    return Travel(at_id(before + 1, options, snapshots))
+    return Travel(at_id(since.id, options, snapshots))
 
 
 def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:

@@ -240,6 +240,7 @@ def test_metadata_of_a_branch_lies_in_the_branch() -> None:
     assert paths.tag_path("/t", "v1", "b") == "/t/branch/branch-b/tag/tag-v1"
     assert paths.changelog_path("/t", 3) == "/t/changelog/changelog-3"
     assert paths.consumer_path("/t", "c", "b") == "/t/branch/branch-b/consumer/consumer-c"
+    assert paths.branch_root("/t", "b").startswith(paths.branches_directory("/t") + "/")
 
 
 def test_manifests_indexes_and_statistics_lie_in_the_table() -> None:

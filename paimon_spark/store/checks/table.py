@@ -13,20 +13,14 @@ from dataclasses import replace
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.spec.paths import (
-    BRANCH_PREFIX,
-    CHANGELOG_PREFIX,
     MAIN_BRANCH,
-    branch_root,
-    changelog_directory,
-    changelog_path,
 )
 from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.snapshot_json import decode_snapshot
 from paimon_spark.store.checks.collect import Collector, Job
 from paimon_spark.store.checks.report import Findings, Progress, Report, Rule
 from paimon_spark.store.checks.snapshots import Walk
 from paimon_spark.store.table import Table, find_stored_table, open_table
-from paimon_spark.store.versioned import list_ids
+from paimon_spark.store.versioned import list_branches
 
 THREADS = 8
 
@@ -141,17 +135,15 @@ def _take_changelogs(
     table: Table, findings: Findings, walk: Walk, collector: Collector, snapshot_ids: Sequence[int]
 ) -> None:
     """The changelogs that outlive their snapshots (format section 3.4)."""
-    ids = list_ids(table.file_io, changelog_directory(table.location, table.branch), CHANGELOG_PREFIX)
-    for changelog_id in sorted(set(ids) - set(snapshot_ids)):
-        label, path = f"changelog {changelog_id}", changelog_path(table.location, changelog_id, table.branch)
+    for changelog_id in sorted(set(table.snapshots.changelog_ids()) - set(snapshot_ids)):
+        label = f"changelog {changelog_id}"
         try:
-            snapshot = decode_snapshot(table.file_io.read_bytes(path), path)
+            snapshot = table.snapshots.find_changelog(changelog_id)
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, label, label, str(error))
             continue
-        except FileNotFoundError:  # it has just expired
-            continue
-        collector.take_changelog(label, walk.changelog(label, snapshot))
+        if snapshot is not None:  # else it has just expired
+            collector.take_changelog(label, walk.changelog(label, snapshot))
 
 
 def _run(jobs: Sequence[Job], progress: Progress | None) -> None:
@@ -171,10 +163,8 @@ def _run(jobs: Sequence[Job], progress: Progress | None) -> None:
 def _note_branches(table: Table, findings: Findings) -> None:
     if table.branch != MAIN_BRANCH:
         return
-    directory = branch_root(table.location, "any").rpartition("/")[0]
-    found = [s.name for s in table.file_io.list(directory) if s.name.startswith(BRANCH_PREFIX)]
-    for name in sorted(found):
-        findings.note(f"not looked at: {table.location}$branch_{name.removeprefix(BRANCH_PREFIX)}, a branch")
+    for name in list_branches(table.file_io, table.location):
+        findings.note(f"not looked at: {table.location}$branch_{name}, a branch")
 
 
 def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from paimon_spark.spec.paths import BRANCH_PREFIX, branch_root
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag
 from paimon_spark.store.consumer_files import consumer_positions
@@ -18,8 +16,9 @@ from paimon_spark.store.system_tables.request import (
     fields_of,
     local_time,
 )
+from paimon_spark.store.threads import in_threads
+from paimon_spark.store.versioned import list_branches
 
-_READ_THREADS = 16
 _NANOS = 10**9
 T = TypeVar("T")
 
@@ -125,14 +124,9 @@ def _tag_row(name: str, tag: Tag) -> tuple[Any, ...]:
 def _branches(request: Request) -> Columns:
     """A branch was made when its directory last changed, as far as the store tells."""
     table = request.table
-    directory = branch_root(table.location, "x").rpartition("/")[0]
-    found = sorted((s.name.removeprefix(BRANCH_PREFIX), s) for s in table.file_io.list(directory) if _is_branch(s.name))
-    rows = [(name, local_time(s.modified_millis)) for name, s in found if request.may_hold(branch_name=name)]
+    found = list_branches(table.file_io, table.location)
+    rows = [(name, local_time(s.modified_millis)) for name, s in found.items() if request.may_hold(branch_name=name)]
     return columns_of_rows(BRANCH_FIELDS, rows)
-
-
-def _is_branch(name: str) -> bool:
-    return name.startswith(BRANCH_PREFIX)
 
 
 def _consumers(request: Request) -> Columns:
@@ -143,9 +137,7 @@ def _consumers(request: Request) -> Columns:
 
 def _present(find: Callable[[Any], T | None], names: Iterable[Any]) -> Iterator[T]:
     """What is found, in order; what has expired meanwhile is left out."""
-    with ThreadPoolExecutor(_READ_THREADS) as threads:
-        found = list(threads.map(find, names))
-    return (value for value in found if value is not None)
+    return (value for value in in_threads(find, names) if value is not None)
 
 
 TABLES = {
