@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from paimon_spark.spec.java_text import double_text, float_text, timestamp_text
 from paimon_spark.spec.json_text import format_json
-from paimon_spark.spec.paths import decimal_text
+from paimon_spark.spec.paths import partition_text
 from paimon_spark.spec.types import TIMESTAMPS, DataType, Root
 
 NUMBERS = frozenset({Root.TINYINT, Root.SMALLINT, Root.INT, Root.BIGINT, Root.DECIMAL, Root.FLOAT, Root.DOUBLE})
@@ -90,18 +89,7 @@ def value_text(value: Any, data_type: DataType) -> str:
     Args:
         data_type: one of ORDERED.
     """
-    match data_type.root:
-        case Root.BOOLEAN:
-            return "true" if value else "false"
-        case Root.FLOAT:
-            return float_text(value)
-        case Root.DOUBLE:
-            return double_text(value)
-        case Root.DECIMAL:
-            return decimal_text(value, data_type.scale or 0)
-        case Root.TIMESTAMP | Root.TIMESTAMP_LTZ:
-            return timestamp_text(value, data_type.precision or 0)
-    return str(value)
+    return partition_text(value, data_type, legacy=data_type.root not in TIMESTAMPS)
 
 
 def planned_size(data_type: DataType) -> int:

@@ -11,8 +11,14 @@ _log = logging.getLogger(__name__)
 
 
 def discard(file_io: FileIO, paths: Iterable[str]) -> None:
-    """Deletes the files. One that cannot be deleted is an orphan, which harms nobody: it is logged."""
-    for path in paths:
+    """Deletes the files, in bulk if that goes well. One that stays is an orphan, which harms nobody: it is logged."""
+    given = list(paths)
+    try:
+        file_io.delete_many(given)
+        return
+    except OSError as error:
+        _log.debug("deleting %d files one by one after: %s", len(given), error)
+    for path in given:
         try:
             file_io.delete(path)
         except OSError as error:

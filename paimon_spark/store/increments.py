@@ -6,7 +6,6 @@ Java: AbstractDataTableScan, IncrementalDeltaStartingScanner, IncrementalDiffSta
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
@@ -17,11 +16,11 @@ from paimon_spark.store.auto_tags import auto_tag_time
 from paimon_spark.store.gone import expired
 from paimon_spark.store.local_time import parse_local_timestamp
 from paimon_spark.store.snapshots import SnapshotStore, last_until
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.time_travel import at_id, resolved_mode
 
 _log = logging.getLogger(__name__)
 
-READ_THREADS = 16
 FIRST_SNAPSHOT = 1
 
 
@@ -205,8 +204,7 @@ def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStor
             f"{what}: there are commits {oldest} to {newest}, others have expired or never were; give '{oldest - 1}' "
             f"as the start to read from commit {oldest} on",
         )
-    with ThreadPoolExecutor(READ_THREADS) as threads:
-        found = list(threads.map(snapshots.find_change if changelog else snapshots.find_delta, ids))
+    found = in_threads(snapshots.find_change if changelog else snapshots.find_delta, ids)
     commits = [snapshot for snapshot in found if snapshot is not None]
     if len(commits) < len(found):
         lost = [str(i) for i, snapshot in zip(ids, found, strict=True) if snapshot is None]

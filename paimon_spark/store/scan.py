@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,6 +28,7 @@ from paimon_spark.store.read_fence import Fence, put_up_fence, take_down_fence
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.splits import ReadUnit, group_splits
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.tolerance import STRICT, tolerance
 
@@ -172,12 +172,8 @@ class Scan:
         """All rows at once; splits are read by several threads, their order is kept."""
         reader = self.reader()
         with self.fenced() as plan:
-            if len(plan.splits) <= 1:
-                batches = [batch for split in plan.splits for batch in reader.read(split)]
-            else:
-                with ThreadPoolExecutor(min(READ_THREADS, len(plan.splits))) as threads:
-                    parts = threads.map(lambda split: list(reader.read(split)), plan.splits)
-                    batches = [batch for part in parts for batch in part]
+            parts = in_threads(lambda split: list(reader.read(split)), plan.splits, READ_THREADS)
+        batches = [batch for part in parts for batch in part]
         if not self.fields:
             return _rows_without_columns(sum(batch.num_rows for batch in batches))
         return pa.Table.from_batches(batches, self.arrow_schema)
