@@ -15,7 +15,7 @@ from paimon_spark.cli.progress import progress_bars, working
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, size_text, span_text
 from paimon_spark.store.checks.report import Progress
-from paimon_spark.store.compact_call import compact_on_call, without_waiting
+from paimon_spark.store.compact_call import compact_on_call
 from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome
 from paimon_spark.store.local_pool import MAX_PROCESSES, LocalRunner
@@ -68,7 +68,7 @@ def compact(
 
     Readers and writers go on meanwhile. PaimonTable.optimize() does the same on a Spark cluster.
     """
-    table = without_waiting(open_with(path, option, branch))
+    table = open_with(path, option, branch)
     with if_stopped(_LEFT), progress_bars() as told:
         metrics = compact_on_call(table, _CountingRunner(processes, told), where, full)
     if output is Output.JSON:
@@ -91,15 +91,21 @@ def compact_manifest(
 
 
 def _words(metrics: CompactionMetrics) -> str:
-    if not metrics.snapshot_ids:
-        told = ["nothing to compact"]
-    else:
-        told = [
+    told = []
+    if metrics.postponed_files:
+        waited = f"{count_text(metrics.postponed_files, 'file')} of {count_text(metrics.postponed_rows, 'row')}"
+        told.append(f"{waited} waited for a bucket and went into theirs")
+    if metrics.buckets:
+        told.append(
             f"{count_text(metrics.buckets, 'bucket')}: {count_text(metrics.files_before, 'file')} of "
-            f"{metrics.rows_before:,} rows, {size_text(metrics.bytes_before)}, became {metrics.files_after:,} of "
-            f"{metrics.rows_after:,} rows, {size_text(metrics.bytes_after)}",
-            f"committed as snapshot {', '.join(map(str, metrics.snapshot_ids))} after {span_text(metrics.millis)}",
-        ]
+            f"{count_text(metrics.rows_before, 'row')}, {size_text(metrics.bytes_before)}, became "
+            f"{metrics.files_after:,} of {count_text(metrics.rows_after, 'row')}, {size_text(metrics.bytes_after)}"
+        )
+    if metrics.snapshot_ids:
+        one = "snapshot" if len(metrics.snapshot_ids) == 1 else "snapshots"
+        ids = ", ".join(map(str, metrics.snapshot_ids))
+        told.append(f"committed as {one} {ids} after {span_text(metrics.millis)}")
+    told = told or ["nothing to compact"]
     told += [f"left out: {bucket.partition}, bucket {bucket.bucket}: {bucket.reason}" for bucket in metrics.dropped]
     return "\n".join(told)
 

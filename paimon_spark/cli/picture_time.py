@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,11 +15,11 @@ from paimon_spark.cli.facts import TableView
 from paimon_spark.cli.texts import count_text, cut_text, printable
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.threads import in_threads
 
 _LANE = 0.42  # inches
 _TAG_ROWS = 0.8
 _LABEL = 8
-_THREADS = 16
 _BRANCHES = 8  # of more only the number is told
 _TAGS = 16  # the newest ones
 _MARKS = {
@@ -53,12 +52,12 @@ def lanes_of(view: TableView) -> Lanes:
     table = view.table
     names = [name for name in view.facts.branches if name != table.branch]
     stores = {name: SnapshotStore(table.file_io, table.location, name) for name in names[:_BRANCHES]}
-    with ThreadPoolExecutor(_THREADS) as threads:
+    branches = {name: _snapshots(store) for name, store in stores.items()}
+    return Lanes(_snapshots(table.snapshots), branches, max(0, len(names) - _BRANCHES))
 
-        def found(store: SnapshotStore) -> tuple[Snapshot, ...]:
-            return tuple(snapshot for snapshot in threads.map(store.find, store.ids()) if snapshot is not None)
 
-        return Lanes(found(table.snapshots), {n: found(s) for n, s in stores.items()}, max(0, len(names) - _BRANCHES))
+def _snapshots(store: SnapshotStore) -> tuple[Snapshot, ...]:
+    return tuple(snapshot for snapshot in in_threads(store.find, store.ids()) if snapshot is not None)
 
 
 def time_inches(view: TableView, lanes: Lanes) -> float:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed
 from paimon_spark.spark.postpone_job import compact_postponed_with_spark
-from paimon_spark.store.compact_call import compact_on_call, without_waiting
+from paimon_spark.store.compact_call import compact_on_call
 from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome, run_here
 from paimon_spark.store.table import Table
@@ -88,7 +88,7 @@ class TableOptimizer:
             OptionError: an option of this object chooses a snapshot.
             PaimonError: the condition does not fit, the table cannot be written, or a commit failed.
         """
-        return compact_with_spark(self._spark, without_waiting(self._open_table()), where or self._where, full)
+        return compact_with_spark(self._spark, self._open_table(), where or self._where, full)
 
 
 def compact_with_spark(

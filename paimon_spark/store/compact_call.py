@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,10 +14,7 @@ from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.postpone_compact import PostponeResult, compact_postponed
 from paimon_spark.store.table import BucketMode, Table
 
-
-def without_waiting(table: Table) -> Table:
-    """A call does not wait for more files as the writers of a table with `lookup-compact` = gentle do."""
-    return replace(table, options=table.options.merged({o.LOOKUP_COMPACT.key: "radical"}))
+_WITHOUT_WAITING = {o.LOOKUP_COMPACT.key: "radical"}  # for more files, as writers do with gentle
 
 
 def compact_on_call(
@@ -26,7 +24,7 @@ def compact_on_call(
     full: bool | None = None,
     move_postponed: Callable[[Table, str | None], PostponeResult] = compact_postponed,
 ) -> CompactionMetrics:
-    """Compacts what a call names.
+    """Compacts what a call names, without waiting for more files as writers may.
 
     Args:
         table: with the options of the call.
@@ -40,11 +38,19 @@ def compact_on_call(
     """
     check_writable(table.schema, table.options)
     refuse_travel(table, "compacted")
-    if table.bucket_mode is BucketMode.POSTPONE_MODE:
-        move_postponed(table, where)
+    table = replace(table, options=table.options.merged(_WITHOUT_WAITING))
+    began = time.monotonic()
     try:
+        postpones = table.bucket_mode is BucketMode.POSTPONE_MODE
+        moved = move_postponed(table, where) if postpones else PostponeResult()
         metrics = compact_table(table, runner, where, full)
     finally:
         runner.stop()
     maintain(table, dedicated=True)
-    return metrics
+    return replace(
+        metrics,
+        snapshot_ids=moved.snapshot_ids + metrics.snapshot_ids,
+        postponed_files=moved.files,
+        postponed_rows=moved.rows,
+        millis=round((time.monotonic() - began) * 1000),
+    )

@@ -85,6 +85,7 @@ class CompactionMetrics:
 
     Attributes:
         snapshot_ids: the COMPACT snapshots it made, in order; none when there was nothing to do.
+        postponed_files, postponed_rows: that waited for a bucket and went into theirs first; they do not count below.
         buckets: how many were compacted.
         files_before, rows_before, bytes_before: of the data files that went, or moved to another level.
         files_after, rows_after, bytes_after: of those that came, or moved.
@@ -95,6 +96,8 @@ class CompactionMetrics:
     """
 
     snapshot_ids: tuple[int, ...] = ()
+    postponed_files: int = 0
+    postponed_rows: int = 0
     buckets: int = 0
     files_before: int = 0
     rows_before: int = 0

@@ -10,7 +10,7 @@ import logging
 import os
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paimon_spark.arrow.predicate import Predicate
 from paimon_spark.errors import CommitConflict, RetriesExhausted, UnsupportedFeature
@@ -19,7 +19,7 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.paths import POSTPONE_BUCKET
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, compacted
-from paimon_spark.store.commit import CommitResult, commit_request
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.live_buckets import is_chosen
@@ -62,14 +62,15 @@ class PostponeResult:
     """What was moved.
 
     Attributes:
-        commit: None when there was nothing to move.
-        files: postponed files that are gone.
+        snapshot_ids: the COMPACT snapshots it made, in order; none when there was nothing to move.
+        files, rows: postponed files that are gone, and what they held.
         left: partitions in words whose files others replaced meanwhile; they are as those others left them.
     """
 
-    commit: CommitResult | None
-    files: int
-    left: tuple[str, ...]
+    snapshot_ids: tuple[int, ...] = ()
+    files: int = 0
+    rows: int = 0
+    left: tuple[str, ...] = ()
 
 
 def plan_postpone_compaction(table: Table, where: str | Predicate | None = None) -> PostponeCompaction:
@@ -128,17 +129,14 @@ def commit_postpone_compaction(
 
     request = CommitRequest(commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, changes, True)
     try:
-        snapshot, attempts = commit_request(table, request, compaction.plan.since)
+        snapshot, _ = commit_request(table, request, compaction.plan.since)
     except (CommitConflict, RetriesExhausted):
         delete_created(table, messages)
         raise
     delete_created(table, [m for m in messages if _row(table, m.partition) in left])
-    moved = [f for m in messages if _row(table, m.partition) not in left for f in m.new_files]
-    result = CommitResult(
-        snapshot.id, attempts, sum(f.row_count for f in moved), len(moved), sum(f.file_size for f in moved), 0
-    )
-    gone = sum(len(files) for row, files in compaction.files.items() if row not in left)
-    return PostponeResult(result, gone, tuple(partition_words(table, row) for row in sorted(left)))
+    gone = [file for row, files in compaction.files.items() if row not in left for file in files]
+    words = tuple(partition_words(table, row) for row in sorted(left))
+    return PostponeResult((snapshot.id,), len(gone), sum(file.row_count for file in gone), words)
 
 
 def compact_postponed(
@@ -155,7 +153,7 @@ def compact_postponed(
     Raises:
         As plan_postpone_compaction and commit_postpone_compaction.
     """
-    result = PostponeResult(None, 0, ())
+    result = PostponeResult()
     for trial in range(TRIES):
         compaction = plan_postpone_compaction(table, where)
         if not compaction.files:
@@ -169,7 +167,8 @@ def compact_postponed(
                 raise
             _log.warning("%s; planning again", error)
             continue
-        result = replace(done, files=result.files + done.files)
+        ids, files, rows = result.snapshot_ids + done.snapshot_ids, result.files + done.files, result.rows + done.rows
+        result = PostponeResult(ids, files, rows, done.left)
         if not done.left:
             break
         _log.warning("the postponed files of %s of %s were replaced meanwhile", ", ".join(done.left), table.location)

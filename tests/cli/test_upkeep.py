@@ -176,6 +176,25 @@ def test_compact(tmp_path: Path) -> None:
     assert again.err == ""
 
 
+def test_compact_counts_what_waited_for_a_bucket(tmp_path: Path) -> None:
+    made = new_table(tmp_path / "t", {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"})
+    append(made, [(i, 0, "x") for i in range(20)])
+    append(made, [(i, 1, "x") for i in range(10)])
+    told = command("compact", tmp_path / "t").out.splitlines()
+    assert told[0] == "2 files of 30 rows waited for a bucket and went into theirs"
+    assert told[1].startswith("1 bucket: 1 file of 20 rows, ")
+    assert told[2].startswith("committed as snapshots 3, 4 after ")
+    append(made, [(1, 2, "x")])
+    moved = command("compact", tmp_path / "t", "--as-writers").out.splitlines()
+    assert moved[0] == "1 file of 1 row waited for a bucket and went into theirs"
+    assert moved[1].startswith("committed as snapshot 6 after ")
+    assert command("compact", tmp_path / "t", "--as-writers").out == "nothing to compact\n"
+    append(made, [(1, 3, "x"), (2, 3, "x")])
+    told = command("compact", tmp_path / "t", "--output", "json").document
+    assert (told["snapshot_ids"], told["postponed_files"], told["postponed_rows"]) == ([8, 9], 1, 2)
+    assert (told["files_before"], told["rows_before"], told["rows_after"]) == (3, 23, 20)
+
+
 def test_compact_as_writers_do_and_where(tmp_path: Path) -> None:
     made = new_table(tmp_path / "t", {"write-only": "true"})
     append(made, [(1, 1, "x")])
