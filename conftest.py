@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +71,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def shanghai(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The local time zone of a test, where no summer time confuses: UTC+8."""
-    monkeypatch.setenv("TZ", "Asia/Shanghai")
+def local_zone() -> Iterator[Callable[[str], None]]:
+    """Sets the local time zone for the rest of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def move(zone: str) -> None:
+            patch.setenv("TZ", zone)
+            time.tzset()
+
+        yield move
     time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+
+
+@pytest.fixture
+def shanghai(local_zone: Callable[[str], None]) -> None:
+    """A local time zone where no summer time confuses: UTC+8."""
+    local_zone("Asia/Shanghai")

@@ -107,11 +107,11 @@ class NotedFileIO(LocalFileIO):
     notes: str = ""
 
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
-        self._note("read", path)
+        self.note("read", path)
         return super().open_input(path, size)
 
     def open_output(self, path: str) -> OutputStream:
-        self._note("write", path)
+        self.note("write", path)
         return super().open_output(path)
 
     def processes(self, what: str) -> set[int]:
@@ -119,6 +119,6 @@ class NotedFileIO(LocalFileIO):
         lines = [line.split(" ", 2) for line in Path(self.notes).read_text().splitlines()]
         return {int(pid) for action, pid, path in lines if action == what and "/bucket-" in path}
 
-    def _note(self, action: str, path: str) -> None:
+    def note(self, action: str, path: str) -> None:
         with open(self.notes, "a") as notes:
             notes.write(f"{action} {os.getpid()} {path}\n")

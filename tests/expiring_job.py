@@ -4,6 +4,7 @@ python expiring_job.py TABLE ends           the job ends at once; the expiry beg
 python expiring_job.py TABLE waits          the same, but the job first says "ready" and waits for a signal
 python expiring_job.py TABLE interrupted    the expiry says "ready" before its first deletion, and waits for a signal
 python expiring_job.py TABLE forks          a job that was forked does it too
+python expiring_job.py TABLE late           the job commits when it is ending already
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from paimon_spark.file_io import FileIO
@@ -16,7 +16,7 @@ class Meanwhile:
     inner: FileIO
     at: int
     happens: Callable[[], object]
-    count: int = field(default=-1)
+    count: int = -1
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.inner, name)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from expiring import NO_OPTIONS, live_on, new_table, state
+from compacted_tables import NotedFileIO
+from expiring import NO_OPTIONS, live_on, new_table, states
 
-from paimon_spark.file_io import FileStatus, LocalFileIO
+from paimon_spark.file_io import FileStatus
 from paimon_spark.spec.index_manifest import decode_index_manifest
 from paimon_spark.spec.manifest_codec import decode_manifest, decode_manifest_list
 from paimon_spark.store.orphans import remove_orphan_files
@@ -43,10 +44,8 @@ def all_states(table: Table) -> dict[str, object]:
     found: dict[str, object] = {}
     names = [path.name.removeprefix("branch-") for path in Path(table.location, "branch").glob("*")]
     for branch in ("main", *names):
-        on = open_table(table.location, {"branch": branch})
-        chosen = {f"{branch} {n}": {"scan.snapshot-id": str(n)} for n in on.snapshots.ids()}
-        chosen |= {f"{branch} {name}": {"scan.tag-name": name} for name in on.snapshots.tag_names()}
-        found |= {name: state(on, options or NO_OPTIONS) for name, options in chosen.items()}
+        there = states(open_table(table.location, {"branch": branch}))
+        found |= {f"{branch} {name}": rows for name, rows in there.items()}
     return found
 
 
@@ -110,27 +109,18 @@ def forget_snapshots(table: Table) -> None:
 
 
 @dataclass(frozen=True)
-class NotingFileIO(LocalFileIO):
-    """Notes in a file which process lists and deletes; picklable. broken: a directory that cannot be listed."""
+class NotingFileIO(NotedFileIO):
+    """Notes also which process lists and deletes. broken: a directory that cannot be listed."""
 
-    notes: str = ""
     broken: str = ""
 
     def list(self, path: str) -> list[FileStatus]:
-        self._note("list", path)
+        self.note("list", path)
         if path.endswith(self.broken or "\0"):
             raise PermissionError(f"no access to {path}")
         return super().list(path)
 
-    def delete_many(self, paths: list[str]) -> None:  # type: ignore[override]  # as it is called
+    def delete_many(self, paths: Sequence[str]) -> None:
         for path in paths:
-            self._note("delete", path)
+            self.note("delete", path)
         super().delete_many(paths)
-
-    def _note(self, what: str, path: str) -> None:
-        with open(self.notes, "a") as notes:
-            notes.write(f"{what} {os.getpid()} {path}\n")
-
-    def processes(self, what: str) -> set[int]:
-        lines = (line.split(" ", 2) for line in Path(self.notes).read_text().splitlines())
-        return {int(pid) for action, pid, path in lines if action == what and "/bucket-" in path}

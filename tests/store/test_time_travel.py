@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -250,16 +250,11 @@ def test_a_table_nobody_wrote_to(mode: str, tmp_path: Path) -> None:
     assert resolve_snapshot(Options({"scan.mode": mode}), store(tmp_path / "t")) == Travel(None)
 
 
-def test_an_hour_that_summer_time_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_hour_that_summer_time_leaves_out(local_zone: Callable[[str], None]) -> None:
     """It is counted on from the hour before, as Java's LocalDateTime.atZone does; one that comes twice is the first."""
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    try:
-        assert parse_local_timestamp("2026-03-29 02:30:00.5") == parse_local_timestamp("2026-03-29 01:30:00.5Z")
-        assert parse_local_timestamp("2026-10-25 02:30:00") == parse_local_timestamp("2026-10-25 00:30:00Z")
-    finally:
-        monkeypatch.undo()
-        time.tzset()
+    local_zone("Europe/Berlin")
+    assert parse_local_timestamp("2026-03-29 02:30:00.5") == parse_local_timestamp("2026-03-29 01:30:00.5Z")
+    assert parse_local_timestamp("2026-10-25 02:30:00") == parse_local_timestamp("2026-10-25 00:30:00Z")
 
 
 def test_local_zone(shanghai: None) -> None:
