@@ -150,7 +150,7 @@ def list_directory(file_io: FileIO, path: str, before: int) -> Listing:
 
 
 def find_old_files(
-    table: Table, branches: Sequence[str], before: int, work: StorageWork, progress: Progress | None = None
+    table: Table, branches: Sequence[str], before: int, work: StorageWork, progress: Progress
 ) -> OldFiles:
     """The old files of a table.
 
@@ -171,8 +171,7 @@ def find_old_files(
     def list_all(directories: Sequence[str]) -> Iterator[Listing]:
         piece = work.directories_at_once
         for start in range(0, len(directories), piece):
-            if progress is not None:
-                progress("directories", start, len(directories))
+            progress("directories", start, len(directories))
             yield from work.listings(directories[start : start + piece], before)
 
     for listing in _leaves(roots, len(table.schema.partition_keys), list_all, found):

@@ -110,7 +110,7 @@ def _is_renamed_to(file_io: FileIO, schemas: str) -> bool:
     return any(status.name.startswith(RENAME_PREFIX) for status in file_io.list(schemas))
 
 
-def used_names(table: Table, wanted: Set[str], progress: Progress | None = None) -> set[str]:
+def used_names(table: Table, wanted: Set[str], progress: Progress) -> set[str]:
     """Those of the wanted file names that anything in the table names.
 
     Args:
@@ -235,7 +235,7 @@ def _numbered(
 class _Reader:
     """Reads each metadata file once, and collects the wanted names."""
 
-    def __init__(self, table: Table, wanted: Set[str], progress: Progress | None) -> None:
+    def __init__(self, table: Table, wanted: Set[str], progress: Progress) -> None:
         self.used: set[str] = set()
         self._table, self._wanted, self._progress = table, wanted, progress
         self._lists: dict[str, tuple[str, ...]] = {}  # names of their manifests, until all are read
@@ -290,8 +290,7 @@ class _Reader:
     def _read_manifests(self, names: Iterable[str]) -> None:
         wanted = [name for name in dict.fromkeys(names) if name not in self._manifests]
         for start in range(0, len(wanted), _CHUNK):
-            if self._progress is not None:
-                self._progress("manifests", start, len(wanted))
+            self._progress("manifests", start, len(wanted))
             paths = [(name, manifest_path(self._table.location, name)) for name in wanted[start : start + _CHUNK]]
             found = in_threads(lambda place: find_bytes(self._table.file_io, place[1]), paths)
             present = [(name, path, data) for (name, path), data in zip(paths, found, strict=True) if data is not None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any, TypeAlias
 
 from paimon_spark.arrow.literals import cast_literal, literal_of
@@ -47,6 +47,7 @@ def mark_partition_done(table: Table, partitions: Partitions) -> PartitionsMarke
     Args:
         table: with partition columns.
         partitions: values of the first or of all partition columns; whether there are such rows is not looked at.
+            Instants without a zone are of UTC, as in the names of directories.
 
     Raises:
         OptionError: the table has no partitions, or the values or options cannot be read.
@@ -126,13 +127,13 @@ def _directory(table: Table, spec: Mapping[str, Any]) -> str:
             f"marking {dict(spec)} of {table.location} done: give values for its first partition columns, or all; they "
             f"are {', '.join(keys) or 'none'}"
         )
-    default, zone = table.options.value(o.PARTITION_DEFAULT_NAME), datetime.now().astimezone().tzinfo or UTC
+    default = table.options.value(o.PARTITION_DEFAULT_NAME)
     values = []
     for field in fields[: len(spec)]:
         given = spec[field.name]
         try:
             literal = literal_of(None if given == default else given)
-            values.append(cast_literal(literal, field.type, zone).value)
+            values.append(cast_literal(literal, field.type, UTC).value)
         except PredicateError as error:
             raise OptionError(f"marking {dict(spec)} of {table.location} done: {field.name}: {error}") from None
     return _path(table, values)

@@ -175,7 +175,7 @@ def at_id(snapshot_id: int, options: Options, snapshots: SnapshotStore) -> Snaps
     if snapshot is not None:
         return snapshot
     latest = snapshots.latest_id()
-    if latest is None or snapshot_id > latest:
+    if latest is None or not 0 < snapshot_id <= latest:
         return snapshots.load(snapshot_id)
     raise expired(
         snapshots, options, f"reading snapshot {snapshot_id} of the table at {snapshots.table}: it has expired"

@@ -78,7 +78,10 @@ def test_retention_in_force_is_that_of_the_table(tmp_path: Path) -> None:
         scan(table, {"scan.snapshot-id": "1"}).plan()
 
 
-@pytest.mark.parametrize("options", [{"scan.snapshot-id": "3"}, {"scan.version": "3"}, {"scan.watermark": "1"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"scan.snapshot-id": "3"}, {"scan.snapshot-id": "0"}, {"scan.version": "3"}, {"scan.watermark": "1"}],
+)
 def test_what_never_was_needs_no_advice(options: dict[str, str], tmp_path: Path) -> None:
     table = new_table(tmp_path / "t")
     live_on(table, "ww")

@@ -93,8 +93,11 @@ def test_several(tmp_path: Path) -> None:
         (pa.date32(), date(2026, 11, 1), "true", "p=20758"),
         (pa.bool_(), "TRUE", "true", "p=true"),
         (pa.timestamp("ms"), "2026-11-01 10:00:00", "true", "p=2026-11-01T10%3A00"),
+        (pa.timestamp("ms", "UTC"), "2026-11-01 10:00:00", "true", "p=2026-11-01T10%3A00"),
+        (pa.timestamp("ms", "UTC"), "2026-11-01 10:00:00+01:00", "false", "p=2026-11-01 09%3A00%3A00.000"),
     ],
 )
+@pytest.mark.usefixtures("shanghai")
 def test_directories_of_values(tmp_path: Path, kind: pa.DataType, value: Any, legacy: str, directory: str) -> None:
     table = table_of(tmp_path / "t", pa.schema([("p", kind), ("v", pa.int32())]), 1, legacy_name=legacy)
     mark_partition_done(table, [{"p": value}])
