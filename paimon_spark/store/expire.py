@@ -237,11 +237,12 @@ class _Plan:
         """What another expiry has moved and what has expired since is taken back, and what a rollback took out of a
         tag, which has no changelog."""
         table, store = self.table, self.table.snapshots
+        produces = table.options.value(o.CHANGELOG_PRODUCER) != "none"
 
         def move(snapshot: Snapshot) -> None:
             path = changelog_path(table.location, snapshot.id, table.branch)
             table.file_io.overwrite(path, encode_snapshot(snapshot))
-            name = snapshot.changelog_manifest_list
+            name = snapshot.changelog_manifest_list or (None if produces else snapshot.delta_manifest_list)
             if name is not None and not table.file_io.exists(manifest_path(table.location, name)):
                 table.file_io.delete(path)
 
@@ -295,7 +296,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     if not decoupled:
         finder.add_lists((snapshot.changelog_manifest_list for snapshot in expired), doomed)
     finder.add_indexes(expired, doomed)
-    doomed.keep(_used(table, found, doomed))
+    _keep_used(table, found, doomed)
     return _Plan(table, tuple(expired), kept.id, doomed, decoupled)
 
 
@@ -311,16 +312,18 @@ def _is_loose(table: Table, found: Sequence[Snapshot]) -> bool:
     return True
 
 
-def _used(table: Table, found: Sequence[Snapshot], doomed: DoomedFiles) -> UsedFiles:
-    """What stays of the doomed files: in the snapshot after them, in tags, in other branches."""
+def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DoomedFiles) -> None:
+    """Takes out what stays of the doomed files: in the snapshot after them, in tags, in other branches."""
     used, begin, end = UsedFiles(), found[0].id, found[-1].id
+    add_metadata(table, found[-1], used)
+    doomed.keep(used)
     tags = tagged_snapshots(table.snapshots)
     for tag in tags_before(tags, (snapshot.id for snapshot in found[1:])) if doomed.data else ():
         add_live(table, tag, used)
-    for snapshot in (*overlapping_tags(tags, begin, end), found[-1]):
-        add_metadata(table, snapshot, used)
-    for snapshot in reviving_snapshots(table.snapshots, end):
-        add_reviving(table, snapshot, used)
+    for tag in overlapping_tags(tags, begin, end):
+        add_metadata(table, tag, used)
+    if doomed.may_be_revived:  # else the later snapshots need not be read, as after most commits that only append
+        add_reviving(table, reviving_snapshots(table.snapshots, end), used)
     for root in other_roots(table):
         add_other_root(table, root, used)
-    return used
+    doomed.keep(used)

@@ -14,7 +14,7 @@ from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_used import (
     UsedFiles,
-    add_added,
+    add_found_deltas,
     add_found_metadata,
     add_live,
     add_other_root,
@@ -146,11 +146,10 @@ def _used(table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, e
         add_live(table, tag, used)
     overlapping = overlapping_tags(tags, changelogs[0].id, end) if changelogs else []
     above = [tag for tag in tags if tag.id >= end][:1]  # kept may have lost its base list with a tag
-    for snapshot in (*overlapping, *above, *(s for s in (kept, first) if s is not None)):
-        add_found_metadata(table, snapshot, used)
-    for change in _later_overwrites(table, end) if needs_data else ():
-        add_found_metadata(table, change, used)
-        add_added(table, change, used)
+    later = _later_overwrites(table, end) if needs_data else []
+    staying = [snapshot for snapshot in (kept, first) if snapshot is not None]
+    add_found_metadata(table, [*overlapping, *above, *staying, *later], used)
+    add_found_deltas(table, later, used)
     for root in other_roots(table):
         add_other_root(table, root, used)
     return used

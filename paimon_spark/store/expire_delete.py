@@ -15,7 +15,7 @@ from paimon_spark.store.threads import in_threads
 
 _log = logging.getLogger(__name__)
 
-THREADS = 8
+_THREADS = 8
 _BULK = 500  # files of one request, where the store takes several
 
 
@@ -45,11 +45,10 @@ def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
         OSError: the storage failed; what became of the stage is open, those after it were not begun.
     """
     deleted: list[str] = []
-    threads = table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS
     for stage in stages:
         paths = list(dict.fromkeys(stage))
         pieces = [paths[start : start + _BULK] for start in range(0, len(paths), _BULK)]
-        refused = _united(in_threads(partial(_delete, table.file_io), pieces, threads))
+        refused = _united(in_threads(partial(_delete, table.file_io), pieces, file_threads(table)))
         if refused:
             first = next(iter(refused.values()))
             if len(refused) == len(paths):
@@ -85,24 +84,10 @@ def delete_empty_directories(table: Table, places: Iterable[Place]) -> None:
     Raises:
         OSError: the storage failed; an empty directory harms nobody.
     """
-    file_io = table.file_io
-    levels: list[set[str]] = [set() for _ in table.schema.partition_fields]
-    buckets = sorted({bucket_directory(table, *place) for place in places})
-    for bucket in buckets:
-        remove_directory(file_io, bucket)
-    for partition in sorted({_parent(bucket) for bucket in buckets} if levels else ()):
-        if not remove_directory(file_io, partition):
-            continue
-        for level in levels[1:]:
-            partition = _parent(partition)
-            level.add(partition)
-    for level in levels[1:]:
-        _remove_all(file_io, level)
-
-
-def _remove_all(file_io: FileIO, directories: Iterable[str]) -> None:
-    for directory in sorted(directories):
-        remove_directory(file_io, directory)
+    level = sorted({bucket_directory(table, *place) for place in places})
+    for _ in range(1 + len(table.schema.partition_fields)):
+        gone = in_threads(partial(remove_directory, table.file_io), level, file_threads(table))
+        level = sorted({path.rpartition("/")[0] for path, is_gone in zip(level, gone, strict=True) if is_gone})
 
 
 def remove_directory(file_io: FileIO, path: str) -> bool:
@@ -118,5 +103,6 @@ def remove_directory(file_io: FileIO, path: str) -> bool:
         return False
 
 
-def _parent(path: str) -> str:
-    return path.rpartition("/")[0]
+def file_threads(table: Table) -> int:
+    """How many files of a table are looked at or deleted at a time."""
+    return table.options.value(o.FILE_OPERATION_THREAD_NUM) or _THREADS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -17,12 +18,16 @@ from paimon_spark.spec.paths import (
     statistics_path,
 )
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, find_manifests
+from paimon_spark.store.expire_reading import (
+    find_index_manifests,
+    find_manifest_lists,
+    find_manifests,
+    found_entries,
+)
 from paimon_spark.store.expire_used import UsedFiles
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.table import Table
-from paimon_spark.store.threads import in_threads
 
 _CHUNK = 64  # changes decoded at a time
 
@@ -66,6 +71,11 @@ class DoomedFiles:
         found = set(gone)
         return tuple(path for stage in self.stages() for path in stage if path not in found)
 
+    @property
+    def may_be_revived(self) -> bool:
+        """Whether a later snapshot may have taken up some of it: each has manifest lists of its own."""
+        return any((self.data, self.indexes, self.statistics, self.manifests))
+
     def keep(self, used: UsedFiles) -> None:
         """Takes out what is used."""
         for doomed in (self.data, self.changelog):
@@ -97,11 +107,12 @@ class FileFinder:
             CorruptFile: a manifest is damaged; nothing may be deleted then.
         """
         doomed: dict[str, DoomedFile] = {}
-        lists = in_threads(lambda snapshot: find_manifest_list(self._table, snapshot.delta_manifest_list), snapshots)
+        lists = find_manifest_lists(self._table, (snapshot.delta_manifest_list for snapshot in snapshots))
         wanted = [
             metas
-            for snapshot, metas in zip(snapshots, lists, strict=True)
-            if metas and (any(m.num_deleted_files for m in metas) or snapshot.commit_kind == CommitKind.OVERWRITE)
+            for snapshot in snapshots
+            if (metas := lists.get(snapshot.delta_manifest_list))
+            and (any(m.num_deleted_files for m in metas) or snapshot.commit_kind == CommitKind.OVERWRITE)
         ]
         for start in range(0, len(wanted), _CHUNK):
             self._apply_changes(wanted[start : start + _CHUNK], keeps_appended, doomed)
@@ -110,8 +121,10 @@ class FileFinder:
     def _apply_changes(
         self, changes: Sequence[list[ManifestFileMeta]], keeps_appended: bool, doomed: dict[str, DoomedFile]
     ) -> None:
-        found = in_threads(lambda metas: find_manifests(self._table, metas), changes)
-        columns = decode_manifests([manifest for manifests in found if manifests for manifest in manifests])
+        found = iter(find_manifests(self._table, [meta for metas in changes for meta in metas]))
+        by_change = [list(islice(found, len(metas))) for metas in changes]
+        whole = [manifests for manifests in by_change if None not in manifests]
+        columns = decode_manifests([manifest for manifests in whole for manifest in manifests if manifest is not None])
         gone: dict[str, int] = {}
         for number, (kind, name) in enumerate(zip(columns.kind.tolist(), columns.file_names, strict=True)):
             if kind == FileKind.DELETE:
@@ -125,13 +138,12 @@ class FileFinder:
 
     def live(self, snapshot: Snapshot) -> dict[str, DoomedFile]:
         """The live data files of a snapshot; none when a manifest is gone: then they are too. Errors as in deleted."""
-        names = (snapshot.base_manifest_list, snapshot.delta_manifest_list)
-        lists = [find_manifest_list(self._table, name) for name in names]
-        metas = [meta for found in lists for meta in found or ()]
-        manifests = None if None in lists else find_manifests(self._table, metas)
-        if not manifests:
+        lists = find_manifest_lists(self._table, (snapshot.base_manifest_list, snapshot.delta_manifest_list))
+        manifests = find_manifests(self._table, [meta for metas in lists.values() for meta in metas])
+        present = [manifest for manifest in manifests if manifest is not None]
+        if len(lists) < 2 or len(present) < len(manifests):
             return {}
-        columns = decode_manifests(manifests)
+        columns = decode_manifests(present)
         canonical = canonical_partitions(columns, [f.type for f in self._table.schema.partition_fields])
         codes = canonical[columns.partition_code]
         live = fold(columns, codes, np.arange(len(columns))).tolist()
@@ -139,29 +151,24 @@ class FileFinder:
 
     def added(self, names: Iterable[str | None]) -> dict[str, DoomedFile]:
         """The files that manifest lists add; what of their manifests is gone is passed over. Errors as in deleted."""
-        metas = [meta for _, found in self._lists(names) for meta in found]
+        lists = find_manifest_lists(self._table, names)
         doomed: dict[str, DoomedFile] = {}
-        for start in range(0, len(metas), _CHUNK):
-            found = in_threads(lambda meta: find_manifests(self._table, [meta]), metas[start : start + _CHUNK])
-            columns = decode_manifests([manifest for manifests in found if manifests for manifest in manifests])
+        for columns in found_entries(self._table, (meta for metas in lists.values() for meta in metas)):
             added = np.flatnonzero(columns.kind == FileKind.ADD).tolist()
             doomed.update((file.file_name, self._doomed(file, place)) for file, place in _files(columns, added))
         return doomed
 
     def add_lists(self, names: Iterable[str | None], doomed: DoomedFiles) -> None:
         """Adds manifest lists and the manifests they name; lists that are gone are passed over."""
-        for name, metas in self._lists(names):
+        for name, metas in find_manifest_lists(self._table, names).items():
             doomed.lists[name] = self._metadata_path(name)
             for meta in metas:
                 doomed.manifests[meta.file_name] = self._metadata_path(meta.file_name)
 
     def add_indexes(self, snapshots: Sequence[Snapshot], doomed: DoomedFiles) -> None:
         """Adds index manifests, the index files they name, and statistics."""
-        distinct = list(dict.fromkeys(s.index_manifest for s in snapshots if s.index_manifest is not None))
-        manifests = in_threads(lambda name: find_index_manifest(self._table, name), distinct)
-        for name, entries in zip(distinct, manifests, strict=True):
-            if entries is None:
-                continue
+        manifests = find_index_manifests(self._table, (snapshot.index_manifest for snapshot in snapshots))
+        for name, entries in manifests.items():
             doomed.manifests[name] = self._metadata_path(name)
             for entry in entries:
                 directory = self._directory((entry.partition, entry.bucket))
@@ -170,12 +177,6 @@ class FileFinder:
         for snapshot in snapshots:
             if snapshot.statistics is not None:
                 doomed.statistics[snapshot.statistics] = statistics_path(self._table.location, snapshot.statistics)
-
-    def _lists(self, names: Iterable[str | None]) -> list[tuple[str, list[ManifestFileMeta]]]:
-        """Manifest lists, each once, and what they name; those that are gone are passed over."""
-        distinct = list(dict.fromkeys(name for name in names if name is not None))
-        lists = in_threads(lambda name: find_manifest_list(self._table, name), distinct)
-        return [(name, metas) for name, metas in zip(distinct, lists, strict=True) if metas is not None]
 
     def _doomed(self, file: DataFileMeta, place: Place) -> DoomedFile:
         directory = self._directory(place)

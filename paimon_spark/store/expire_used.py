@@ -7,22 +7,22 @@ as a rollback to a tag does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from paimon_spark.spec.manifest import FileKind, ManifestFileMeta
-from paimon_spark.spec.manifest_columns import decode_manifests
 from paimon_spark.spec.paths import MAIN_BRANCH
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list, find_manifests, find_snapshots
-from paimon_spark.store.live_files import canonical_partitions, fold
-from paimon_spark.store.manifest_files import (
-    read_data_manifests,
-    read_index_manifest,
-    read_manifest_columns,
+from paimon_spark.store.expire_reading import (
+    find_index_manifests,
+    find_manifest_lists,
+    find_snapshots,
+    found_entries,
 )
+from paimon_spark.store.live_files import canonical_partitions, fold
+from paimon_spark.store.manifest_files import read_data_manifests, read_index_manifest, read_manifest_columns
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
@@ -116,15 +116,24 @@ def _other_root(table: Table, branch: str) -> OtherRoot:
     return OtherRoot((*first, *tagged_snapshots(store)), changes)
 
 
+def add_state(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
+    """As add_live and add_metadata. Errors the same."""
+    metas = read_data_manifests(table.file_io, table.location, snapshot)
+    _add_live(table, metas, used)
+    _add_metadata(table, snapshot, metas, used)
+
+
 def add_live(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
     """Adds the live data files of a snapshot.
 
     Raises:
         CorruptFile: its metadata cannot be read.
     """
-    columns = read_manifest_columns(
-        table.file_io, table.location, read_data_manifests(table.file_io, table.location, snapshot)
-    )
+    _add_live(table, read_data_manifests(table.file_io, table.location, snapshot), used)
+
+
+def _add_live(table: Table, metas: Sequence[ManifestFileMeta], used: UsedFiles) -> None:
+    columns = read_manifest_columns(table.file_io, table.location, metas)
     canonical = canonical_partitions(columns, [f.type for f in table.schema.partition_fields])
     live = fold(columns, canonical[columns.partition_code], np.arange(len(columns)))
     names = columns.file_names
@@ -133,7 +142,10 @@ def add_live(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
 
 def add_metadata(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
     """Adds the metadata and index files that a state needs, without its changelog. Errors as in add_live."""
-    metas = read_data_manifests(table.file_io, table.location, snapshot)
+    _add_metadata(table, snapshot, read_data_manifests(table.file_io, table.location, snapshot), used)
+
+
+def _add_metadata(table: Table, snapshot: Snapshot, metas: Iterable[ManifestFileMeta], used: UsedFiles) -> None:
     used.metadata.update((snapshot.base_manifest_list, snapshot.delta_manifest_list))
     used.metadata.update(meta.file_name for meta in metas)
     if snapshot.index_manifest is not None:
@@ -144,53 +156,51 @@ def add_metadata(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
         used.metadata.add(snapshot.statistics)
 
 
-def add_reviving(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
-    """Adds what a later snapshot took up. Errors as in add_live."""
-    add_metadata(table, snapshot, used)
-    add_added(table, snapshot, used)
+def add_reviving(table: Table, snapshots: Sequence[Snapshot], used: UsedFiles) -> None:
+    """Adds what later snapshots took up. Errors as in add_live."""
+    for snapshot in snapshots:
+        add_metadata(table, snapshot, used)
+    _add_added(table, find_manifest_lists(table, (s.delta_manifest_list for s in snapshots)).values(), used)
 
 
-def add_added(table: Table, change: Snapshot, used: UsedFiles) -> None:
-    """Adds the data files that a change added, if they can still be told. Errors as in add_live."""
-    metas = find_manifest_list(table, change.delta_manifest_list)
-    used.data.update(_added_names(table, metas or ()))
+def add_found_metadata(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+    """As add_metadata, for snapshots that have expired and of which some metadata are gone. Errors as in add_live."""
+    names = (name for change in changes for name in (change.base_manifest_list, change.delta_manifest_list))
+    _add_lists(find_manifest_lists(table, names), used)
+    _add_found_indexes(table, changes, used)
 
 
-def add_found_metadata(table: Table, change: Snapshot, used: UsedFiles) -> None:
-    """As add_metadata, for a snapshot that has expired and of which some metadata are gone."""
-    _add_lists(table, (change.base_manifest_list, change.delta_manifest_list), used)
-    _add_found_indexes(table, change, used)
+def add_found_deltas(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+    """Adds the delta lists of changes, their manifests, and the files they added. Errors as in add_live."""
+    deltas = find_manifest_lists(table, (change.delta_manifest_list for change in changes))
+    _add_lists(deltas, used)
+    _add_added(table, deltas.values(), used)
 
 
-def _add_lists(table: Table, names: Iterable[str | None], used: UsedFiles) -> None:
-    for name in names:
-        metas = None if name is None else find_manifest_list(table, name)
-        if name is not None and metas is not None:
-            used.metadata.update((name, *(meta.file_name for meta in metas)))
+def _add_lists(lists: Mapping[str, Iterable[ManifestFileMeta]], used: UsedFiles) -> None:
+    for name, metas in lists.items():
+        used.metadata.update((name, *(meta.file_name for meta in metas)))
 
 
-def _add_found_indexes(table: Table, change: Snapshot, used: UsedFiles) -> None:
-    used.metadata.update(name for name in (change.index_manifest, change.statistics) if name is not None)
-    entries = None if change.index_manifest is None else find_index_manifest(table, change.index_manifest)
-    used.metadata.update(entry.file_name for entry in entries or ())
+def _add_found_indexes(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+    used.metadata.update(name for s in changes for name in (s.index_manifest, s.statistics) if name is not None)
+    for entries in find_index_manifests(table, (change.index_manifest for change in changes)).values():
+        used.metadata.update(entry.file_name for entry in entries)
 
 
 def add_other_root(table: Table, root: OtherRoot, used: UsedFiles) -> None:
     """Adds all that another branch keeps: what it expires meanwhile may be gone. Errors as in add_live."""
     for state in root.states:
-        add_live(table, state, used)
-        add_metadata(table, state, used)
-    for change in root.changes:
-        add_found_metadata(table, change, used)
-        _add_lists(table, (change.changelog_manifest_list,), used)
-        for name in (change.delta_manifest_list, change.changelog_manifest_list):
-            metas = None if name is None else find_manifest_list(table, name)
-            used.data.update(_added_names(table, metas or ()))
+        add_state(table, state, used)
+    bases = {change.base_manifest_list for change in root.changes}
+    adding = {name for s in root.changes for name in (s.delta_manifest_list, s.changelog_manifest_list)}
+    lists = find_manifest_lists(table, bases | adding)
+    _add_lists(lists, used)
+    _add_added(table, (metas for name, metas in lists.items() if name in adding), used)
+    _add_found_indexes(table, root.changes, used)
 
 
-def _added_names(table: Table, metas: Sequence[ManifestFileMeta]) -> list[str]:
-    manifests = find_manifests(table, [meta for meta in metas if meta.num_added_files])
-    if not manifests:
-        return []
-    columns = decode_manifests(manifests)
-    return [columns.file_names[i] for i in np.flatnonzero(columns.kind == FileKind.ADD).tolist()]
+def _add_added(table: Table, lists: Iterable[Iterable[ManifestFileMeta]], used: UsedFiles) -> None:
+    for columns in found_entries(table, (meta for metas in lists for meta in metas if meta.num_added_files)):
+        names = columns.file_names
+        used.data.update(names[i] for i in np.flatnonzero(columns.kind == FileKind.ADD).tolist())

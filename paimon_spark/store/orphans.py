@@ -21,10 +21,9 @@ from functools import partial
 from itertools import groupby
 
 from paimon_spark.errors import OptionError
-from paimon_spark.spec import options as o
 from paimon_spark.spec.paths import SNAPSHOT_PREFIX
 from paimon_spark.store.checks.report import Progress
-from paimon_spark.store.expire_delete import THREADS, delete_stages, remove_directory
+from paimon_spark.store.expire_delete import delete_stages, file_threads, remove_directory
 from paimon_spark.store.expire_marks import end_of_mark
 from paimon_spark.store.orphans_listing import (
     Listing,
@@ -80,7 +79,7 @@ class ThreadedWork:
     files_at_once: int = 4000
 
     def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
-        threads = self.table.options.value(o.FILE_OPERATION_THREAD_NUM) or THREADS
+        threads = file_threads(self.table)
         return in_threads(partial(list_directory, self.table.file_io, before=before), directories, threads)
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:

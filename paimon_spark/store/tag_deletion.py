@@ -21,14 +21,12 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
-from paimon_spark.store.expire_reading import find_manifest_list
 from paimon_spark.store.expire_used import (
     UsedFiles,
-    add_added,
-    add_live,
-    add_metadata,
+    add_found_deltas,
     add_other_root,
     add_reviving,
+    add_state,
     other_roots,
     reviving_snapshots,
 )
@@ -220,10 +218,8 @@ def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Mapping
     store, used = table.snapshots, UsedFiles()
     for neighbour in sorted(_beside(ids, number) | _beside(staying, number)):
         snapshot = staying.get(neighbour) or store.load(neighbour)
-        add_live(table, snapshot, used)
-        add_metadata(table, snapshot, used)
-    for snapshot in reviving_snapshots(store, number):
-        add_reviving(table, snapshot, used)
+        add_state(table, snapshot, used)
+    add_reviving(table, reviving_snapshots(store, number), used)
     return used
 
 
@@ -238,11 +234,8 @@ def _add_changelogs(table: Table, used: UsedFiles) -> None:
     """Long-lived changelogs of this branch are read from delta lists where no changelog files are made."""
     if table.options.value(o.CHANGELOG_PRODUCER) != "none":
         return
-    for change in in_threads(table.snapshots.find_change, table.snapshots.changelog_ids()):
-        metas = None if change is None else find_manifest_list(table, change.delta_manifest_list)
-        if change is not None and metas is not None:
-            used.metadata.update((change.delta_manifest_list, *(meta.file_name for meta in metas)))
-            add_added(table, change, used)
+    found = in_threads(table.snapshots.find_change, table.snapshots.changelog_ids())
+    add_found_deltas(table, [change for change in found if change is not None], used)
 
 
 def _add_all(doomed: DoomedFiles, more: DoomedFiles) -> None:

@@ -76,3 +76,14 @@ def test_of_consumers_that_hold(tmp_path: Path) -> None:
     maintain(table.with_options(limits))
     assert table.snapshots.ids()[0] == 3
     assert operations(table.with_options(limits)) == {"list": 2, "exists": 3, "read": 3}
+
+
+def test_of_one_that_expires_of_a_table_that_is_appended_to(tmp_path: Path) -> None:
+    """The younger ones are not read: none of them can have taken up a file that goes."""
+    done = {}
+    for snapshots in (20, 500):
+        table = lived(tmp_path / str(snapshots), snapshots)
+        limits = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": str(snapshots - 1)}
+        done[snapshots] = operations(table.with_options(limits))
+        assert table.snapshots.ids()[0] == 2
+    assert done[20] == done[500]
