@@ -7,7 +7,6 @@ import uuid
 from dataclasses import dataclass
 
 from paimon_spark.errors import SnapshotNotFound
-from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot import Snapshot
@@ -29,18 +28,24 @@ class Fence:
     branch: str
 
 
-def put_up_fence(store: SnapshotStore, snapshot: Snapshot, options: Options) -> Fence | None:
-    """Tags a snapshot for a read that is about to begin; None where the options ask for no tag.
+def put_up_fence(store: SnapshotStore, snapshot: Snapshot, millis: int, options: Options) -> Fence | None:
+    """Tags a snapshot for a read that is about to begin.
 
     It is made before the read is planned, so that no expiry comes between. A reader that must not write to the table
     reads without, as in Java, and a warning tells.
 
+    Args:
+        store: of the table and branch that is read.
+        snapshot: what is read.
+        millis: how long the tag lives.
+        options: of the table: its retention is told in errors.
+
+    Returns:
+        None where no tag can be made.
+
     Raises:
         SnapshotNotFound: the snapshot is expiring just now.
     """
-    millis = options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
-    if millis is None:
-        return None
     fence = Fence(f"{FENCE_PREFIX}{snapshot.id}-{uuid.uuid4().hex[:8]}", snapshot.id, store.branch)
     try:
         publish_tag(store, fence.name, new_tag(snapshot, millis))

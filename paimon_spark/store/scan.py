@@ -91,9 +91,12 @@ class Scan:
             The plan, and the tags. They go when their time is up, or by read_fence.take_down_fence.
         """
         chosen, fences = self._chosen(), list[Fence]()
+        millis = self.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
+        if millis is None:
+            return self._plan(chosen), ()
         try:
             for snapshot in self._to_keep(chosen):
-                fence = put_up_fence(self._snapshots, snapshot, self.options)
+                fence = put_up_fence(self._snapshots, snapshot, millis, self.options)
                 fences += [] if fence is None else [fence]
             return self._plan(chosen), tuple(fences)
         except BaseException:
@@ -120,12 +123,12 @@ class Scan:
 
     def _to_keep(self, chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
         """What a tag can keep: states. Of the commits of an increment the last one, as in Java, unless it expired."""
-        states = _states(chosen)
         if isinstance(self.predicate, AlwaysFalse):
             return ()
-        return (
-            tuple(s for s in states[-1:] if self._snapshots.exists(s.id)) if isinstance(chosen, Increment) else states
-        )
+        states = _states(chosen)
+        if isinstance(chosen, Increment):
+            return tuple(s for s in states[-1:] if self._snapshots.exists(s.id))
+        return states
 
     def _plan(self, chosen: Travel | Increment | Difference) -> Plan:
         states = _states(chosen)

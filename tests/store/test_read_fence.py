@@ -127,6 +127,16 @@ def test_looking_at_a_plan_makes_no_tag(tmp_path: Path) -> None:
     assert kept(table) == []
 
 
+@pytest.mark.parametrize("options", [NONE, {"incremental-between": "0,2"}])
+def test_who_wants_no_tag_does_nothing_for_it(options: dict[str, str], tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    live_on(table, "ww")
+    plain, fenced = FaultyFileIO(LocalFileIO()), FaultyFileIO(LocalFileIO())
+    replace(scan(table, options), file_io=plain).plan()
+    replace(scan(table, options), file_io=fenced).tasks()
+    assert sorted(fenced.log) == sorted(plain.log)
+
+
 def test_who_may_not_write_reads_without(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = new_table(tmp_path / "t")
     live_on(table, "w")
