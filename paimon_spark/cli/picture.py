@@ -30,11 +30,10 @@ def draw(view: TableView, target: Path) -> None:
         OptionError: matplotlib knows no such format.
         OSError: the file cannot be written.
     """
-    figure = drawn(view)
     kind = target.suffix.lstrip(".").lower()
-    if kind not in figure.canvas.get_supported_filetypes():
+    if kind not in FigureCanvasAgg.get_supported_filetypes():
         raise OptionError(f"--plot {target}: no picture has the suffix '{target.suffix}'; use .png, .svg or .pdf")
-    figure.savefig(target, format=kind)
+    drawn(view).savefig(target, format=kind)
 
 
 def drawn(view: TableView) -> Figure:

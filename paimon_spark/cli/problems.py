@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pyarrow.compute as pc
+
 from paimon_spark.cli.facts import TableView
 from paimon_spark.cli.texts import count_text, size_text
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.store.expire_marks import expiring_until
-from paimon_spark.store.plan import skips_level_zero
+from paimon_spark.store.plan import merges_postponed, skips_level_zero
 from paimon_spark.store.tag_keep import tags_being_deleted
 
 _MANY = 10
@@ -37,7 +39,8 @@ def _waiting(view: TableView) -> Iterator[str]:
     fresh = next((level for level in stored.levels if level.level == 0), None)
     if stored.postponed_files:
         files = count_text(stored.postponed_files, "file")
-        yield f"{files} of {stored.postponed_rows:,} rows wait for a bucket: compact the table, readers do not see them"
+        reads = "each read sorts them" if merges_postponed(view.table.options) else "readers do not see them"
+        yield f"{files} of {count_text(stored.postponed_rows, 'row')} wait for a bucket: compact the table, {reads}"
     if fresh is not None and skips_level_zero(view.table.options):
         yield f"{count_text(fresh.rows, 'row')} in level 0 are not visible to readers yet: compact the table"
     if stored.crowded_buckets:
@@ -52,7 +55,7 @@ def _small_files(view: TableView) -> Iterator[str]:
     if view.facts.primary_keys:
         return
     limit = (view.table.options.value(o.TARGET_FILE_SIZE) or 256 * o.MB) * _SMALL
-    small = sum(size < limit for size in view.sizes.to_pylist())
+    small = pc.sum(pc.less(view.sizes, limit)).as_py() or 0
     if small >= _MANY * max(1, view.facts.stored.partitions):
         yield f"{small:,} of {view.facts.stored.files:,} files are smaller than {size_text(limit)}: compact the table"
 

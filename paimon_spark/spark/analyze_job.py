@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from paimon_spark.spark.tasks import with_plain_names
 from paimon_spark.spec.table_statistics import TEXTS, ColumnStatistics, planned_size, value_text
 from paimon_spark.spec.types import TIMESTAMPS, DataField
 
@@ -23,8 +24,9 @@ def count_columns(rows: DataFrame, fields: Sequence[DataField]) -> tuple[int, di
         rows: has the columns, in this order, and no others unless there are none.
         fields: the columns; each of a type that has statistics.
     """
-    plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))
-    measures = [measure for number, field in enumerate(fields) for measure in _measures(sf.col(f"c{number}"), field)]
+    plain = with_plain_names(rows)
+    named = zip(plain.columns, fields, strict=False)  # the rows have one column if no field is counted
+    measures = [measure for name, field in named for measure in _measures(sf.col(name), field)]
     found = plain.agg(sf.count(sf.lit(1)), *measures).toArrow()
     values = iter(_value(column) for column in found.columns)
     count = next(values)

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed
 from paimon_spark.spark.postpone_job import compact_postponed_with_spark
+from paimon_spark.spark.tasks import Task
 from paimon_spark.store.compact_call import compact_on_call
 from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome, run_here
@@ -103,9 +104,7 @@ def compact_with_spark(
     return compact_on_call(table, SparkRunner(spark), where, full, move)
 
 
-def _task(
-    table: Table, tasks: tuple[CompactTask, ...]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(table: Table, tasks: tuple[CompactTask, ...]) -> Task:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():  # one

@@ -22,7 +22,14 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.dynamic_write import PlacedRows, by_owner, owned_buckets, owner_numbers, write_task
 from paimon_spark.spark.shuffle_write import OWNER, PLACE
-from paimon_spark.spark.tasks import MESSAGE_ROWS, Task, collect_messages, with_given_names, with_plain_names
+from paimon_spark.spark.tasks import (
+    MESSAGE_ROWS,
+    Task,
+    collect_messages,
+    one_a_task,
+    with_given_names,
+    with_plain_names,
+)
 from paimon_spark.spark.types import spark_type
 from paimon_spark.spark.write_job import WriteJob, align_rows, job_rows
 from paimon_spark.spec import options as o
@@ -35,7 +42,7 @@ from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.splits import Split, group_splits
 from paimon_spark.store.table import Table
 
-HASH, BUCKET, KIND, SPLITS = "hash", "bucket", "kind", "splits"
+HASH, BUCKET, KIND = "hash", "bucket", "kind"
 OLD_PLACE = -1
 
 
@@ -86,8 +93,7 @@ def _table_keys(spark: SparkSession, job: WriteJob) -> DataFrame | None:
     groups = group_splits(scan.plan().splits, target, cost)
     if not groups:
         return None
-    pickled = spark.createDataFrame([(pickle.dumps(group),) for group in groups], f"{SPLITS} binary")
-    return pickled.repartition(len(groups)).mapInArrow(_keys_task(table), _travel_schema(table))
+    return one_a_task(spark, groups).mapInArrow(_keys_task(table), _travel_schema(table))
 
 
 def _reading_all_levels(table: Table, snapshot_id: int) -> Table:
@@ -143,7 +149,7 @@ def _keys_task(table: Table) -> Task:
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for group in batch.column(SPLITS).to_pylist():  # a few
+            for group in batch.column(0).to_pylist():  # one
                 for split in pickle.loads(group):
                     yield from rows_of(split)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.spark.tasks import Task
+from paimon_spark.spark.tasks import Task, one_a_task
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -31,12 +31,10 @@ def run_pieces(spark: SparkSession, pieces: Sequence[P], work: Callable[[P], R],
     """
     if not pieces:
         return []
-    pickled = [(pickle.dumps(piece),) for piece in pieces]
     tag = f"paimon-pieces-{uuid.uuid4()}"
     spark.addTag(tag)  # of the jobs of this thread
     try:
-        given = spark.createDataFrame(pickled, "piece binary").repartition(len(pickled))
-        rows = given.mapInArrow(_task(work), f"{_OUTCOME} binary").collect()
+        rows = one_a_task(spark, pieces).mapInArrow(_task(work), f"{_OUTCOME} binary").collect()
     except BaseException as error:
         spark.interruptTag(tag)  # what runs would go on after the caller has tidied up
         if not isinstance(error, Exception):

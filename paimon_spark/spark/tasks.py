@@ -1,4 +1,4 @@
-"""What the tasks of a write job get from Spark, and what they hand to the driver."""
+"""What tasks get from Spark, and what those of a write job hand to the driver."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from paimon_spark.store.messages import CommitMessage
 
@@ -17,6 +18,16 @@ Task: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _MESSAGES = "messages"
 MESSAGE_ROWS = f"{_MESSAGES} binary"
 """The Spark schema of message_rows."""
+
+
+def one_a_task(spark: SparkSession, things: Sequence[object]) -> DataFrame:
+    """A row for each of the things, pickled, in a Spark partition of its own.
+
+    Spark's round robin gives some tasks two of them, and others none.
+    """
+    numbered = [(number, pickle.dumps(thing)) for number, thing in enumerate(things)]
+    rows = spark.createDataFrame(numbered, "number int, thing binary")
+    return rows.repartitionById(len(numbered), sf.col("number")).select("thing")
 
 
 def with_plain_names(df: DataFrame) -> DataFrame:

@@ -118,7 +118,8 @@ def test_rows_that_nobody_sees(tmp_path: Path) -> None:
     append(new_table(tmp_path / "t", {"deletion-vectors.enabled": "true"}), [(1, 1, "x"), (2, 1, "x")])
     assert told(tmp_path / "t")["!"] == "2 rows in level 0 are not visible to readers yet: compact the table"
     postponed = GoldenTable("java-2.1", "postpone").unpack(tmp_path / "golden")
-    assert "wait for a bucket: compact the table" in told(postponed)["!"]
+    assert "wait for a bucket: compact the table, readers do not see them" in told(postponed)["!"]
+    assert "compact the table, each read sorts them" in told(postponed, "-o", "postpone.merge-on-read=true")["!"]
 
 
 def test_small_files_of_an_append_table(tmp_path: Path) -> None:
