@@ -27,6 +27,7 @@ __all__ = ["IMMUTABLE_OPTIONS", "check_readable", "check_writable", "known_key",
 
 DATA_FORMATS = ("parquet", "orc", "avro")
 _UNREADABLE_ROOTS = frozenset({Root.VARIANT, Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY})
+_OFFICIAL = "use the official system for it"
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,11 @@ class _Rule:
     key: str
     values: tuple[str, ...]
     what: str
-    advice: str = "use the official system for it"
+    advice: str = _OFFICIAL
 
 
 _ONE_BRANCH = (
-    "use the official system for it, or read one of its branches as it is, with the options 'branch' and "
-    "'chain-table.enabled' = 'false'"
+    f"{_OFFICIAL}, or read one of its branches as it is, with the options 'branch' and 'chain-table.enabled' = 'false'"
 )
 _READ_RULES = (
     _Rule("type", ("table",), "tables of another kind"),
@@ -137,7 +137,7 @@ def check_writable(schema: TableSchema, options: Options) -> None:
         for action in options.value(o.PARTITION_MARK_DONE_ACTION):
             why = unsupported_mark_done(action)
             if why is not None:
-                raise _refused("write to", o.PARTITION_MARK_DONE_ACTION.key, action, f"it: {why}")
+                raise _refused("write to", o.PARTITION_MARK_DONE_ACTION.key, action, f"this action, {why}")
     _refuse_unknown(options, _WRITE_FAMILIES, "write to")
 
 
@@ -161,9 +161,7 @@ def _apply(rules: Iterable[_Rule], options: Options, action: str) -> None:
             raise _refused(action, rule.key, value, rule.what, rule.advice)
 
 
-def _refused(
-    action: str, key: str, value: str, what: str, advice: str = "use the official system for it"
-) -> UnsupportedFeature:
+def _refused(action: str, key: str, value: str, what: str, advice: str = _OFFICIAL) -> UnsupportedFeature:
     return UnsupportedFeature(
         f"cannot {action} the table: its option '{key}' is '{value}', and this release does not support {what}; "
         f"{advice}"
