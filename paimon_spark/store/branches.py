@@ -92,7 +92,7 @@ def create_branch(
     _check_name(name)
     if tag is not None and snapshot is not None:
         raise OptionError(f"branch '{name}': both a tag and a snapshot are given; leave one")
-    if name in branch_names(table.file_io, table.location):
+    if _is_there(table, name):
         if ignore_if_exists:
             return BranchCreated(name, None, created=False)
         raise _taken(table, name)
@@ -104,9 +104,8 @@ def create_branch(
     _check_rest(table, name, [] if found is None else [found.snapshot.id], [] if tag is None else [tag])
     if found is not None:
         _begin_with(table, name, found.snapshot, None if tag is None else (tag, found))
-    newest = table.schemas.ids()[-1] if found is None else found.snapshot.schema_id
     for number in table.schemas.ids():
-        if number <= newest:
+        if found is None or number <= found.snapshot.schema_id:
             data = table.file_io.read_bytes(schema_path(table.location, number, table.branch))
             publish_schema(table.file_io, schema_path(table.location, number, name), data)
     return BranchCreated(name, None if found is None else found.snapshot.id, created=True)
@@ -132,10 +131,7 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
         files = _files(table, name)
         if not files:
             raise _missing(table, name)
-        reading = [key for key in _READ_BRANCHES if table.schema.options.get(key) == name]
-        if reading or name == table.branch:
-            why = f"the option '{reading[0]}' of the table names it" if reading else "the table is opened on it"
-            raise OptionError(f"deleting the branch '{name}' of {table.location}: {why}; change that first")
+        _check_unused(table, name, "deleting")
         paths.update(dict.fromkeys(files))
     for name in () if dry_run else wanted:
         for files in _rounds(table, name):
@@ -151,17 +147,20 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
     A mark beside the new schemas, a name that no reader of tables looks at, tells a second call where to go on.
 
     Raises:
-        SnapshotNotFound: there is no such branch. NameTaken: there is one of the new name. OptionError: it is none.
+        SnapshotNotFound: there is no such branch. NameTaken: there is one of the new name.
+        OptionError: a name is none, or the table reads from the branch.
     """
+    _check_name(name)  # the files of "main" are those of the table
     _check_name(new_name)
+    _check_unused(table, name, "renaming")
     file_io = table.file_io
     old, new = branch_root(table.location, name), branch_root(table.location, new_name)
     mark = f"{new}/schema/{RENAME_PREFIX}{name}"
-    names, is_under_way = branch_names(file_io, table.location), file_io.exists(mark)
-    if name not in names and not is_under_way:
-        raise _missing(table, name)
-    if new_name in names and not is_under_way:
-        raise _taken(table, new_name)
+    if not file_io.exists(mark):
+        if not _is_there(table, name):
+            raise _missing(table, name)
+        if _is_there(table, new_name):
+            raise _taken(table, new_name)
     file_io.overwrite(mark, b"")
     for paths in _rounds(table, name):
         for path in paths:
@@ -183,7 +182,6 @@ def fast_forward(table: Table, branch: str) -> FastForwarded:
     """
     if branch in (MAIN_BRANCH, table.branch):
         raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {table.branch}")
-    _check_there(table, branch)
     theirs = on_branch(table, branch)
     first = theirs.snapshots.earliest_id()
     if first is None:
@@ -253,7 +251,8 @@ def on_branch(table: Table, branch: str) -> Table:
     Raises:
         SnapshotNotFound: there is no such branch.
     """
-    schema = SchemaStore(table.file_io, table.location, branch).latest()
+    is_name = "/" not in branch  # else it could lead out of the directory of branches
+    schema = SchemaStore(table.file_io, table.location, branch).latest() if is_name else None
     if schema is None:
         raise _missing(table, branch)
     return replace(table, schema=schema, options=Options(schema.options), branch=branch)
@@ -301,6 +300,13 @@ def _check_name(name: str) -> None:
         )
 
 
+def _check_unused(table: Table, name: str, done: str) -> None:
+    reading = [key for key in _READ_BRANCHES if table.schema.options.get(key) == name]
+    if reading or name == table.branch:
+        why = f"the option '{reading[0]}' of the table names it" if reading else "the table is opened on it"
+        raise OptionError(f"{done} the branch '{name}' of {table.location}: {why}; change that first")
+
+
 def _check_rest(table: Table, name: str, snapshots: Iterable[int], tags: Iterable[str]) -> None:
     """What a crash left of making a branch may be made again, but another branch would be a mix of two."""
     own = {snapshot_path(table.location, number, name) for number in snapshots}
@@ -314,9 +320,8 @@ def _check_rest(table: Table, name: str, snapshots: Iterable[int], tags: Iterabl
         )
 
 
-def _check_there(table: Table, name: str) -> None:
-    if name not in branch_names(table.file_io, table.location):
-        raise _missing(table, name)
+def _is_there(table: Table, name: str) -> bool:
+    return bool(SchemaStore(table.file_io, table.location, name).ids())
 
 
 def _missing(table: Table, name: str) -> SnapshotNotFound:

@@ -71,7 +71,8 @@ def rollback(
 
     Raises:
         OptionError: not just one target is given.
-        SnapshotNotFound: there is no such target, or it is expiring just now; nothing was changed.
+        SnapshotNotFound: there is no such target, it is expiring just now, or another snapshot has its id since;
+            nothing was changed.
         CommitConflict: other jobs go on committing to what is taken away. OSError: the storage failed. Call it again.
     """
     return _roll_back(table, rollback_target(table, version, snapshot, tag)[0], dry_run)
@@ -133,6 +134,7 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     latest = store.latest_id()
     if latest is None:
         raise SnapshotNotFound(f"rolling back {table.location}: the table has no snapshot")
+    _check_id(table, target)
     snapshots = _later(store.ids(), target.id)
     changelogs = _later(store.changelog_ids(), target.id)
     tags = [name for name, tag in store.tags().items() if tag.snapshot.id > target.id]
@@ -156,6 +158,16 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     return RollbackResult(
         latest, target.id, tuple(snapshots), tuple(changelogs), tuple(tags), tuple(paths), dry_run, millis
     )
+
+
+def _check_id(table: Table, target: Snapshot) -> None:
+    """A rollback that broke off may leave a tag of a snapshot it took away, whose id a later commit gets."""
+    found = table.snapshots.find(target.id)
+    if found is not None and found != target:
+        raise SnapshotNotFound(
+            f"rolling back {table.location} to what a tag keeps: that snapshot {target.id} was taken back, and another "
+            "one has its id since; make its state the latest snapshot by rollback_to_as_latest"
+        )
 
 
 def _later(ids: Sequence[int], target: int) -> list[int]:

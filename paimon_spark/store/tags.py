@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.errors import CorruptFile, NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options, parse_duration
 from paimon_spark.spec.paths import tag_directory, tag_path
@@ -220,5 +220,5 @@ def _write_success_file(store: SnapshotStore, name: str) -> None:
     path = success_file_path(store, name)
     try:
         touch_success_file(store.file_io, path)
-    except OSError as error:
+    except (CorruptFile, OSError) as error:
         _log.warning("the tag '%s' of %s is made, but not its file %s: %s", name, store.table, path, error)

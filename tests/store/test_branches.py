@@ -11,6 +11,7 @@ from expiring import copied, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.store.branch_merge import merge_branch
 from paimon_spark.store.branches import branch_names, create_branch, delete_branch, fast_forward, rename_branch
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
@@ -132,7 +133,31 @@ def test_no_name_reaches_the_files_of_the_table(tmp_path: Path, name: str) -> No
     before = stored(table)
     with pytest.raises(OptionError, match="no name for a branch"):
         delete_branch(table, [name])
+    with pytest.raises(OptionError, match="no name for a branch"):
+        rename_branch(table, name, "c")
     assert stored(table) == before
+
+
+def test_no_way_out_of_the_directory_of_branches(tmp_path: Path) -> None:
+    table = life(tmp_path, "w")
+    create_branch(table, "b", snapshot=1)
+    before = stored(table)
+    for attempt in (lambda: fast_forward(table, "b/../.."), lambda: merge_branch(table, "b/../..", "b")):
+        with pytest.raises(SnapshotNotFound, match="no branch"):
+            attempt()
+    assert stored(table) == before
+
+
+def test_a_branch_that_is_read_keeps_its_name(tmp_path: Path) -> None:
+    """A read through it would lack its partitions from then on."""
+    table = life(tmp_path, "w")
+    create_branch(table, "b", snapshot=1)
+    read = replace(table, schema=replace(table.schema, options={"scan.fallback-branch": "b"}))
+    for opened in (read, on(table, "b")):
+        for attempt in (lambda t: rename_branch(t, "b", "c"), lambda t: delete_branch(t, "b")):
+            with pytest.raises(OptionError, match="change that first"):
+                attempt(opened)
+    assert names(table) == ["b"]
 
 
 class WhileDeleting(FaultyFileIO):

@@ -18,6 +18,7 @@ from paimon_spark.spec.snapshot_json import decode_snapshot, encode_snapshot
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
 from paimon_spark.store.rollback import rollback, rollback_to_timestamp, rollback_to_watermark
+from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tags import create_tag
 
@@ -112,6 +113,24 @@ def test_targets_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(SnapshotNotFound, match="expires just now"):
         rollback(table, 2)
     assert table.snapshots.ids() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_tag_of_a_snapshot_whose_id_another_one_has(tmp_path: Path, dry_run: bool) -> None:
+    """A rollback broke off before it took the tag away, and the table lived on."""
+    table = life(tmp_path, "www")
+    create_tag(table, "three", 3)
+    tag = Path(table.location, "tag/tag-three").read_bytes()
+    rollback(table, 2)
+    Path(table.location, "tag/tag-three").write_bytes(tag)
+    write(table, [(0, 7)])
+    write(table, [(0, 8)])
+    before = stored(table)
+    with pytest.raises(SnapshotNotFound, match="snapshot 3 was taken back"):
+        rollback(table, tag="three", dry_run=dry_run)
+    assert stored(table) == before
+    rollback_to_as_latest(table, tag="three")
+    assert state(table, {}) == [(0, 3), (1, 3)]
 
 
 def test_a_branch_goes_back_alone(tmp_path: Path) -> None:

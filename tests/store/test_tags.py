@@ -113,6 +113,15 @@ def test_success_files_come_and_go(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_a_damaged_success_file_holds_up_no_tag(tmp_path: Path) -> None:
+    table = life(tmp_path / "t", "w", {"tag.create-success-file": "true"})
+    path = Path(table.location, "tag/tag-success-file/x_SUCCESS")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"")
+    assert create_tag(table, "x").snapshot_id == 1
+    assert table.snapshots.tag_names() == ["x"]
+
+
 def test_a_tag_of_a_snapshot_that_is_there_is_just_a_file(tmp_path: Path) -> None:
     table = life(tmp_path / "t", "wwcw")
     before = stored(table)
