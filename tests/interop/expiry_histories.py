@@ -118,7 +118,7 @@ class ExpiryHistory:
             self.branches[name] = tag
 
     def _write_to_a_branch(self) -> None:
-        if self.branches and getattr(self.life, "mode", "") != "cross":
+        if self.branches and self.life.mode != "cross":
             branch = self.random.choice([*self.branches])
             self.log.append(f"Java writes to branch {branch}")
             self.java.write(self.path, self.life.rows(), None, {"branch": branch})

@@ -25,6 +25,8 @@ MODES = ["append", "append", "bucketed append", "keyed", "keyed", "keyed", "post
 class KeyedLife(LsmHistory):
     """Something may happen beside the table after every step. What readers see is the concern of test_lsm_histories."""
 
+    mode = "keyed"
+
     def __init__(
         self, seed: int, path: str, java: Genuine, blobs: Blobs, steps: int, between: Callable[[], None]
     ) -> None:

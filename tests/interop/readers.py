@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import our_engine
 from comparing import Row, comparable, comparable_rows
@@ -25,6 +28,15 @@ def assert_same(path: str, javas: Sequence[Genuine], options: Mapping[str, str] 
     for java in javas:
         assert java_read(java, path, options) == ours
     return ours
+
+
+def said(path: str) -> dict[str, Any]:
+    """What the latest snapshot says, but for names, times and who it was."""
+    latest = open_table(path).snapshots.latest_id()
+    found = json.loads(Path(path, "snapshot", f"snapshot-{latest}").read_text())
+    names = {"baseManifestList", "deltaManifestList", "indexManifest", "commitUser", "timeMillis", "uuid"}
+    sizes = {"baseManifestListSize", "deltaManifestListSize"}
+    return {key: value for key, value in found.items() if key not in names | sizes and value is not None}
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Branches as Java has them: written by one and read by the other, merged, and read through each other."""
+"""Branches as Java has them: written by one and read by the other, merged, and read through each other.
+
+``PAIMON_BRANCH_HISTORIES`` sets how many are tried (each by its number as seed).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from paimon_spark.store.tags import create_tag
 
 pytestmark = pytest.mark.interop
 
-SEEDS = range(int(os.environ.get("BRANCH_HISTORIES", "4")))
+SEEDS = range(int(os.environ.get("PAIMON_BRANCH_HISTORIES", "4")))
 COLUMNS = {"p": "INT NOT NULL", "k": "INT NOT NULL", "v": "STRING"}
 KINDS: list[tuple[tuple[str, ...], Mapping[str, str]]] = [
     (("p", "k"), {"bucket": "1"}),

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import java_maintenance
 import pytest
 from checker import check_table
 from genuine import Genuine, table_path
-from readers import assert_same, java_change, java_read, our_change
+from readers import assert_same, java_change, java_read, our_change, said
 
 from paimon_spark import open_table
 from paimon_spark.store.commit_attempt import table_state
@@ -37,15 +35,6 @@ def two_copies(java: Genuine, folder: Path, options: Mapping[str, str] = OPTIONS
     java.write(theirs, [(9, "a", 1, "late")])
     shutil.copytree(theirs, ours)
     return theirs, ours
-
-
-def said(path: str) -> dict[str, Any]:
-    """What the latest snapshot says, but for names, times and who it was."""
-    latest = open_table(path).snapshots.latest_id()
-    found = json.loads(Path(path, "snapshot", f"snapshot-{latest}").read_text())
-    names = {"baseManifestList", "deltaManifestList", "indexManifest", "commitUser", "timeMillis", "uuid"}
-    sizes = {"baseManifestListSize", "deltaManifestListSize"}
-    return {key: value for key, value in found.items() if key not in names | sizes and value is not None}
 
 
 def test_manifests_are_merged_alike(java: Genuine, tmp_path: Path) -> None:

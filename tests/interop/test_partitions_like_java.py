@@ -1,16 +1,16 @@
-"""Partitions expire and are marked done as in Java: of two copies of a table, one is Java's and one ours."""
+"""Partitions expire as in Java: of two copies of a table, one is Java's and one ours.
+
+``PAIMON_PARTITION_ROUNDS`` sets how many tables are tried (each by its number as seed), ``PAIMON_TIME_CASES`` how many
+texts of times.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,8 +22,7 @@ from checker import check_table
 from genuine import Genuine, table_path
 from java_partitions import NO_PATTERN, NO_TIME
 from random_tables import VALUES
-from readers import assert_same, java_read
-from test_maintenance_like_java import said
+from readers import assert_same, java_read, said
 
 from paimon_spark import open_table
 from paimon_spark.errors import OptionError
@@ -33,7 +32,6 @@ from paimon_spark.store.commit_attempt import partition_name, table_state
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.local_time import epoch_millis_of_wall, parse_local_timestamp
 from paimon_spark.store.maintenance import maintain
-from paimon_spark.store.partition_done import mark_partition_done
 from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
 from paimon_spark.store.table import Table
 
@@ -41,8 +39,8 @@ pytestmark = pytest.mark.interop
 
 EPOCH = datetime(1970, 1, 1)
 NOW = datetime(2026, 11, 10, 12)
-ROUNDS = int(os.environ.get("PARTITION_ROUNDS", "8"))
-CASES = int(os.environ.get("TIME_CASES", "2000"))
+ROUNDS = int(os.environ.get("PAIMON_PARTITION_ROUNDS", "8"))
+CASES = int(os.environ.get("PAIMON_TIME_CASES", "2000"))
 
 # --- texts of times -------------------------------------------------------------------------------------------------
 
@@ -319,114 +317,15 @@ def test_partitions_of_all_types_are_as_old(java: Genuine, tmp_path: Path, strat
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Asia/Kolkata"])
-def test_walls_are_the_same_instants(java: Genuine, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+def test_walls_are_the_same_instants(java: Genuine, local_zone: Callable[[str], None], zone: str) -> None:
     """Hours that come twice, and hours left out."""
     walls = [1_761_000_000_000 + 1_800_000 * n for n in range(17_600)]  # a year, every half hour
     expected = java.run(java_partitions.epoch_millis, walls, zone)
-    monkeypatch.setenv("TZ", zone)
-    time.tzset()
-    try:
-        assert [epoch_millis_of_wall(wall) for wall in walls] == expected
-        texts = [str(datetime(1970, 1, 1) + timedelta(milliseconds=wall)) for wall in walls]
-        assert [parse_local_timestamp(text) for text in texts] == expected
-    finally:
-        monkeypatch.undo()
-        time.tzset()
+    local_zone(zone)
+    assert [epoch_millis_of_wall(wall) for wall in walls] == expected
+    texts = [str(datetime(1970, 1, 1) + timedelta(milliseconds=wall)) for wall in walls]
+    assert [parse_local_timestamp(text) for text in texts] == expected
 
 
 def types_of(table: Table) -> list[DataType]:
     return [field.type for field in table.schema.partition_fields]
-
-
-# --- done -----------------------------------------------------------------------------------------------------------
-
-PARTS = ["dt=a,hour=1", "dt=x y/z=1,hour=2", "dt=ä"]
-
-
-def day_table(java: Genuine, folder: Path) -> str:
-    path = table_path(folder, "t")
-    java.create(path, {"dt": "STRING", "hour": "INT", "v": "INT"}, partitions=["dt", "hour"], options={"bucket": "-1"})
-    return path
-
-
-def test_success_files_are_alike(java: Genuine, tmp_path: Path) -> None:
-    theirs, ours = day_table(java, tmp_path / "theirs"), day_table(java, tmp_path / "ours")
-    java.run(java_partitions.mark_done, theirs, {}, PARTS)
-    marked = mark_partition_done(open_table(ours), ";".join(PARTS))
-    places = [f"{directory}/_SUCCESS" for directory in marked.partitions]
-    assert {str(path.relative_to(theirs)) for path in Path(theirs).rglob("_SUCCESS")} == set(places)
-    for place in places:
-        assert without_digits(Path(ours, place).read_text()) == without_digits(Path(theirs, place).read_text())
-        created, changed = java.run(java_partitions.success_times, f"{ours}/{place}")
-        assert created == changed
-
-
-def test_each_marks_again_what_the_other_has_marked(java: Genuine, tmp_path: Path) -> None:
-    path = day_table(java, tmp_path)
-    mark_partition_done(open_table(path), PARTS[0])
-    place = f"{path}/dt=a/hour=1/_SUCCESS"
-    created = java.run(java_partitions.success_times, place)[0]
-    java.run(java_partitions.mark_done, path, {}, PARTS[:1])
-    theirs = java.run(java_partitions.success_times, place)
-    mark_partition_done(open_table(path), PARTS[0])
-    ours = java.run(java_partitions.success_times, place)
-    assert theirs[0] == ours[0] == created
-    assert created <= theirs[1] <= ours[1]
-
-
-def without_digits(text: str) -> str:
-    return "".join("9" if c.isdigit() else c for c in text)
-
-
-@pytest.fixture
-def reports() -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    """A service that takes every report, and the reports."""
-    sent: list[tuple[str, Any]] = []
-
-    class Taking(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            sent.append((self.headers["Content-Type"], body))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b'{"result": "SUCCESS"}')
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Taking)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/", sent
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.mark.parametrize("params", [None, "a=1, grüße"])
-@pytest.mark.parametrize("folder", ["plain", "shop.db"])
-def test_reports_are_alike(
-    java: Genuine,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    reports: tuple[str, list[tuple[str, Any]]],
-    params: str | None,
-    folder: str,
-) -> None:
-    monkeypatch.setenv("no_proxy", "*")
-    url, sent = reports
-    path = day_table(java, tmp_path / folder)
-    options = {"partition.mark-done-action": "http-report", "partition.mark-done-action.http.url": url}
-    options |= {} if params is None else {"partition.mark-done-action.http.params": params}
-    java.run(java_partitions.mark_done, path, options, PARTS)
-    mark_partition_done(open_table(path, options), ";".join(PARTS))
-    theirs, ours = sent[: len(PARTS)], sent[len(PARTS) :]
-    assert [body for _, body in ours] == [{**body, "path": path} for _, body in theirs]
-    assert {kind.lower().replace(" ", "") for kind, _ in sent} == {"application/json;charset=utf-8"}
-
-
-@pytest.mark.parametrize("action", ["done-partition", "mark-event", "custom"])
-def test_java_refuses_them_too(java: Genuine, tmp_path: Path, action: str) -> None:
-    path = day_table(java, tmp_path)
-    with pytest.raises(RuntimeError, match=r"without metastore|custom\.class"):
-        java.run(java_partitions.mark_done, path, {"partition.mark-done-action": action}, PARTS)

@@ -10,8 +10,7 @@ import java_repair
 import pytest
 from checker import check_table
 from genuine import Genuine, table_path
-from readers import assert_same, java_read
-from test_maintenance_like_java import said
+from readers import assert_same, java_read, said
 
 from paimon_spark import open_table
 from paimon_spark.errors import PaimonError
@@ -67,24 +66,32 @@ def test_lost_files(java: Genuine, tmp_path: Path, kind: str) -> None:
     assert assert_same(ours, [java]) == java_read(java, theirs)
 
 
-@pytest.mark.parametrize(
-    ("left", "chosen"), [("567", 5), ("1567", 5), ("1567", 1), ("1567", 6), ("34567", 3), ("7", 7)]
-)
-def test_a_lost_beginning(java: Genuine, tmp_path: Path, left: str, chosen: int) -> None:
-    theirs = written(java, tmp_path, "append", writes=6)
+def beheaded(java: Genuine, folder: Path, left: str) -> str:
+    """A table of the snapshots 1 to 7, of which these are left."""
+    path = written(java, folder, "append", writes=6)
     for number in range(1, 8):
         if str(number) not in left:
-            Path(theirs, "snapshot", f"snapshot-{number}").unlink()
+            Path(path, "snapshot", f"snapshot-{number}").unlink()
+    return path
+
+
+@pytest.mark.parametrize(("left", "chosen"), [("567", 5), ("1567", 5), ("34567", 3), ("7", 7)])
+def test_a_lost_beginning(java: Genuine, tmp_path: Path, left: str, chosen: int) -> None:
+    theirs = beheaded(java, tmp_path, left)
     ours = twin(theirs)
-    try:
-        previous = java.run(java_repair.repair_earliest_snapshot, theirs, chosen)
-    except RuntimeError:
-        with pytest.raises(PaimonError):
-            repair_earliest_snapshot(open_table(ours), chosen)
-        return
+    previous = java.run(java_repair.repair_earliest_snapshot, theirs, chosen)
     done = repair_earliest_snapshot(open_table(ours), chosen)
     assert (done.previous_earliest_snapshot_id, done.current_earliest_snapshot_id) == (previous, chosen)
     assert java.run(java_repair.earliest, ours) == java.run(java_repair.earliest, theirs) == chosen
+
+
+@pytest.mark.parametrize(("left", "chosen"), [("1567", 1), ("1567", 6)])
+def test_what_both_refuse_as_the_beginning(java: Genuine, tmp_path: Path, left: str, chosen: int) -> None:
+    path = beheaded(java, tmp_path, left)
+    with pytest.raises(RuntimeError, match=r"Snapshot \d does not"):
+        java.run(java_repair.repair_earliest_snapshot, path, chosen)
+    with pytest.raises(PaimonError):
+        repair_earliest_snapshot(open_table(path), chosen)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -55,6 +55,11 @@ def path(java: Genuine, tmp_path: Path) -> str:
     return made
 
 
+def nothing(snapshot: Snapshot, fields: Sequence[DataField]) -> tuple[int, Mapping[str, ColumnStatistics]]:
+    """Counts rows only."""
+    return 1, {}
+
+
 def as_known(field: DataField, text: str | None) -> Any:
     """Fractions by their value: a Java before 19 does not always print the shortest digits."""
     if text is None or field.type.root not in FLOATS:
@@ -92,9 +97,6 @@ def test_java_reads_every_value_as_it_was(java: Genuine, path: str) -> None:
 
 
 def test_java_inherits_ours_and_we_javas(java: Genuine, path: str) -> None:
-    def nothing(snapshot: Snapshot, fields: Sequence[DataField]) -> tuple[int, Mapping[str, ColumnStatistics]]:
-        return 1, {}
-
     analyze(open_table(path), None, nothing)
     java.write(path, [(2, *[None] * len(COLUMNS))])
     assert java.run(java_statistics.statistics, path, {})[0][:3] == (1, 0, 1)
@@ -110,9 +112,6 @@ def test_java_inherits_ours_and_we_javas(java: Genuine, path: str) -> None:
 
 
 def test_the_snapshots_are_alike(java: Genuine, path: str) -> None:
-    def nothing(snapshot: Snapshot, fields: Sequence[DataField]) -> tuple[int, Mapping[str, ColumnStatistics]]:
-        return 1, {}
-
     analyze(open_table(path), None, nothing)
     java.run(java_statistics.update_statistics, path, 7, 99, "s")
     ours, theirs = (json.loads(Path(path, "snapshot", f"snapshot-{n}").read_text()) for n in (2, 3))
