@@ -1,0 +1,37 @@
+"""Files that nobody needs are deleted as far as the store lets them be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from faulty_store import FaultyFileIO
+from refusing import Refusing
+
+from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.store.discard import discard
+
+
+def left(root: Path, io: FileIO) -> list[str]:
+    """What is left of three files."""
+    paths = [root / name for name in "abc"]
+    for path in paths:
+        path.write_bytes(b"1")
+    discard(io, (str(path) for path in [*paths, root / "absent"]))
+    return sorted(path.name for path in root.iterdir())
+
+
+def test_all_go_by_one_request(tmp_path: Path) -> None:
+    io = FaultyFileIO(LocalFileIO())
+    assert left(tmp_path, io) == []
+    assert io.log == ["!delete_many"]
+
+
+def test_a_bulk_request_that_fails_is_made_up_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert left(tmp_path, FaultyFileIO(LocalFileIO(), 0, named="!delete_many")) == []
+    assert caplog.text == ""
+
+
+def test_one_that_stays_holds_up_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert left(tmp_path, Refusing(LocalFileIO(), lambda path: path.endswith("a"))) == ["a"]
+    assert f"left behind {tmp_path}/a, which no snapshot names: no access" in caplog.text
