@@ -37,7 +37,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 }
 COMMON = {
     "write-only": "true",
-    "commit.max-retries": "1000",
+    "commit.max-retries": "50",
     "commit.min-retry-wait": "0 ms",
     "commit.max-retry-wait": "0 ms",
     "manifest.merge-min-count": "6",

@@ -105,15 +105,17 @@ def roll_back(world: World, branch: str) -> Job | None:
 
 
 def roll_back_to(world: World, target: Root) -> Job:
-    name, branch = named(world), target.branch
+    name, branch, lowest = named(world), target.branch, target.number
 
     def is_later(root: Root) -> bool:
-        return root.branch == branch and root.number > target.number
+        nonlocal lowest  # the tag may be put on another snapshot before it is read
+        lowest = min(lowest, world.roots.get(target.path, target).number)
+        return root.branch == branch and root.number > lowest
 
     def finish(outcome: str) -> None:
         for doubt in world.doubts:
             if outcome == "done" and doubt.branch == branch:
-                doubt.highest = min(doubt.highest, target.number - 1)
+                doubt.highest = min(doubt.highest, lowest - 1)
 
     def act(file_io: FileIO) -> None:
         table = world.on(file_io, branch, name)

@@ -26,6 +26,7 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
+from paimon_spark.store.commit_ground import is_in_doubt
 from paimon_spark.store.commit_history import CommitHistory, is_committed
 from paimon_spark.store.commit_overtaken import lasts, lost_sight
 from paimon_spark.store.discard import discard
@@ -281,6 +282,13 @@ class _LostRace(Exception):
     """Another writer published the next snapshot first, or the latest one was taken away."""
 
 
+class _InDoubt(_LostRace):
+    """The latest snapshot may be taken away again. above: the one that it stands above of, though not on it."""
+
+    def __init__(self, latest: int, above: int) -> None:
+        self.latest, self.above = latest, above
+
+
 def commit_request(table: Table, request: CommitRequest, since: int | None) -> tuple[Snapshot, int]:
     """Tries until the request is a snapshot, waiting longer each time, with jitter (options commit.*).
 
@@ -312,6 +320,8 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
                 number = trial.retry_state.attempt_number
                 found = history.look()
                 done = next((snapshot for snapshot in found if request.names(snapshot)), None)
+                if done in (None, history.latest) and not history.is_sure:
+                    _check_ground(table, history)
                 if done is not None:
                     return done, number - 1
                 state = table_state(table, history.latest)
@@ -331,12 +341,32 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
             raise lost_sight(table, taken_back, error) from error
         if not isinstance(error, RetryError):
             raise
-        raise RetriesExhausted(
-            f"the commit of user {request.user} to {table.location} lost the race against other writers "
-            f"{error.last_attempt.attempt_number} times; nothing was committed. Run the job again when fewer write to "
-            "the table, or raise commit.max-retries"
-        ) from None
+        raise _exhausted(table, request, error) from None
     raise AssertionError("unreachable: every trial returns or raises")
+
+
+def _check_ground(table: Table, history: CommitHistory) -> None:
+    """Nothing is put on a snapshot that its committer may take back, and no commit is done that is such a one."""
+    latest = history.latest
+    if latest is not None and is_in_doubt(table, latest):
+        history.forget()
+        raise _InDoubt(latest.id, max((n for n in table.snapshots.ids() if n < latest.id), default=0))
+
+
+def _exhausted(table: Table, request: CommitRequest, error: RetryError) -> RetriesExhausted:
+    lost, tried = error.last_attempt.exception(), error.last_attempt.attempt_number
+    begin = f"the commit of user {request.user} to {table.location}"
+    if isinstance(lost, _InDoubt):
+        return RetriesExhausted(
+            f"{begin} looked {tried} times, and each time the latest snapshot {lost.latest} was not built on the one "
+            f"before, which a rollback or a fast-forward has taken away or replaced; nothing was committed. The job "
+            f"that made it is slow, or ended before it could take it back: look at it, roll the table back to snapshot "
+            f"{lost.above}, then run this job again"
+        )
+    return RetriesExhausted(
+        f"{begin} lost the race against other writers {tried} times; nothing was committed. Run the job again when "
+        "fewer write to the table, or raise commit.max-retries"
+    )
 
 
 def _wait(shortest: float, longest: float) -> Callable[[RetryCallState], float]:

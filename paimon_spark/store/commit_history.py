@@ -52,6 +52,7 @@ class CommitHistory:
 
     Attributes:
         latest: the newest snapshot at the last look; None when there was none.
+        is_sure: whether the LATEST hint names it: its committer knows that it is there to stay.
     """
 
     def __init__(self, snapshots: SnapshotStore, since: int | None) -> None:
@@ -61,6 +62,7 @@ class CommitHistory:
             since: where the first look begins: after this id, 0 for the first snapshot; None: RECENT back.
         """
         self.latest: Snapshot | None = None
+        self.is_sure = False
         self._snapshots = snapshots
         self._seen = since
         self._has_looked = False
@@ -72,11 +74,11 @@ class CommitHistory:
         """
         found = self._walk() if self._has_looked else None
         if found is None:
-            self.latest = self._snapshots.latest()
+            self.latest, self.is_sure = self._snapshots.hinted_latest()
             went_back = (self._seen or 0) > (0 if self.latest is None else self.latest.id)
             found = recent_snapshots(self._snapshots, self.latest, None if went_back else self._seen)
         elif found:
-            self.latest = found[0]
+            self.latest, self.is_sure = found[0], False
         self._has_looked = True
         self._seen = 0 if self.latest is None else self.latest.id
         return found

@@ -6,10 +6,13 @@ knows nothing of. Its base manifest list tells.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from paimon_spark.errors import CommitConflict
-from paimon_spark.spec.manifest import FileKind, ManifestEntry
+from paimon_spark.spec.manifest import FileKind, ManifestFileMeta
 from paimon_spark.spec.paths import snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.store.entries import Identity
 from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.table import Table
 
@@ -17,14 +20,22 @@ _ROUNDS = 5
 
 
 def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
-    """Whether the files that a snapshot added are in the base of the following one, and those it deleted are not.
+    """Whether the changes of a snapshot are in the base of the following one; if it has none, all its files.
+
+    Manifests are mostly taken over as they are, and nobody else has their names: then the lists are enough.
 
     Raises:
-        CorruptFile: the metadata of one cannot be read.
+        CorruptFile: the metadata of one cannot be read. MissingFile: one of them has expired.
     """
-    base = {entry.identity: entry.kind for entry in _entries(table, following.base_manifest_list)}
-    delta = {entry.identity: entry.kind for entry in _entries(table, snapshot.delta_manifest_list)}
-    return all((base.get(identity) == FileKind.ADD) == (kind == FileKind.ADD) for identity, kind in delta.items())
+    base, changes = _metas(table, following.base_manifest_list), _metas(table, snapshot.delta_manifest_list)
+    if not changes:
+        same = _metas(table, snapshot.base_manifest_list)
+        return _names(same) == _names(base) or _live(_kinds(table, same)) == _live(_kinds(table, base))
+    if _names(changes) <= _names(base):
+        return True
+    found = _kinds(table, base)
+    kinds = _kinds(table, changes)
+    return all((found.get(file) == FileKind.ADD) == (kind == FileKind.ADD) for file, kind in kinds.items())
 
 
 def cut_after(table: Table, last: Snapshot) -> None:
@@ -57,6 +68,18 @@ def _loose(table: Table, last: Snapshot) -> list[int]:
     return [number for number in reversed(ids) if number > last.id]
 
 
-def _entries(table: Table, name: str) -> list[ManifestEntry]:
-    metas = read_manifest_list(table.file_io, table.location, name)
-    return read_manifests(table.file_io, table.location, metas)
+def _metas(table: Table, name: str) -> list[ManifestFileMeta]:
+    return read_manifest_list(table.file_io, table.location, name)
+
+
+def _names(metas: Iterable[ManifestFileMeta]) -> set[str]:
+    return {meta.file_name for meta in metas}
+
+
+def _kinds(table: Table, metas: Sequence[ManifestFileMeta]) -> dict[Identity, int]:
+    """What the last entry of each file says."""
+    return {entry.identity: entry.kind for entry in read_manifests(table.file_io, table.location, metas)}
+
+
+def _live(kinds: dict[Identity, int]) -> set[Identity]:
+    return {file for file, kind in kinds.items() if kind == FileKind.ADD}

@@ -114,17 +114,21 @@ class SnapshotStore:
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot; None when the table has none. With a true hint it takes three small reads."""
+        return self.hinted_latest()[0]
+
+    def hinted_latest(self) -> tuple[Snapshot | None, bool]:
+        """(latest, whether the hint says so)."""
         hint = self.latest_hint()
         if hint is not None and hint > 0 and self.find(hint + 1) is None:
             snapshot = self.find(hint)
             if snapshot is not None:
-                return snapshot
+                return snapshot, True
         ids = self.ids()
         for number in reversed(ids):  # a rollback may take the newest away between listing and reading
             snapshot = self.find(number)
             if snapshot is not None:
-                return snapshot
-        return self.load(ids[-1]) if ids else None
+                return snapshot, False
+        return (self.load(ids[-1]) if ids else None), False
 
     def find(self, snapshot_id: int) -> Snapshot | None:
         """The snapshot, or None when its file does not exist.

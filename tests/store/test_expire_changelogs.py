@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from checker import check_table
 from expiring import FOREVER, branch, consumer, data_files, live_on, new_table, rules, states, stored, tag
+from faulty_store import FaultyFileIO
 from golden_tables import GoldenTable
 
 from paimon_spark.errors import CorruptFile
@@ -120,6 +124,32 @@ def test_a_later_tag_keeps_what_the_next_changelog_does_not_name_any_more(tmp_pa
     rows = states(table)
     assert expire_changelogs_by(table, kept(5)).ids == (1, 2)
     assert states(table) == rows
+    check_table(table.location)
+
+
+@pytest.mark.parametrize("options", PRODUCERS, ids=str)
+def test_a_slow_expiry_brings_none_back(tmp_path: Path, options: Mapping[str, str]) -> None:
+    """Another one has moved the same changelogs, and they have expired, but for the hint, when it moves them."""
+    table = new_table(tmp_path / "t", options)
+    live_on(table, "wwwwww")
+
+    @functools.cache
+    def others() -> None:
+        expire_snapshots_by(table, rules(1, changelogs=9))
+        expire_changelogs_by(table, kept(3))
+        Path(table.location, "changelog", "EARLIEST").unlink()
+
+    lock = threading.Lock()
+
+    class Slow(FaultyFileIO):
+        def overwrite(self, path: str, data: bytes) -> None:
+            if "/changelog/" in path:
+                with lock:
+                    others()
+            super().overwrite(path, data)
+
+    expire_snapshots_by(replace(table, file_io=Slow(table.file_io)), rules(1, changelogs=9))
+    assert changelog_ids(table) == [4, 5]
     check_table(table.location)
 
 

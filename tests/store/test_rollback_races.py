@@ -6,10 +6,8 @@ import contextlib
 import itertools
 import shutil
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +18,13 @@ from compacting import make, rows_of, write
 from expiring import copied
 from faulty_store import FaultyFileIO, When, is_killed, kill
 from meanwhile import Meanwhile
+from prepared import COLUMNS, NEW, After, commit, life, planned
 from s3_server import s3_server
 from turns import in_turns, operations
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown, SnapshotNotFound
-from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.file_io import file_io_for
 from paimon_spark.store.branches import create_branch, fast_forward
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
@@ -34,33 +33,6 @@ from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tags import create_tag
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import plan_write
-
-COLUMNS = pa.schema([("k", pa.int32()), ("v", pa.int64())])
-NEW = (9, 9)
-
-
-def life(path: Path, options: dict[str, str] | None = None) -> Table:
-    """An append table whose snapshot n has the rows 1 to n; four of them."""
-    table = make(path / "t", COLUMNS, [], {"bucket": "-1", **(options or {})})
-    for number in range(1, 5):
-        write(table, [(number, number)])
-    return table
-
-
-def planned(table: Table, row: tuple[int, int] = NEW) -> tuple[str, Any, int]:
-    """What a job has written before it commits: its user, messages, and the latest snapshot then."""
-    user, since = str(uuid.uuid4()), table.snapshots.latest_id() or 0
-    task = TableWrite(table, user)
-    columns = [
-        pa.array([value], field.type) for value, field in zip(row, arrow_schema(table.schema.fields), strict=True)
-    ]
-    task.write(pa.RecordBatch.from_arrays(columns, schema=arrow_schema(table.schema.fields)))
-    return user, task.finish(), since
-
-
-def commit(table: Table, job: tuple[str, Any, int]) -> None:
-    user, messages, since = job
-    TableCommit(table, user, since).append(messages)
 
 
 def test_a_writer_that_publishes_after_the_rollback(tmp_path: Path) -> None:
@@ -85,20 +57,6 @@ def test_when_others_have_taken_the_ids_again(tmp_path: Path) -> None:
     assert rows_of(table) == [(1, 1), (13, 13), (14, 14), (2, 2), NEW]
     assert table.snapshots.ids() == [1, 2, 3, 4, 5]
     check_table(table.location)
-
-
-class After(FaultyFileIO):
-    """A store where something happens as soon as a file of this name is published."""
-
-    def __init__(self, inner: FileIO, name: str, happens: Callable[[], object]) -> None:
-        super().__init__(inner)
-        self._name, self._happens = name, happens
-
-    def create_if_absent(self, path: str, data: bytes) -> bool:
-        done = super().create_if_absent(path, data)
-        if path.endswith(self._name):
-            self._happens()
-        return done
 
 
 def test_a_base_that_has_expired_is_none_that_was_taken_away(tmp_path: Path) -> None:
