@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import MissingFile
 from paimon_spark.spec.java_text import hash_order
 from paimon_spark.spec.json_text import format_json, parse_json_object
 from paimon_spark.spec.paths import statistics_path
@@ -20,8 +20,9 @@ from paimon_spark.store.system_tables.request import (
     columns_of_rows,
     fields_of,
     local_time,
-    shown_snapshot,
+    shown_state,
 )
+from paimon_spark.store.versioned import find_bytes
 
 SCHEMA_FIELDS = fields_of("""
     schema_id BIGINT NOT NULL
@@ -111,17 +112,18 @@ def _latest(table: StoredTable) -> TableSchema:
 
 def _statistics(request: Request) -> Columns:
     table = request.table
-    snapshot = shown_snapshot(table)
-    if snapshot is None or snapshot.statistics is None:
-        return columns_of_rows(STATISTICS_FIELDS, ())
-    path = statistics_path(table.location, snapshot.statistics)
-    try:
-        stored = parse_json_object(table.file_io.read_bytes(path), path)
-    except FileNotFoundError:
-        raise CorruptFile(
-            f"reading the statistics of snapshot {snapshot.id} of the table at {table.location}: the file {path} does "
-            "not exist; if the snapshot has just expired, ask for a newer one, else analyze the table again"
-        ) from None
+    with shown_state(table) as snapshot:
+        if snapshot is None or snapshot.statistics is None:
+            return columns_of_rows(STATISTICS_FIELDS, ())
+        path = statistics_path(table.location, snapshot.statistics)
+        data = find_bytes(table.file_io, path)
+        if data is None:
+            raise MissingFile(
+                f"reading the statistics of snapshot {snapshot.id} of the table at {table.location}: the file {path} "
+                "does not exist; analyze the table again",
+                path,
+            )
+    stored = parse_json_object(data, path)
     row = (
         stored.integer("snapshotId"),
         stored.integer("schemaId"),

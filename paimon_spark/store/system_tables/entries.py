@@ -14,11 +14,11 @@ from paimon_spark.arrow.row_columns import row_bytes, row_field
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.paths import POSTPONE_BUCKET
+from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.live_files import Indices, canonical_partitions, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
-from paimon_spark.store.system_tables.request import Request, StoredTable, shown_snapshot
+from paimon_spark.store.system_tables.request import Request, StoredTable, shown_state
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 PartitionTexts: TypeAlias = Callable[[Sequence[bytes], Sequence[DataField]], pa.Array]
@@ -29,12 +29,14 @@ class Entries:
     """Manifest entries of a state whose partition, bucket and level may satisfy the predicate.
 
     Attributes:
+        snapshot: the state.
         columns: all entries, base before delta.
         partition_codes: of each entry, see canonical_partitions.
         partition_texts: of each distinct partition, in the order of columns.partitions.
         chosen: ascending numbers of entries.
     """
 
+    snapshot: Snapshot
     columns: ManifestColumns
     partition_codes: Indices
     partition_texts: pa.Array
@@ -73,11 +75,10 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
         SnapshotNotFound: the snapshot expires meanwhile.
     """
     table = request.table
-    snapshot = shown_snapshot(table)
-    if snapshot is None:
-        return None
     fields = table.schema.partition_fields
-    with telling_expiry(table.snapshots, table.options, snapshot.id):
+    with shown_state(table) as snapshot:
+        if snapshot is None:
+            return None
         metas = read_data_manifests(table.file_io, table.location, snapshot)
         columns = read_manifest_columns(table.file_io, table.location, metas)
     canonical = canonical_partitions(columns, [field.type for field in fields])
@@ -92,7 +93,7 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
             mask &= np.isin(numbers, [i for i in np.unique(numbers).tolist() if request.may_hold(**{name: i})])
     if waits(table) and not postponed:
         mask &= columns.bucket >= 0
-    return Entries(columns, codes, shown, np.flatnonzero(mask))
+    return Entries(snapshot, columns, codes, shown, np.flatnonzero(mask))
 
 
 def waits(table: StoredTable) -> bool:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import MissingFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.file_index.container import decode_container
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.paths import extra_file_path
+from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.system_tables.entries import read_state
 from paimon_spark.store.system_tables.files import file_paths
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, columns_of_rows, fields_of
+from paimon_spark.store.threads import in_threads
+from paimon_spark.store.versioned import find_bytes
 
-_READ_THREADS = 16
 _INDEX_SUFFIX = ".index"
 
 FIELDS = fields_of("""
@@ -52,13 +53,14 @@ def _file_indexes(request: Request) -> Columns:
     partitions = entries.partitions_of(live).to_pylist()
     places = zip(files, paths, partitions, columns.bucket[live].tolist(), strict=True)
     wanted = [place for place in places if request.may_hold(file_path=place[1])]
-    with ThreadPoolExecutor(_READ_THREADS) as threads:
-        containers = threads.map(lambda place: _container(request.table.file_io, place[0], place[1]), wanted)
-        rows = [
-            (partition, bucket, path, file.file_size, file.row_count, file.schema_id, *index)
-            for (file, path, partition, bucket), indexes in zip(wanted, containers, strict=True)
-            for index in indexes
-        ]
+    table = request.table
+    with telling_expiry(table.snapshots, table.options, entries.snapshot.id):
+        containers = in_threads(lambda place: _container(table.file_io, place[0], place[1]), wanted)
+    rows = [
+        (partition, bucket, path, file.file_size, file.row_count, file.schema_id, *index)
+        for (file, path, partition, bucket), indexes in zip(wanted, containers, strict=True)
+        for index in indexes
+    ]
     return columns_of_rows(FIELDS, rows)
 
 
@@ -68,13 +70,13 @@ def _container(file_io: FileIO, file: DataFileMeta, path: str) -> list[tuple[Any
         return list(_rows(file.embedded_index, f"embedded in the manifest for {path}", "EMBEDDED", None))
     name = next(name for name in file.extra_files if name.endswith(_INDEX_SUFFIX))
     index_path = extra_file_path(path.rpartition("/")[0], file, name)
-    try:
-        data = file_io.read_bytes(index_path)
-    except FileNotFoundError:
-        raise CorruptFile(
-            f"reading the file index {index_path}: it does not exist. If the snapshot that names it has just expired, "
-            "read a newer one; else the table is damaged and the file must be restored"
-        ) from None
+    data = find_bytes(file_io, index_path)
+    if data is None:
+        raise MissingFile(
+            f"reading the file index {index_path}: it does not exist; the table is damaged and the file must be "
+            "restored",
+            index_path,
+        )
     return list(_rows(data, index_path, "FILE", index_path))
 
 

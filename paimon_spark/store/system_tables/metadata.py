@@ -16,7 +16,7 @@ from paimon_spark.store.system_tables.request import (
     StoredTable,
     columns_of_rows,
     fields_of,
-    shown_snapshot,
+    shown_state,
 )
 
 MANIFEST_FIELDS = fields_of("""
@@ -48,11 +48,11 @@ INDEX_FIELDS = fields_of("""
 def _manifests(request: Request) -> Columns:
     """Those of the data and of the changelog of the snapshot."""
     table = request.table
-    snapshot = shown_snapshot(table)
     metas: list[ManifestFileMeta] = []
-    if snapshot is not None:
-        metas = read_data_manifests(table.file_io, table.location, snapshot)
-        if snapshot.changelog_manifest_list is not None:
+    with shown_state(table) as snapshot:
+        if snapshot is not None:
+            metas += read_data_manifests(table.file_io, table.location, snapshot)
+        if snapshot is not None and snapshot.changelog_manifest_list is not None:
             size = snapshot.changelog_manifest_list_size
             metas += read_manifest_list(table.file_io, table.location, snapshot.changelog_manifest_list, size)
     metas = [meta for meta in metas if request.may_hold(schema_id=meta.schema_id)]
@@ -81,8 +81,9 @@ def _partition_texts(table: StoredTable, rows: Sequence[bytes]) -> pa.Array:
 
 def _table_indexes(request: Request) -> Columns:
     table = request.table
-    snapshot = shown_snapshot(table)
-    found = [] if snapshot is None else read_index_manifest(table.file_io, table.location, snapshot.index_manifest)
+    with shown_state(table) as snapshot:
+        name = None if snapshot is None else snapshot.index_manifest
+        found = read_index_manifest(table.file_io, table.location, name)
     partitions = _partition_texts(table, [entry.partition for entry in found]).to_pylist()
     rows = (
         (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -17,6 +18,7 @@ from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.type_text import parse_type
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.increments import reads_increment
 from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.scan import Scan
@@ -116,6 +118,18 @@ def columns_of_rows(fields: Sequence[DataField], rows: Iterable[Sequence[Any]]) 
 def local_time(epoch_millis: int) -> int:
     """An instant as an internal TIMESTAMP: the wall clock of the local time zone, as Java shows it."""
     return local_wall_millis(epoch_millis) * NANOS_OF_MILLI
+
+
+@contextmanager
+def shown_state(table: StoredTable) -> Iterator[Snapshot | None]:
+    """What shown_snapshot gives, to be read within.
+
+    Raises:
+        SnapshotNotFound: it expires meanwhile.
+    """
+    snapshot = shown_snapshot(table)
+    with telling_expiry(table.snapshots, table.options, None if snapshot is None else snapshot.id):
+        yield snapshot
 
 
 def shown_snapshot(table: StoredTable) -> Snapshot | None:

@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import FileKind
+from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.changes import DELETION_VECTORS
+from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.live_files import Indices, canonical_row
 from paimon_spark.store.manifest_files import read_index_manifest
 from paimon_spark.store.system_tables.entries import (
@@ -27,9 +29,9 @@ from paimon_spark.store.system_tables.request import (
     Columns,
     MetadataTable,
     Request,
+    StoredTable,
     columns_of_rows,
     fields_of,
-    shown_snapshot,
 )
 
 _NEVER = -(2**63)
@@ -95,8 +97,10 @@ class PartitionTotal:
 def partition_totals(request: Request, texts: PartitionTexts) -> list[PartitionTotal]:
     """The partitions that have files, in no order. texts: what they look like. Errors as in read_state."""
     entries = read_state(request, texts)
-    if entries is None:
-        return []
+    return [] if entries is None else _totals_of(entries)
+
+
+def _totals_of(entries: Entries) -> list[PartitionTotal]:
     codes, partitions = entries.partition_codes[entries.chosen], entries.columns.partitions
     buckets = np.zeros(len(partitions), np.int64)
     buckets[codes] = entries.columns.total_buckets[entries.chosen]
@@ -122,11 +126,13 @@ def _rows_of(request: Request) -> list[tuple[Any, ...]]:
         rows = zip(*values, strict=True) if values else ((),) * len(partitions)
         return pa.array([_spec_text(row, fields, default) for row in rows], pa.string())
 
-    found = partition_totals(request, texts)
-    deleted = _deleted_rows(request) if request.wants("deleted_record_count") else {}
+    entries = read_state(request, texts)
+    if entries is None:
+        return []
+    deleted = _deleted_rows(table, entries.snapshot) if request.wants("deleted_record_count") else {}
     types = [field.type for field in table.schema.partition_fields]
     rows: list[tuple[Any, ...]] = []
-    for one in found:
+    for one in _totals_of(entries):
         count, size, files, time = one.total
         gone = deleted.get(canonical_row(one.partition, types), 0)
         rows.append(
@@ -141,15 +147,15 @@ def _spec_text(values: Sequence[str | None], fields: Sequence[DataField], defaul
     return "/".join(f"{field.name}={value}" for field, value in zip(fields, shown, strict=True))
 
 
-def _deleted_rows(request: Request) -> dict[bytes, int | None]:
+def _deleted_rows(table: StoredTable, snapshot: Snapshot) -> dict[bytes, int | None]:
     """For each partition, how many rows deletion vectors delete; None where a vector does not say."""
-    table = request.table
-    snapshot = shown_snapshot(table)
-    if snapshot is None or not table.options.value(o.DELETION_VECTORS_ENABLED):
+    if not table.options.value(o.DELETION_VECTORS_ENABLED):
         return {}
+    with telling_expiry(table.snapshots, table.options, snapshot.id):
+        index = read_index_manifest(table.file_io, table.location, snapshot.index_manifest)
     types = [field.type for field in table.schema.partition_fields]
     deleted: dict[bytes, int | None] = {}
-    for entry in read_index_manifest(table.file_io, table.location, snapshot.index_manifest):
+    for entry in index:
         if entry.index_type == DELETION_VECTORS:
             partition = canonical_row(entry.partition, types)
             before = deleted.get(partition, 0)
