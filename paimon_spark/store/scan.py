@@ -187,11 +187,9 @@ class Scan:
         reader = replace(self, fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
         with self.fenced() as plan:
             known = [split.exact_row_count if knows else None for split in plan.splits]
-            total = sum(count for count in known if count is not None)
-            for split, count in zip(plan.splits, known, strict=True):
-                if count is None:
-                    total += sum(batch.num_rows for batch in reader.read(split))
-            return total
+            others = [split for split, count in zip(plan.splits, known, strict=True) if count is None]
+            read = in_threads(lambda split: sum(batch.num_rows for batch in reader.read(split)), others, READ_THREADS)
+        return sum(count for count in known if count is not None) + sum(read)
 
     @property
     def _is_strict(self) -> bool:

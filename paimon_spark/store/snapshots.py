@@ -138,6 +138,11 @@ class SnapshotStore:
         """
         return self._find(snapshot_path(self.table, snapshot_id, self.branch))
 
+    def find_kept(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot, be it expired and only in a tag; None when there is no such tag either. Errors as in find."""
+        found = self.find(snapshot_id)
+        return found or next((t.snapshot for t in self.tags().values() if t.snapshot.id == snapshot_id), None)
+
     def find_change(self, snapshot_id: int) -> Snapshot | None:
         """The snapshot, or its long-lived changelog after it has expired (format section 3.4), or None.
 

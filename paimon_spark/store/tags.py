@@ -130,10 +130,7 @@ def tagged_snapshot(store: SnapshotStore, snapshot_id: int) -> Snapshot:
     Raises:
         SnapshotNotFound: neither is there.
     """
-    found = store.find(snapshot_id)
-    if found is None:
-        found = next((t.snapshot for t in store.tags().values() if t.snapshot.id == snapshot_id), None)
-    return store.load(snapshot_id) if found is None else found
+    return store.find_kept(snapshot_id) or store.load(snapshot_id)
 
 
 def success_file_path(store: SnapshotStore, name: str) -> str:

@@ -169,9 +169,7 @@ def at_id(snapshot_id: int, options: Options, snapshots: SnapshotStore) -> Snaps
     Raises:
         SnapshotNotFound: it has expired, or never was.
     """
-    snapshot = snapshots.find(snapshot_id)
-    if snapshot is None:
-        snapshot = next((t.snapshot for t in snapshots.tags().values() if t.snapshot.id == snapshot_id), None)
+    snapshot = snapshots.find_kept(snapshot_id)
     if snapshot is not None:
         return snapshot
     latest = snapshots.latest_id()
