@@ -188,8 +188,8 @@ class Scan:
         with self.fenced() as plan:
             known = [split.exact_row_count if knows else None for split in plan.splits]
             others = [split for split, count in zip(plan.splits, known, strict=True) if count is None]
-            read = in_threads(lambda split: sum(batch.num_rows for batch in reader.read(split)), others, READ_THREADS)
-        return sum(count for count in known if count is not None) + sum(read)
+            counts = in_threads(lambda split: [b.num_rows for b in reader.read(split)], others, READ_THREADS)
+        return sum(count for count in known if count is not None) + sum(map(sum, counts))
 
     @property
     def _is_strict(self) -> bool:
