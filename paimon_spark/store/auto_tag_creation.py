@@ -18,6 +18,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.auto_tags import auto_tag_time
+from paimon_spark.store.expire_reading import snapshots_in_order
 from paimon_spark.store.snapshots import SnapshotStore, has_watermark
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
@@ -65,13 +66,17 @@ def create_due_tags(table: Table) -> AutomaticTags:
     period, delay = tag_period(table.options), _delay(table.options)
     store = table.snapshots
     next_tag, number = _progress(table, period)
-    latest, earliest = store.latest_id(), store.earliest_id()
+    latest, earliest = store.latest(), store.earliest_id()
+    if latest is None or earliest is None:
+        return AutomaticTags()
+    moment = _moment(latest, table.options)
+    if moment is not None and not _is_due(moment, next_tag, period, delay):
+        return AutomaticTags()  # so it is after most commits: those before it are older, and are not read
     created: list[TagCreated] = []
     deleted: list[str] = []
-    for snapshot_id in range(max(number, earliest or 1), (latest or 0) + 1):
-        snapshot = store.find(snapshot_id)
-        moment = None if snapshot is None else _moment(snapshot, table.options)
-        if snapshot is None or moment is None or (next_tag is not None and moment - delay < next_tag + period):
+    for snapshot in snapshots_in_order(store, range(max(number, earliest), latest.id + 1)):
+        moment = _moment(snapshot, table.options)
+        if moment is None or not _is_due(moment, next_tag, period, delay):
             continue
         this_tag = period_before(moment, period)
         if next_tag is not None and table.options.value(o.TAG_AUTOMATIC_COMPLETION):
@@ -82,6 +87,11 @@ def create_due_tags(table: Table) -> AutomaticTags:
         next_tag = this_tag + period
         deleted += _delete_surplus(table)
     return AutomaticTags(tuple(created), tuple(deleted))
+
+
+def _is_due(moment: datetime, next_tag: datetime | None, period: timedelta, delay: timedelta) -> bool:
+    """Whether the period that begins at next_tag is over. None: there was no tag yet."""
+    return next_tag is None or moment - delay >= next_tag + period
 
 
 def create_batch_tag(table: Table) -> None:

@@ -22,7 +22,7 @@ from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_marks import delete_marks, expiring_until, write_mark
-from paimon_spark.store.expire_reading import find_snapshots
+from paimon_spark.store.expire_reading import find_snapshots, snapshots_in_order
 from paimon_spark.store.expire_used import (
     UsedFiles,
     add_live,
@@ -42,8 +42,6 @@ from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
 
 _log = logging.getLogger(__name__)
-
-_LOOKAHEAD = 32
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,7 @@ def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int
     end = min(latest - kept.retain_min + 1, earliest + kept.max_deletes)
     if begin == earliest:
         begin = _end_by_time(store, kept, earliest, min(end, earliest + 1))
-        if begin <= earliest:  # so it is after most commits: consumers, which are read one by one, need not be asked
+        if begin <= earliest:  # so it is after most commits: consumers need not be asked
             return earliest
     if rules.consumers_hold_snapshots:
         end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
@@ -180,17 +178,9 @@ def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int
 
 
 def _end_by_time(store: SnapshotStore, kept: Retention, begin: int, end: int) -> int:
-    """A snapshot expires when the next one is old enough: until then it was the state of the table.
-
-    The first is looked at alone: often one expires after a commit, or none.
-    """
-    step = 1
-    while begin < end:
-        for following in find_snapshots(store, range(begin + 1, min(begin + step, end) + 1)):
-            if following.time_millis >= kept.keep_since:
-                return following.id - 1
-        begin, step = begin + step, _LOOKAHEAD
-    return end
+    """A snapshot expires when the next one is old enough: until then it was the state of the table."""
+    following = snapshots_in_order(store, range(begin + 1, end + 1))
+    return next((snapshot.id - 1 for snapshot in following if snapshot.time_millis >= kept.keep_since), end)
 
 
 @dataclass(frozen=True)

@@ -114,16 +114,16 @@ def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
     if earliest is None or latest is None or latest_snapshot is None:
         return None
     end = min(latest_snapshot - kept.retain_min + 1, earliest + kept.max_deletes, latest)
-    if end > earliest:
-        end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
-    begin = max(latest_snapshot - kept.retain_max + 1, earliest)
     if end <= earliest:
         return None
-    for number in range(begin, end + 1):
+    for number in range(max(latest_snapshot - kept.retain_max + 1, earliest), end):
         changelog = table.snapshots.find_changelog(number)
         if changelog is not None and changelog.time_millis >= kept.keep_since:
-            return earliest, number
-    return earliest, end
+            end = number
+            break
+    if end > earliest:  # else consumers need not be asked, after every commit
+        end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
+    return earliest, max(end, earliest)
 
 
 def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DoomedFiles:

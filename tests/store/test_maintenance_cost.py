@@ -87,3 +87,14 @@ def test_of_one_that_expires_of_a_table_that_is_appended_to(tmp_path: Path) -> N
         done[snapshots] = operations(table.with_options(limits))
         assert table.snapshots.ids()[0] == 2
     assert done[20] == done[500]
+
+
+def test_of_automatic_tags_that_are_not_due(tmp_path: Path) -> None:
+    """The snapshots since the last tag are not read again after every commit."""
+    done = {}
+    for snapshots in (20, 500):
+        table = lived(tmp_path / str(snapshots), snapshots).with_options({"tag.automatic-creation": "process-time"})
+        maintain(table)
+        assert [tag.snapshot.id for tag in table.snapshots.tags().values()] == [1]
+        done[snapshots] = operations(table)
+    assert done[20] == done[500]
