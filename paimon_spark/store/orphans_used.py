@@ -35,7 +35,7 @@ from paimon_spark.spec.paths import (
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.expire_marks import expiring_until
-from paimon_spark.store.expire_reading import find_index_manifest, find_manifest_list
+from paimon_spark.store.expire_reading import find_index_manifests, find_manifest_lists
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
@@ -271,21 +271,16 @@ class _Reader:
         wanted = [name for name in dict.fromkeys(names) if name not in self._lists]
         self._add(wanted)
         for start in range(0, len(wanted), _CHUNK):
-            piece = wanted[start : start + _CHUNK]
-            found = in_threads(lambda name: find_manifest_list(self._table, name), piece)
-            for name, metas in zip(piece, found, strict=True):
-                if metas is not None:
-                    self._lists[name] = tuple(sys.intern(meta.file_name) for meta in metas)
-                    self._add(self._lists[name])
+            for name, metas in find_manifest_lists(self._table, wanted[start : start + _CHUNK]).items():
+                self._lists[name] = tuple(sys.intern(meta.file_name) for meta in metas)
+                self._add(self._lists[name])
 
     def _read_indexes(self, names: Iterable[str]) -> None:
         wanted = [name for name in dict.fromkeys(names) if name not in self._indexes]
         self._add(wanted)
-        found = in_threads(lambda name: find_index_manifest(self._table, name), wanted)
-        for name, entries in zip(wanted, found, strict=True):
-            if entries is not None:
-                self._indexes.add(name)
-                self._add(entry.file_name for entry in entries)
+        for name, entries in find_index_manifests(self._table, wanted).items():
+            self._indexes.add(name)
+            self._add(entry.file_name for entry in entries)
 
     def _read_manifests(self, names: Iterable[str]) -> None:
         wanted = [name for name in dict.fromkeys(names) if name not in self._manifests]
