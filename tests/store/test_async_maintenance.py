@@ -10,21 +10,27 @@ from pathlib import Path
 
 import pytest
 from checker import check_table
-from expiring import live_on, new_table, stored
+from expiring import copied, live_on, new_table, stored
 from test_maintenance import KEEP_TWO
 
 from paimon_spark.store.expire import expire_snapshots
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 
 TESTS = Path(__file__).parents[1]
 COMPACTIONS = 12
 
 
-def lived(path: Path) -> Table:
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Table:
     """Each compaction leaves files to delete: enough for several threads."""
-    table = new_table(path / "t", {**KEEP_TWO, "snapshot.expire.limit": "100"})
+    table = new_table(tmp_path_factory.mktemp("lived") / "t", {**KEEP_TWO, "snapshot.expire.limit": "100"})
     live_on(table, "wc" * COMPACTIONS)
-    return open_table(table.location)
+    return table
+
+
+@pytest.fixture
+def table(lived: Table, tmp_path: Path) -> Table:
+    return copied(lived, tmp_path / "t")
 
 
 def job(table: Table, what: str) -> subprocess.Popen[str]:
@@ -55,23 +61,20 @@ def assert_expired(table: Table) -> None:
 
 
 @pytest.mark.parametrize("what", ["ends", "forks", "late"])
-def test_the_end_of_a_job_waits(tmp_path: Path, what: str) -> None:
-    table = lived(tmp_path)
+def test_the_end_of_a_job_waits(table: Table, what: str) -> None:
     child = job(table, what)
     _, told = child.communicate(timeout=60)
     assert (child.returncode, told) == (0, "")
     assert_expired(table)
 
 
-def test_an_interrupted_job_waits_too(tmp_path: Path) -> None:
-    table = lived(tmp_path)
+def test_an_interrupted_job_waits_too(table: Table) -> None:
     told = interrupt(job(table, "waits"))
     assert "broke off" not in told
     assert_expired(table)
 
 
-def test_an_interrupted_expiry_is_finished_by_the_next(tmp_path: Path) -> None:
-    table = lived(tmp_path)
+def test_an_interrupted_expiry_is_finished_by_the_next(table: Table) -> None:
     interrupt(job(table, "interrupted"))
     check_table(table.location)
     assert table.snapshots.ids()[-1] == 2 * COMPACTIONS

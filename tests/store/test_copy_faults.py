@@ -11,6 +11,7 @@ import pytest
 from checker import check_table
 from commit_states import latest
 from compacting import compact, make, rows_of, write
+from expiring import copied as twin
 from faulty_store import FaultyFileIO, InjectedFault, When
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,10 +71,11 @@ def test_a_commit_that_fails_leaves_the_target_as_it_was(
     tmp_path: Path, when: When, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = append_table(tmp_path / "t")
+    whole = append_table(tmp_path / "whole")
+    write(whole, [(9, "c", 9)])
+    before = everything(Path(whole.location))
     for at in range(0, 90, 3 if LONG else 8):
-        target = append_table(tmp_path / f"copy{at}")
-        write(target, [(9, "c", 9)])
-        before = everything(Path(target.location))
+        target = twin(whole, tmp_path / f"copy{at}")
         faulty = FaultyFileIO(LocalFileIO(), at=at, when=when)
         monkeypatch.setattr("paimon_spark.store.table.file_io_for", lambda root, options, io=faulty: io)
         monkeypatch.setattr("paimon_spark.store.copy_target.file_io_for", lambda root, options, io=faulty: io)

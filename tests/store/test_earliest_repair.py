@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from expiring import copied
 from files_by_hand import added, file, plain_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,11 +18,18 @@ from paimon_spark.store.earliest_repair import repair_earliest_snapshot
 from paimon_spark.store.table import Table
 
 
-def table_of(path: Path, left: set[int], hint: int | None = None) -> Table:
-    """Of ten snapshots some are left."""
-    table = plain_table(path)
+@pytest.fixture(scope="module")
+def ten(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    """A table of ten snapshots."""
+    table = plain_table(tmp_path_factory.mktemp("ten") / "t")
     for number in range(1, 11):
         TableCommit(table, str(number)).append([added(file(str(number)))])
+    return table
+
+
+def table_of(ten: Table, path: Path, left: set[int], hint: int | None = None) -> Table:
+    """Of ten snapshots some are left."""
+    table = copied(ten, path)
     for number in set(range(1, 11)) - left:
         Path(table.location, "snapshot", f"snapshot-{number}").unlink()
     earliest = Path(table.location, "snapshot", "EARLIEST")
@@ -49,17 +57,17 @@ def hint_of(table: Table) -> str:
     ],
 )
 def test_the_hint_is_written(
-    tmp_path: Path, left: set[int], hint: int | None, chosen: int | None, result: tuple[int, int]
+    ten: Table, tmp_path: Path, left: set[int], hint: int | None, chosen: int | None, result: tuple[int, int]
 ) -> None:
-    table = table_of(tmp_path / "t", left, hint)
+    table = table_of(ten, tmp_path / "t", left, hint)
     done = repair_earliest_snapshot(table, chosen)
     assert (done.previous_earliest_snapshot_id, done.current_earliest_snapshot_id) == result
     assert (table.snapshots.earliest(), hint_of(table)) == ((result[1], True), str(result[1]))
     assert set(table.snapshots.ids()) == left
 
 
-def test_what_is_before_the_gap_can_be_deleted(tmp_path: Path) -> None:
-    table = table_of(tmp_path / "t", {1, 2, 5, 7, 8, 9, 10}, 1)
+def test_what_is_before_the_gap_can_be_deleted(ten: Table, tmp_path: Path) -> None:
+    table = table_of(ten, tmp_path / "t", {1, 2, 5, 7, 8, 9, 10}, 1)
     assert repair_earliest_snapshot(table).deleted == ()
     assert repair_earliest_snapshot(table, delete_older=True).deleted == (1, 2, 5)
     assert table.snapshots.ids() == [7, 8, 9, 10]
@@ -80,8 +88,8 @@ def test_what_is_before_the_gap_can_be_deleted(tmp_path: Path) -> None:
         (9, OptionError, "snapshot 8 is there, so 9 does not follow a gap; choose 8"),
     ],
 )
-def test_refusals(tmp_path: Path, chosen: int, kind: type[PaimonError], message: str) -> None:
-    table = table_of(tmp_path / "t", {2, 8, 9, 10}, 2)
+def test_refusals(ten: Table, tmp_path: Path, chosen: int, kind: type[PaimonError], message: str) -> None:
+    table = table_of(ten, tmp_path / "t", {2, 8, 9, 10}, 2)
     with pytest.raises(kind, match=message):
         repair_earliest_snapshot(table, chosen)
     assert hint_of(table) == "2"
@@ -94,8 +102,10 @@ def test_a_table_without_snapshots(tmp_path: Path) -> None:
 
 @settings(max_examples=40)
 @given(left=st.sets(st.integers(1, 10), min_size=1), hint=st.none() | st.integers(1, 10), data=st.data())
-def test_any_gaps(tmp_path_factory: pytest.TempPathFactory, left: set[int], hint: int | None, data: Any) -> None:
-    table = table_of(tmp_path_factory.mktemp("g") / "t", left, hint)
+def test_any_gaps(
+    ten: Table, tmp_path_factory: pytest.TempPathFactory, left: set[int], hint: int | None, data: Any
+) -> None:
+    table = table_of(ten, tmp_path_factory.mktemp("g") / "t", left, hint)
     previous, latest = hint if hint in left else min(left), max(left)
     whole = latest
     while whole - 1 in left and whole - 1 >= previous:

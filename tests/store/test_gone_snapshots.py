@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from compacting import Row, make, write
-from expiring import COLUMNS, live_on, new_table, rules, state, tag
+from expiring import COLUMNS, copied, live_on, new_table, rules, state, tag
 from faulty_store import FaultyFileIO, InjectedFault
 from golden_tables import GoldenTable
 from meanwhile import Meanwhile
@@ -162,10 +162,11 @@ def test_vectors_are_files_too(tmp_path: Path) -> None:
 def test_expired_at_any_moment(options: dict[str, str], tmp_path: Path) -> None:
     """Another process expires all old snapshots before any operation of a read: right rows or the one error."""
     outcomes = set()
+    whole = new_table(tmp_path / "whole")
+    live_on(whole, "wwcww")
+    right = state(whole, options)
     for number in range(60):
-        table = new_table(tmp_path / str(number))
-        live_on(table, "wwcww")
-        right = state(table, options)
+        table = copied(whole, tmp_path / str(number))
         io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
         watched = replace(scan(table, options), file_io=io)
         try:
@@ -225,13 +226,14 @@ def test_a_lost_file_is_no_expiry(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["files", "partitions", "buckets", "manifests"])
 def test_system_tables_tell_it_too(tmp_path: Path, name: str) -> None:
     outcomes: set[object] = set()
+    whole = new_table(tmp_path / "whole")
+    live_on(whole, "wwcw")
+    rows = whole.with_options(OLD).system_table(name).to_arrow().num_rows
     for number in range(8):
-        copied = new_table(tmp_path / str(number))
-        live_on(copied, "wwcw")
-        rows = copied.with_options(OLD).system_table(name).to_arrow().num_rows
-        io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, copied, rules(1)))
+        table = copied(whole, tmp_path / str(number))
+        io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
         try:
-            found = replace(copied.with_options(OLD), file_io=io).system_table(name).to_arrow()
+            found = replace(table.with_options(OLD), file_io=io).system_table(name).to_arrow()
             outcomes.add(found.num_rows == rows)
         except SnapshotNotFound as error:
             outcomes.add(re.sub(".*; (the only snapshot is 4), .*", r"\1", str(error)))

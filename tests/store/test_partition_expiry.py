@@ -15,6 +15,7 @@ import pytest
 from checker import check_table
 from commit_states import latest, live, with_rivals
 from compacting import compact, make, rows_of, write
+from expiring import copied
 from faulty_store import FaultyFileIO, When, is_killed, kill
 from files_by_hand import added, file, keyed_table, partition
 from hypothesis import given, settings
@@ -302,9 +303,10 @@ def test_two_at_once(tmp_path: Path) -> None:
 
 def test_whatever_fails_the_partitions_are_there_or_gone(tmp_path: Path) -> None:
     options = {**ONE_DAY, "partition.expiration-batch-size": "1"}
+    whole = make(tmp_path / "whole", COLUMNS, ["k", "dt"], options, ["dt"])
+    write(whole, ROWS)
     for at in range(0, 80, 4):
-        table = make(tmp_path / str(at), COLUMNS, ["k", "dt"], options, ["dt"])
-        write(table, ROWS)
+        table = copied(whole, tmp_path / str(at))
         faulty = FaultyFileIO(LocalFileIO(), at=at)
         try:
             expire_partitions_at(replace(table, file_io=faulty), NOW)
@@ -321,9 +323,10 @@ def test_whatever_fails_the_partitions_are_there_or_gone(tmp_path: Path) -> None
 @pytest.mark.parametrize("when", [When.HALF, When.AFTER])
 def test_killed_anywhere_a_second_run_completes(tmp_path: Path, when: When) -> None:
     options = {**ONE_DAY, "partition.expiration-batch-size": "1"}
+    whole = make(tmp_path / "whole", COLUMNS, ["k", "dt"], options, ["dt"])
+    write(whole, ROWS)
     for at in range(0, 100, 1 if LONG else 5):
-        table = make(tmp_path / str(at), COLUMNS, ["k", "dt"], options, ["dt"])
-        write(table, ROWS)
+        table = copied(whole, tmp_path / str(at))
         dying = replace(table, file_io=FaultyFileIO(LocalFileIO(), at=at, when=when, act=kill))
         killed = is_killed(partial(expire_partitions_at, dying, NOW))
         assert [row[1] for row in rows_of(table)] in [[row[1] for row in ROWS[n:]] for n in range(3)]
