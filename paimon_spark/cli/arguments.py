@@ -59,6 +59,12 @@ Where = Annotated[
     str | None,
     typer.Option("--where", metavar="SQL", show_default=False, help="Only rows for which this is true."),
 ]
+Partitions = Annotated[
+    str | None,
+    typer.Option(
+        "--where", metavar="SQL", show_default=False, help="Only these partitions, such as dt = '2026-11-01'."
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -105,6 +111,13 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
             f"'{at}' is neither a tag of the table, nor a snapshot id, nor a time such as 2026-11-01 12:00{there}"
         ) from None
     return {o.SCAN_TIMESTAMP.key: at}
+
+
+def tag_or_snapshot(path: str, options: dict[str, str], state: str) -> tuple[str | None, int | None]:
+    """A state by the tag of that name, else by the id of its snapshot. Errors as in snapshot_id."""
+    if open_table(path, options).snapshots.find_tag(state) is not None:
+        return state, None
+    return None, snapshot_id(path, options, state)
 
 
 def snapshot_id(path: str, options: dict[str, str], at: str | None) -> int:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOptions, TablePath, open_with
+from paimon_spark.cli.arguments import Branch, Output, OutputFormat, Partitions, TableOptions, TablePath, open_with
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars, working
 from paimon_spark.cli.tables import print_json
@@ -53,9 +53,7 @@ class _CountingRunner(LocalRunner):
 @app.command()
 def compact(
     path: TablePath,
-    where: Annotated[
-        str | None, typer.Option("--where", metavar="SQL", help="Only these partitions, such as dt = '2026-11-01'.")
-    ] = None,
+    where: Partitions = None,
     full: Annotated[
         bool, typer.Option("--full/--as-writers", help="All files of a bucket become one, or only what writers pick.")
     ] = True,

@@ -59,6 +59,11 @@ COMMANDS = {
     "remove-lost-files": Place("losing", "Takes data files out of the table that storage does not have any more."),
     "create-tag": Place("upkeep", "Keeps a snapshot under a name."),
     "delete-tag": Place("upkeep", "Deletes tags, and the files that nothing but they need."),
+    "create-branch": Place("branching", "Makes a branch: a line of snapshots of its own, over the same data files."),
+    "delete-branch": Place("branching", "Deletes branches; data files that only they need go with the orphans."),
+    "fast-forward": Place("branching", "Gives the table what a branch has, in place of its own snapshots."),
+    "copy": Place("copying", "Copies the latest state to another table, file by file."),
+    "purge": Place("losing", "Empties a table for good: rows, history, tags, branches and consumers go."),
     "rollback": Place("upkeep", "Takes a table back to a snapshot, tag or time: what came later goes."),
 }
 

@@ -23,7 +23,7 @@ R = TypeVar("R", bound="Removed")
 
 
 class Removed(Protocol):
-    """What went, or would go if it was a dry run: a frozen dataclass, with the paths or partitions."""
+    """What went, or would go if it was a dry run: a frozen dataclass, perhaps with the paths or partitions."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -75,7 +75,7 @@ def remove(
 def _some(planned: Removed) -> list[str]:
     """The first paths, or partitions where no file goes yet."""
     told = asdict(planned)
-    kind = "paths" if "paths" in told else "partitions"
-    shown = [f"  {printable(name)}" for name in told[kind][:_SHOWN]]
-    more = len(told[kind]) - len(shown)
+    names = told.get("paths", told.get("partitions", ()))
+    shown = [f"  {printable(name)}" for name in names[:_SHOWN]]
+    more = len(names) - len(shown)
     return [*shown, f"  and {more:,} more, which --output json names"] if more else shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -19,6 +20,22 @@ def size_text(size: float) -> str:
 def count_text(number: int, one: str, many: str | None = None) -> str:
     """``1 file``, ``1,200 files``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def list_text(counts: Iterable[str]) -> str:
+    """Those texts of counts that are not of nothing, with commas."""
+    return ", ".join(text for text in counts if not text.startswith("0 "))
+
+
+def names_text(names: Collection[str], one: str, many: str | None = None) -> str:
+    """``2 tags (a, b)``, ``0 tags``."""
+    return count_text(len(names), one, many) + (f" ({', '.join(names)})" if names else "")
+
+
+def ids_text(ids: Collection[int], one: str) -> str:
+    """``1 snapshot (3)``, ``5 snapshots (3 to 7)``, ``0 snapshots``."""
+    ends = sorted({min(ids), max(ids)}) if ids else []
+    return count_text(len(ids), one) + (f" ({' to '.join(map(str, ends))})" if ends else "")
 
 
 def span_text(millis: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -21,11 +20,13 @@ from paimon_spark.cli.arguments import (
     open_with,
     parse_options,
     snapshot_id,
+    tag_or_snapshot,
 )
+from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars
 from paimon_spark.cli.removal import remove
 from paimon_spark.cli.tables import print_json
-from paimon_spark.cli.texts import count_text, size_text, span_text, time_text
+from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text, size_text, span_text, time_text
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.orphans import OrphansRemoved, remove_orphan_files
@@ -114,7 +115,8 @@ def make_tag(
     """Keeps a snapshot under a name."""
     options = parse_options(option, branch)
     snapshot = None if at is None else snapshot_id(path, options, at)
-    made = create_tag(open_table(path, options), name, snapshot, None, time_retained)
+    with if_stopped("the tag is made, or all is as it was"):
+        made = create_tag(open_table(path, options), name, snapshot, None, time_retained)
     if output is Output.JSON:
         print_json(asdict(made))
     else:
@@ -154,8 +156,7 @@ def roll_back(
     """Takes a table back to a snapshot, tag or time: what came later goes."""
     options = parse_options(option, branch)
     table = open_table(path, options)
-    is_tag = table.snapshots.find_tag(to) is not None
-    snapshot, tag = (None, to) if is_tag else (snapshot_id(path, options, to), None)
+    tag, snapshot = tag_or_snapshot(path, options, to)
     remove(
         lambda dry: rollback(table, None, snapshot, tag, dry),
         _rolled_back,
@@ -175,7 +176,7 @@ def _expired(kind: str, result: ExpiryResult) -> str:
         count_text(result.index_files + result.statistics_files, "index and statistics file"),
         count_text(result.manifest_files, "manifest file"),
     ]
-    told = f"{count_text(len(result.ids), kind)} ({_range(result.ids)}), {_list(counts)}, {size_text(result.bytes)}"
+    told = f"{ids_text(result.ids, kind)}, {list_text(counts) or 'no file'}, {size_text(result.bytes)}"
     moved = result.moved_changelogs
     return told + (f"; {count_text(moved, 'snapshot')} live on as changelogs" if moved else "")
 
@@ -202,25 +203,16 @@ def _untagged(result: TagsDeleted) -> str:
         count_text(result.index_files + result.statistics_files, "index and statistics file"),
         count_text(result.manifest_files, "manifest file"),
     ]
-    tags = f"{count_text(len(result.names), 'tag')} ({', '.join(result.names)})"
-    return f"{tags}, {_list(counts)}, {size_text(result.bytes)}" if result.names else ""
+    told = f"{names_text(result.names, 'tag')}, {list_text(counts) or 'no file'}, {size_text(result.bytes)}"
+    return told if result.names else ""
 
 
 def _rolled_back(result: RollbackResult) -> str:
     if not result.paths:
         return ""
     gone = [
-        count_text(len(result.snapshots), "snapshot") + (f" ({_range(result.snapshots)})" if result.snapshots else ""),
+        ids_text(result.snapshots, "snapshot"),
         count_text(len(result.changelogs), "changelog"),
-        count_text(len(result.tags), "tag") + (f" ({', '.join(result.tags)})" if result.tags else ""),
+        names_text(result.tags, "tag"),
     ]
-    return f"{_list(gone)}; the latest snapshot is then {result.current_snapshot_id}"
-
-
-def _list(parts: Sequence[str]) -> str:
-    """Those that are not nothing."""
-    return ", ".join(part for part in parts if not part.startswith("0 ")) or "no file"
-
-
-def _range(ids: Sequence[int]) -> str:
-    return str(ids[0]) if len(ids) == 1 else f"{min(ids)} to {max(ids)}"
+    return f"{list_text(gone)}; the latest snapshot is then {result.current_snapshot_id}"

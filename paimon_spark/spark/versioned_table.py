@@ -102,9 +102,9 @@ class VersionedTable(ABC):
         """Deletes branches (several with commas between); their data files go with the orphan files."""
         return delete_branch(self._open(), names, dry_run)
 
-    def fast_forward(self, branch: str) -> FastForwarded:
+    def fast_forward(self, branch: str, dry_run: bool = False) -> FastForwarded:
         """Gives this table the snapshots of a branch in place of its own since the branch began."""
-        return fast_forward(self._open(), branch)
+        return fast_forward(self._open(), branch, dry_run)
 
     def merge_branch(self, source: str, target: str = "main") -> BranchMerged:
         """Adds the files of a branch that another one does not have: of tables without primary key."""

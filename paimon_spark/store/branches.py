@@ -170,11 +170,14 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
     file_io.delete(mark)
 
 
-def fast_forward(table: Table, branch: str) -> FastForwarded:
+def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwarded:
     """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
 
     Data files of what goes stay for the removal of orphan files. What others commit to the table meanwhile goes too, or
     is committed again on top of what came.
+
+    Args:
+        dry_run: whether only to tell what would go and come.
 
     Raises:
         OptionError: the branch is the one that the table is opened on, or main.
@@ -186,8 +189,18 @@ def fast_forward(table: Table, branch: str) -> FastForwarded:
     first = theirs.snapshots.earliest_id()
     if first is None:
         raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
+    if dry_run:
+        return _forwarded(table, theirs, first)
     with holding(theirs.snapshots, first), holding(table.snapshots, first):
         return _forward(table, theirs)
+
+
+def _forwarded(table: Table, theirs: Table, first: int) -> FastForwarded:
+    """What a fast-forward would do."""
+    gone = tuple(number for number in reversed(table.snapshots.ids()) if number >= first)
+    own, tags = table.snapshots.tags(), tuple(theirs.snapshots.tag_names())
+    removed = tuple(name for name, tag in own.items() if tag.snapshot.id >= first and name not in tags)
+    return FastForwarded(gone, tuple(theirs.snapshots.ids()), removed, tags)
 
 
 def _forward(table: Table, theirs: Table) -> FastForwarded:

@@ -218,7 +218,7 @@ def test_partitions_expire(tmp_path: Path) -> None:
     TableCommit(made, "user").append(write.finish())
     old = ("expire-partitions", tmp_path / "t", "--older-than", "90 d")
     shown = command(*old, "--dry-run")
-    assert shown.out.startswith("would go: 1 partition of 1 file of 1 rows, ")
+    assert shown.out.startswith("would go: 1 partition of 1 file of 1 row, ")
     assert shown.out.endswith("\n  dt=2020-01-01\n")
     assert len(command("read", tmp_path / "t").cells) == 3
     assert command(*old, "--yes", "--output", "json").document["partitions"] == ["dt=2020-01-01"]

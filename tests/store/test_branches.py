@@ -216,7 +216,10 @@ def forked(path: Path) -> Table:
 
 def test_the_branch_becomes_the_table(tmp_path: Path) -> None:
     table = forked(tmp_path)
+    planned = fast_forward(table, "b", dry_run=True)
+    assert table.snapshots.ids() == [1, 2, 3, 4]
     done = fast_forward(table, "b")
+    assert done == planned
     assert (done.removed_snapshots, done.added_snapshots) == ((4, 3, 2), (2, 3, 4, 5))
     assert (done.removed_tags, done.added_tags) == (("three",), ("two",))
     assert table.snapshots.ids() == [1, 2, 3, 4, 5]
