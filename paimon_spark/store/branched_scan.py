@@ -31,7 +31,7 @@ from paimon_spark.store.scan import Plan, Scan
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.splits import PostponeSplit, ReadUnit, Split
-from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
+from paimon_spark.store.time_travel import travelled_schema
 from paimon_spark.store.tolerance import STRICT, tolerance
 from paimon_spark.store.top_level import of_level, top_level
 
@@ -155,7 +155,7 @@ class BranchedScan(Scan):
     def _other_is_there(self) -> bool:
         """A tag may be one of the own branch only: then the other one had nothing to add to that state."""
         name = self.options.value(o.SCAN_TAG_NAME)
-        return name is None or _has_tag(self.other, name)
+        return name is None or self.other._snapshots.find_tag(name) is not None
 
     @property
     def _option(self) -> str:
@@ -229,11 +229,9 @@ def _other_scan(own: Scan, branch: str) -> Scan | None:
     dynamic = _for_other(own, branch, {} if stored is None else stored.options)
     options = Options(schema.options).merged(dynamic)
     name = options.value(o.SCAN_TAG_NAME)
-    travels = any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS)
-    if travels and (name is None or _has_tag(replace(own, branch=branch), name)):
-        travel = resolve_snapshot(options, SnapshotStore(own.file_io, own.location, branch))
-        if travel.is_pinned and travel.snapshot is not None:
-            schema = schemas.load(travel.snapshot.schema_id)
+    snapshots = SnapshotStore(own.file_io, own.location, branch)
+    if name is None or snapshots.find_tag(name) is not None:
+        schema = travelled_schema(schema, options, schemas, snapshots)
     try:
         check_readable(schema, options)
     except UnsupportedFeature as error:
@@ -241,10 +239,6 @@ def _other_scan(own: Scan, branch: str) -> Scan | None:
     if schema.primary_keys:
         engine_for(schema, options)
     return replace(own, branch=branch, schema=schema, options=options)
-
-
-def _has_tag(scan: Scan, name: str) -> bool:
-    return SnapshotStore(scan.file_io, scan.location, scan.branch).find_tag(name) is not None
 
 
 def _for_other(own: Scan, branch: str, stored: Mapping[str, str]) -> dict[str, str]:

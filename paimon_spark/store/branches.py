@@ -23,8 +23,8 @@ from paimon_spark.spec.paths import (
 )
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
-from paimon_spark.store.create import publish_schema
 from paimon_spark.store.hold_marks import holding
+from paimon_spark.store.publish import publish_file
 from paimon_spark.store.rollback import delete_changelogs
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshot_chain import cut_after
@@ -107,7 +107,7 @@ def create_branch(
     for number in table.schemas.ids():
         if found is None or number <= found.snapshot.schema_id:
             data = table.file_io.read_bytes(schema_path(table.location, number, table.branch))
-            publish_schema(table.file_io, schema_path(table.location, number, name), data)
+            publish_file(table.file_io, schema_path(table.location, number, name), data)
     return BranchCreated(name, None if found is None else found.snapshot.id, created=True)
 
 

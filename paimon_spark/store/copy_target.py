@@ -19,7 +19,7 @@ from paimon_spark.spec.paths import schema_path
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.bucket_filter import bucket_fields
-from paimon_spark.store.create import publish_schema
+from paimon_spark.store.publish import publish_file
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.table import Table, find_stored_table, open_table
 from paimon_spark.store.table_options import split_storage_options
@@ -64,7 +64,7 @@ class CopyTarget:
         """
         table = self.table
         for schema in self.new_schemas:
-            if not publish_schema(table.file_io, schema_path(table.location, schema.id), encode_schema(schema)):
+            if not publish_file(table.file_io, schema_path(table.location, schema.id), encode_schema(schema)):
                 raise TableAlreadyExists(
                     f"copying to {table.location}: another job has made a table there meanwhile; nothing was copied. "
                     "Copy again if that table is the one you meant"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.types import data_type
 from paimon_spark.errors import SchemaError, TableAlreadyExists
-from paimon_spark.file_io import FileIO, NotCreated, file_io_for
+from paimon_spark.file_io import FileIO, file_io_for
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import schema_path
@@ -18,6 +18,7 @@ from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.spec.table_rules import assign_field_ids, validate_table
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.publish import publish_file
 from paimon_spark.store.schemas import SchemaStore
 
 
@@ -72,7 +73,7 @@ def create_table(
     schemas = SchemaStore(store, root)
     if schemas.latest() is None:
         _refuse_foreign_files(store, root)
-        if publish_schema(store, schema_path(root, 0), encode_schema(first)):
+        if publish_file(store, schema_path(root, 0), encode_schema(first)):
             return first
     existing = schemas.latest()
     if existing is None:
@@ -82,25 +83,6 @@ def create_table(
     if not ignore_if_exists:
         raise TableAlreadyExists(f"there is a table at {root} already; write to it, or choose another path")
     return existing
-
-
-def publish_schema(store: FileIO, path: str, data: bytes) -> bool:
-    """Makes a schema file: whether it holds these bytes now; False when another job's schema is there.
-
-    Raises:
-        OSError: the storage failed.
-    """
-    try:
-        if store.create_if_absent(path, data):
-            return True
-    except NotCreated:
-        raise
-    except OSError as error:
-        try:
-            return store.read_bytes(path) == data
-        except FileNotFoundError:
-            raise error from None
-    return store.read_bytes(path) == data
 
 
 def _refuse_foreign_files(store: FileIO, root: str) -> None:

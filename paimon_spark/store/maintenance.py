@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Step:
+class _Step:
     """One thing to do. what: in words, for the log; run: looks into the options of the table whether it is due."""
 
     what: str
@@ -42,16 +42,14 @@ def expire_by_options(table: Table) -> None:
         expire_changelogs_by(table, rules.changelogs)
 
 
-STEPS = (
-    Step("creating tags", create_due_tags),
-    Step("expiring tags", expire_tags_by_options),
-    Step("expiring partitions", expire_due_partitions),
-    Step("expiring consumers", expire_consumers),
-    Step("expiring snapshots", expire_by_options),
+_STEPS = (
+    _Step("creating tags", create_due_tags),
+    _Step("expiring tags", expire_tags_by_options),
+    _Step("expiring partitions", expire_due_partitions),
+    _Step("expiring consumers", expire_consumers),
+    _Step("expiring snapshots", expire_by_options),
 )
-"""In order: creating tags, expiring tags, expiring partitions, expiring consumers, expiring snapshots."""
-
-_BATCH_TAG = Step("creating the tag of a batch", create_batch_tag)  # of every batch job, also a `write-only` one
+_BATCH_TAG = _Step("creating the tag of a batch", create_batch_tag)  # of every batch job, also a `write-only` one
 
 
 def maintain(table: Table, dedicated: bool = False) -> None:
@@ -105,11 +103,11 @@ def _tell_error(location: str, job: Future[None]) -> None:
 
 
 def _run_steps(table: Table) -> None:
-    for step in STEPS:
+    for step in _STEPS:
         _run(step, table)
 
 
-def _run(step: Step, table: Table) -> None:
+def _run(step: _Step, table: Table) -> None:
     try:
         step.run(table)
     except (PaimonError, OSError) as error:

@@ -1,11 +1,14 @@
-"""Creating ``snapshot-N`` if nobody has: the one step that makes a commit real (Java: RenamingSnapshotCommit)."""
+"""Creating a file if nobody has: ``snapshot-N``, the one step that makes a commit real, schemas and tags.
+
+Java: RenamingSnapshotCommit.
+"""
 
 from __future__ import annotations
 
 import logging
 
 from paimon_spark.errors import CommitStateUnknown
-from paimon_spark.file_io import NotCreated
+from paimon_spark.file_io import FileIO, NotCreated
 from paimon_spark.spec.paths import snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
@@ -59,6 +62,25 @@ def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
         f"the store did not answer ({failure}), and {path} was not found. Nothing was deleted. When the store answers "
         "again, look whether that snapshot names this user; if not, run the job again"
     ) from failure
+
+
+def publish_file(store: FileIO, path: str, data: bytes) -> bool:
+    """Makes a file that others may want to make too: whether it holds these bytes now; False when it holds others.
+
+    Raises:
+        OSError: the storage failed.
+    """
+    try:
+        if store.create_if_absent(path, data):
+            return True
+    except NotCreated:
+        raise
+    except OSError as error:
+        try:
+            return store.read_bytes(path) == data
+        except FileNotFoundError:
+            raise error from None
+    return store.read_bytes(path) == data
 
 
 def write_hint(snapshots: SnapshotStore, snapshot_id: int) -> None:

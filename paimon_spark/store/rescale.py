@@ -26,7 +26,6 @@ from paimon_spark.store.changes import Changes, appended
 from paimon_spark.store.commit import CommitResult, commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words
 from paimon_spark.store.compaction_plan import partition_condition
-from paimon_spark.store.create import publish_schema
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.live_buckets import LiveBucket, live_buckets
 from paimon_spark.store.live_files import canonical_row
@@ -34,6 +33,7 @@ from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.plan import skips_level_zero
 from paimon_spark.store.postpone_moves import delete_created
+from paimon_spark.store.publish import publish_file
 from paimon_spark.store.rewrite import Rewrite, as_stored, rewrite_here
 from paimon_spark.store.row_sources import SplitSource
 from paimon_spark.store.splits import Split, pack_parts
@@ -195,7 +195,7 @@ def set_option(table: Table, key: str, value: str) -> None:
             return
         options = {**latest.options, key: value}
         schema = replace(latest, id=latest.id + 1, options=options, time_millis=time.time_ns() // 1_000_000)
-        if publish_schema(table.file_io, schema_path(table.location, schema.id, table.branch), encode_schema(schema)):
+        if publish_file(table.file_io, schema_path(table.location, schema.id, table.branch), encode_schema(schema)):
             return
 
 

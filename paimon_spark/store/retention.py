@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from paimon_spark.errors import OptionError
@@ -101,7 +101,7 @@ def retention_rules(values: Options, snapshots: Retention | None = None) -> Rete
     snapshots = snapshots or retention(values)
     rules = RetentionRules(snapshots, changelog_retention(values, snapshots), consumers_hold_snapshots=True)
     only_changelogs = values.value(o.CONSUMER_CHANGELOG_ONLY) and rules.is_decoupled
-    return RetentionRules(rules.snapshots, rules.changelogs, consumers_hold_snapshots=not only_changelogs)
+    return replace(rules, consumers_hold_snapshots=not only_changelogs)
 
 
 def epoch_millis(moment: Moment, key: str) -> int:

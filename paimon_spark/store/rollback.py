@@ -17,8 +17,8 @@ from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec.paths import LATEST, changelog_directory, changelog_path, snapshot_path, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
-from paimon_spark.store.create import publish_schema
 from paimon_spark.store.hold_marks import holding
+from paimon_spark.store.publish import publish_file
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.snapshot_chain import cut_after
 from paimon_spark.store.snapshots import has_watermark
@@ -181,7 +181,7 @@ def _make_snapshot(table: Table, target: Snapshot) -> None:
         return
     with keeping_tagged(store, target):
         store.write_earliest_hint(target.id)  # before, for a crash: what is below the hint is never expired
-        publish_schema(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
+        publish_file(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
         store.write_earliest_hint(target.id)
 
 

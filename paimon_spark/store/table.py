@@ -32,7 +32,7 @@ from paimon_spark.store.system_tables.table import (
     system_table,
 )
 from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
-from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS, resolve_snapshot
+from paimon_spark.store.time_travel import travelled_schema
 from paimon_spark.store.versioned import list_branches
 
 
@@ -250,11 +250,7 @@ def _travelled(table: Table, dynamic: Mapping[str, str]) -> Table:
     """The table with dynamic options, in the schema of the snapshot that they travel to."""
     check_dynamic_options(table.schema, dynamic)
     options = table.options.merged(dynamic)
-    schema = table.schema
-    if any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
-        travel = resolve_snapshot(options, table.snapshots)
-        if travel.is_pinned and travel.snapshot is not None and travel.snapshot.schema_id != schema.id:
-            schema = table.schemas.load(travel.snapshot.schema_id)
+    schema = travelled_schema(table.schema, options, table.schemas, table.snapshots)
     return replace(table, schema=schema, options=options)
 
 

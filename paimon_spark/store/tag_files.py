@@ -8,7 +8,7 @@ from paimon_spark.errors import NameTaken, SnapshotNotFound
 from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
-from paimon_spark.store.create import publish_schema
+from paimon_spark.store.publish import publish_file
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.tag_keep import keeping
 
@@ -38,7 +38,7 @@ def publish_tag(store: SnapshotStore, name: str, tag: Tag) -> None:
     """
     path = tag_path(store.table, name, store.branch)
     with keeping(store, tag.snapshot) as is_there:
-        if store.file_io.exists(path) or not publish_schema(store.file_io, path, encode_tag(tag)):
+        if store.file_io.exists(path) or not publish_file(store.file_io, path, encode_tag(tag)):
             raise NameTaken(
                 f"the table at {store.table} has a tag '{name}' already; replace or delete it, or choose another name"
             )

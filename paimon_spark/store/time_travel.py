@@ -10,10 +10,12 @@ from typing import Any
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Option, Options
+from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.gone import expired
 from paimon_spark.store.local_time import parse_local_timestamp, time_text
 from paimon_spark.store.retention import retention_rules
+from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore, around_time
 
 _TRAVEL = (
@@ -199,6 +201,18 @@ def _at_time(millis: int, options: Options, snapshots: SnapshotStore) -> Snapsho
             f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old",
         )
     return snapshot
+
+
+def travelled_schema(
+    schema: TableSchema, options: Options, schemas: SchemaStore, snapshots: SnapshotStore
+) -> TableSchema:
+    """The schema of the snapshot that the options travel to, else the given one. Errors as in resolve_snapshot."""
+    if not any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
+        return schema
+    travel = resolve_snapshot(options, snapshots)
+    if not travel.is_pinned or travel.snapshot is None or travel.snapshot.schema_id == schema.id:
+        return schema
+    return schemas.load(travel.snapshot.schema_id)
 
 
 def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
