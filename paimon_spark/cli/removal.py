@@ -60,7 +60,9 @@ def remove(
         print("\n".join([f"would go: {told}" if told else "nothing to do", *_some(planned)]), flush=True)
         if dry_run or not told:
             return
-        if not typer.confirm("Go on?", err=True):
+        with if_stopped("nothing was changed"):
+            agreed = _agreed()
+        if not agreed:
             say("nothing was changed")
             raise typer.Exit(NOT_WANTED)
     with if_stopped(left), shows("deleting"):
@@ -70,6 +72,16 @@ def remove(
     else:
         told = words(done)
         print(f"gone: {told}" if told else "nothing to do")
+
+
+def _agreed() -> bool:
+    """What the user answers; no if nobody is there."""
+    try:
+        return typer.confirm("Go on?", err=True)
+    except typer.Abort as error:  # which is Ctrl-C too
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        return False
 
 
 def _some(planned: Removed) -> list[str]:

@@ -154,6 +154,21 @@ def test_ctrl_c(tmp_path: Path, script: str, arguments: list[str]) -> None:
     assert command("check", tmp_path / "t").code == 0
 
 
+def test_ctrl_c_is_no_answer(tmp_path: Path) -> None:
+    made = new_table(tmp_path / "t", {"write-only": "true"})
+    append(made, [(1, 1, "x")])
+    append(made, [(2, 2, "x")])
+    child = program("rollback", tmp_path / "t", "1", stdin=subprocess.PIPE)
+    assert child.stderr is not None
+    question = "Go on? [y/N]:"
+    assert child.stderr.read(len(question)) == question
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, err.strip()) == (130, "stopped; nothing was changed")
+    assert out.startswith("would go: 1 snapshot (2)")
+    assert made.snapshots.ids() == [1, 2]
+
+
 def test_an_object_store() -> None:
     with s3_server("lake") as options:
         schema = new_schema(COLUMNS, ("k",), (), {"bucket": "2", "write-only": "true"})
