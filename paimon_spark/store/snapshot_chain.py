@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from paimon_spark.errors import CommitConflict
+from paimon_spark.errors import CommitConflict, MissingFile
 from paimon_spark.spec.manifest import FileKind, ManifestFileMeta
 from paimon_spark.spec.paths import snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
@@ -20,7 +20,7 @@ _ROUNDS = 5
 
 
 def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
-    """Whether the changes of a snapshot are in the base of the following one; if it has none, all its files.
+    """Whether the changes of a snapshot are in the base of the following one; if it adds no file, the same files.
 
     Manifests are mostly taken over as they are, and nobody else has their names: then the lists are enough.
 
@@ -28,14 +28,18 @@ def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
         CorruptFile: the metadata of one cannot be read. MissingFile: one of them has expired.
     """
     base, changes = _metas(table, following.base_manifest_list), _metas(table, snapshot.delta_manifest_list)
-    if not changes:
-        same = _metas(table, snapshot.base_manifest_list)
-        return _names(same) == _names(base) or _live(_kinds(table, same)) == _live(_kinds(table, base))
-    if _names(changes) <= _names(base):
+    if changes and _names(changes) <= _names(base):
         return True
-    found = _kinds(table, base)
-    kinds = _kinds(table, changes)
-    return all((found.get(file) == FileKind.ADD) == (kind == FileKind.ADD) for file, kind in kinds.items())
+    found, kinds = _kinds(table, base), _kinds(table, changes)
+    if any((found.get(file) == FileKind.ADD) != (kind == FileKind.ADD) for file, kind in kinds.items()):
+        return False
+    if FileKind.ADD in kinds.values():
+        return True  # nobody else has its files
+    try:
+        before = _kinds(table, _metas(table, snapshot.base_manifest_list))
+    except MissingFile:
+        return False  # what it names has expired: nothing that is there was built on it
+    return _live({**before, **kinds}) == _live(found)
 
 
 def cut_after(table: Table, last: Snapshot) -> None:

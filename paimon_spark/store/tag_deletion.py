@@ -70,7 +70,10 @@ class TagsDeleted:
 
 
 def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False) -> TagsDeleted:
-    """Deletes tags, and the files that nothing but they need.
+    """Deletes tags, and the files that nothing but they need; those also of tags whose deletion broke off.
+
+    Where a tag is marked, but still there, another deletion may be under way: its mark keeps others from making a tag
+    of that one, and stays.
 
     Args:
         table: on its branch the tags are.
@@ -84,8 +87,11 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
     began = time.monotonic()
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     store = table.snapshots
-    unfinished = tags_being_deleted(store)
-    tags = {name: tag for name in dict.fromkeys(wanted) if name and (tag := store.find_tag(name)) is not None}
+    going = tags_being_deleted(store)
+    asked = [name for name in dict.fromkeys(wanted) if name]
+    found = zip(asked, in_threads(store.find_tag, asked), strict=True)
+    tags = {name: tag for name, tag in found if tag is not None}
+    unfinished = {name: tag for name, tag in going.items() if name in tags or store.find_tag(name) != tag}
     for name in wanted:
         if name not in tags:
             _log.warning("the table at %s has no tag '%s' to delete", table.location, name)

@@ -19,10 +19,12 @@ from turns import Actor, operations
 from paimon_spark.errors import RetriesExhausted
 from paimon_spark.file_io import FileIO
 from paimon_spark.store.branches import create_branch, fast_forward
+from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.manifest_compaction import compact_manifests
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.truncate import truncate_table
 
 OTHER = (8, 8)
 
@@ -156,12 +158,30 @@ def test_manifests_of_a_state_that_is_gone(tmp_path: Path) -> None:
     check_table(table.location)
 
 
-def ahead(table: Table) -> None:
+def test_what_is_dropped_is_dropped_from_what_is_there(tmp_path: Path) -> None:
+    """The files that it takes away the next snapshot does not have either, for others have taken them away too."""
+    table = life(tmp_path)
+
+    def others() -> None:
+        ahead(table, replaces=True)
+        for number in range(1, 5):
+            Path(table.location, f"snapshot/snapshot-{number}").unlink()
+
+    truncate_table(with_rivals(table, others))
+    assert (table.snapshots.ids(), rows_of(table)) == ([6, 7], [])
+    check_table(table.location)
+
+
+def ahead(table: Table, replaces: bool = False) -> None:
     """Fast-forward to a branch whose only snapshot is 6."""
     create_branch(table, "b", snapshot=4)
     branch = open_table(table.location, {"branch": "b"})
-    for number in (15, 16):
-        commit(branch, planned(branch, (number, number)))
+    user, messages, since = planned(branch, (15, 15))
+    if replaces:
+        TableCommit(branch, user, since).overwrite(messages, None)
+    else:
+        commit(branch, (user, messages, since))
+    commit(branch, planned(branch, (16, 16)))
     expire_snapshots_by(branch, rules(1))
     fast_forward(table, "b")
 

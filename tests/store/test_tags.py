@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -235,6 +236,25 @@ def test_no_second_tag_of_a_tag_that_is_being_deleted(tmp_path: Path) -> None:
         with pytest.raises(SnapshotNotFound, match="being deleted"):
             attempt()
     assert table.snapshots.tag_names() == ["x"]
+
+
+def test_another_deletion_does_not_finish_one_that_is_under_way(tmp_path: Path) -> None:
+    table = life(tmp_path / "t", "wwc")
+    for name in ("x", "other"):
+        create_tag(table, name, 1)
+    expire_snapshots_by(table, rules(1))
+
+    class Slow(FaultyFileIO):
+        def delete(self, path: str) -> None:
+            if path.endswith("/tag-x"):
+                delete_tags(table, "other")
+                with pytest.raises(SnapshotNotFound, match="being deleted"):
+                    rename_tag(table, "x", "y")
+            super().delete(path)
+
+    delete_tags(replace(table, file_io=Slow(table.file_io)), "x,other")
+    assert table.snapshots.tag_names() == []
+    assert not any("/." in path for path in stored(table))
 
 
 @pytest.mark.parametrize("when", list(When))
