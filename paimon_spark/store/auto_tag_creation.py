@@ -8,7 +8,7 @@ newest such tag.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
@@ -85,7 +85,7 @@ def create_due_tags(table: Table) -> AutomaticTags:
         if store.find_tag(name) is None:
             created.append(keep_as_tag(table, name, snapshot, table.options.value(o.TAG_DEFAULT_TIME_RETAINED)))
         next_tag = this_tag + period
-        deleted += _delete_surplus(table)
+        deleted += _delete_surplus(table, lambda name: auto_tag_time(name, table.options) is not None)
     return AutomaticTags(tuple(created), tuple(deleted))
 
 
@@ -110,12 +110,7 @@ def create_batch_tag(table: Table) -> None:
     if store.find_tag(name) is not None:
         delete_tags(table, [name])
     keep_as_tag(table, name, latest, options.value(o.TAG_DEFAULT_TIME_RETAINED))
-    kept = options.value(o.TAG_NUM_RETAINED_MAX)
-    if kept is not None:
-        oldest_first = _by_age(store)
-        surplus = oldest_first[: max(len(oldest_first) - kept, 0)]
-        if surplus:
-            delete_tags(table, surplus)
+    _delete_surplus(table, lambda _: True)
 
 
 def tag_period(options: Options) -> timedelta:
@@ -184,13 +179,13 @@ def _zone(name: str) -> tzinfo:
         raise OptionError(f"'{name}' is no time zone: expected a name such as Europe/Berlin") from None
 
 
-def _delete_surplus(table: Table) -> Sequence[str]:
-    """Of the automatic tags only the newest stay."""
+def _delete_surplus(table: Table, counts: Callable[[str], bool]) -> Sequence[str]:
+    """Of the tags whose names count only `tag.num-retained-max` stay, the newest."""
     kept = table.options.value(o.TAG_NUM_RETAINED_MAX)
     if kept is None:
         return ()
-    automatic = [name for name in _by_age(table.snapshots) if auto_tag_time(name, table.options) is not None]
-    surplus = automatic[: max(len(automatic) - kept, 0)]
+    oldest_first = [name for name in _by_age(table.snapshots) if counts(name)]
+    surplus = oldest_first[: max(len(oldest_first) - kept, 0)]
     return delete_tags(table, surplus).names if surplus else ()
 
 

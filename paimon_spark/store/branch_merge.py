@@ -19,7 +19,7 @@ from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.branches import on_branch
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request
-from paimon_spark.store.commit_attempt import CommitRequest, table_state
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping
 from paimon_spark.store.threads import in_threads
@@ -63,7 +63,6 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> Branch
     if source == target:
         raise OptionError(f"{what}: name two branches")
     theirs, ours = on_branch(table, source), on_branch(table, target)
-    states = [_whole_history(what, branch) for branch in (theirs, ours)]
     for branch in (theirs, ours):
         if branch.schema.primary_keys:
             raise UnsupportedFeature(
@@ -73,20 +72,21 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> Branch
         check_writable(branch.schema, branch.options)
     if theirs.schema.fields != ours.schema.fields:
         raise SchemaError(f"{what}: their columns differ; give both the same columns first")
-    with keeping(theirs.snapshots, states[0]):
-        return _merge(what, theirs, ours, states, began)
+    new, old = (_whole_history(what, branch) for branch in (theirs, ours))
+    with keeping(theirs.snapshots, new):
+        return _merge(what, table_state(theirs, new), ours, old, began)
 
 
-def _merge(what: str, theirs: Table, ours: Table, states: Sequence[Snapshot], began: float) -> BranchMerged:
-    """states: the latest of both."""
-    now = {e.identity for e in table_state(ours, states[1]).live_entries(None)}
-    entries = [e for e in table_state(theirs, states[0]).live_entries(None) if e.identity not in now]
+def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: float) -> BranchMerged:
+    """latest: of ours."""
+    now = {entry.identity for entry in table_state(ours, latest).live_entries(None)}
+    entries = [entry for entry in theirs.live_entries(None) if entry.identity not in now]
     if not entries:
         return _merged(None, entries, began)
-    _check_schemas(what, theirs, ours, {entry.file.schema_id for entry in entries})
+    _check_schemas(what, theirs.table, ours, {entry.file.schema_id for entry in entries})
     changes = Changes(files=tuple(entries))
     request = CommitRequest(str(uuid.uuid4()), 0, CommitKind.APPEND, None, lambda state: changes, checks_files=True)
-    snapshot, _ = commit_request(ours, request, states[1].id)
+    snapshot, _ = commit_request(ours, request, latest.id)
     return _merged(snapshot.id, entries, began)
 
 

@@ -82,6 +82,7 @@ def retention(values: Options, given: Limits = _NONE_GIVEN) -> Retention:
         values.value(o.SNAPSHOT_TIME_RETAINED),
         given.older_than,
         _chosen(given.max_deletes, values.value(o.SNAPSHOT_EXPIRE_LIMIT)),
+        o.SNAPSHOT_NUM_RETAINED_MIN.key,
     )
 
 
@@ -93,6 +94,7 @@ def changelog_retention(values: Options, snapshots: Retention, given: Limits = _
         _chosen(values.value(o.CHANGELOG_TIME_RETAINED), snapshots.millis_retained),
         given.older_than,
         _chosen(given.max_deletes, snapshots.max_deletes),
+        o.CHANGELOG_NUM_RETAINED_MIN.key,
     )
 
 
@@ -116,14 +118,14 @@ def epoch_millis(moment: Moment, key: str) -> int:
 
 
 def _retention(
-    retain_max: int, retain_min: int, millis_retained: int, older_than: Moment | None, max_deletes: int
+    retain_max: int, retain_min: int, millis_retained: int, older_than: Moment | None, max_deletes: int, key: str
 ) -> Retention:
+    """key: the option that gives retain_min."""
     if retain_min < 1:
         raise OptionError(f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more")
     if retain_max < retain_min:
         raise OptionError(
-            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): give both, or change "
-            f"{o.SNAPSHOT_NUM_RETAINED_MIN.key} of the table"
+            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): give both, or change {key} of the table"
         )
     if max_deletes < 0:
         raise OptionError(f"max_deletes is {max_deletes}: give 0 or more")

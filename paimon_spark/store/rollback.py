@@ -85,15 +85,14 @@ def rollback_target(
     given = [target for target in (version, snapshot, tag) if target is not None]
     if len(given) != 1:
         raise OptionError(f"rolling back {table.location}: give just one of version, snapshot and tag")
-    if isinstance(version, str):
-        is_id = version.isascii() and version.isdigit()
-        snapshot, tag = (int(version), None) if is_id else (None, version)
+    if isinstance(version, str) and not (version.isascii() and version.isdigit()):
+        tag = version
     elif version is not None:
-        snapshot = version
+        snapshot = int(version)
     store = table.snapshots
-    if tag is None:
-        return tagged_snapshot(store, int(snapshot or 0)), None
-    found = store.find_tag(tag)
+    if snapshot is not None:
+        return tagged_snapshot(store, snapshot), None
+    found = None if tag is None else store.find_tag(tag)
     if found is None:
         raise SnapshotNotFound(
             f"rolling back {table.location} to the tag '{tag}': there is no such tag; {store.available()}"

@@ -38,6 +38,7 @@ from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
 from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
+from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.expire_marks import expiring_until, write_mark
 from paimon_spark.store.hold_marks import marked
 from paimon_spark.store.retention import Limits, retention, retention_rules
@@ -117,6 +118,12 @@ def test_arguments_that_contradict(tmp_path: Path, arguments: dict[str, Any], wo
     table = life(tmp_path, "w")
     with pytest.raises(OptionError, match=re.escape(words)):
         expire_snapshots(table, **arguments)
+
+
+def test_the_option_that_contradicts_is_named(tmp_path: Path) -> None:
+    table = life(tmp_path, "w", {"changelog.num-retained.min": "20"})
+    with pytest.raises(OptionError, match=r"retain_min \(20\): .* changelog\.num-retained\.min of the table"):
+        expire_changelogs(table, retain_max=5)
 
 
 def test_the_options_of_the_table_decide(tmp_path: Path) -> None:
