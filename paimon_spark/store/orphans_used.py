@@ -86,7 +86,8 @@ def branches_of(table: Table) -> list[str]:
     file_io, location = table.file_io, table.location
     for wait in (*_WAITS, None):
         names = list_branches(file_io, location)
-        bare = [name for name in names if not SchemaStore(file_io, location, name).ids()]
+        schemas = in_threads(lambda name: SchemaStore(file_io, location, name).ids(), names)
+        bare = [name for name, ids in zip(names, schemas, strict=True) if not ids]
         held = [name for name in bare if _holds_files(file_io, branch_root(location, name))]
         broken = [name for name in held if not _is_renamed_to(file_io, schema_directory(location, name))]
         if not broken:
@@ -174,7 +175,8 @@ def _broken(table: Table, missing: dict[str, str]) -> CorruptFile:
 
 def _holders(table: Table) -> list[_Holder]:
     """All that is there now. Of each branch snapshots first: who leaves them is a tag or changelog before."""
-    return [holder for branch in branches_of(table) for holder in _holders_of(table, branch)]
+    found = in_threads(lambda branch: _holders_of(table, branch), branches_of(table))
+    return [holder for holders in found for holder in holders]
 
 
 def _holders_of(table: Table, branch: str) -> list[_Holder]:
