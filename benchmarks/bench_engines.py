@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import tables
-from measure import Results, fastest
+from measure import Results, fastest, printed_apart
 
 from paimon_spark.spec.options import Options
 from paimon_spark.store.create import create_table, new_schema
@@ -130,10 +128,7 @@ def child(path: str, options: Mapping[str, str], columns: Sequence[str]) -> None
 
 def pool_peak(table: Table, options: Mapping[str, str], columns: tuple[str, ...]) -> int:
     """The peak of Arrow's pool in bytes, in a process of its own."""
-    code = f"import bench_engines; bench_engines.child({table.location!r}, {dict(options)!r}, {columns!r})"
-    here = str(Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
-    return int(done.stdout)
+    return int(printed_apart(f"bench_engines.child({table.location!r}, {dict(options)!r}, {columns!r})"))
 
 
 def decoding(files: Sequence[str], columns: tuple[str, ...]) -> Callable[[], int]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
-import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import bench_plan
-from measure import Results, resident_peak
+from measure import Results, printed_apart, resident_peak
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "interop"))
 
@@ -54,10 +52,7 @@ def run(results: Results, root: Path, scale: float) -> None:
     table = lived(root / "bench.db" / "expiry" / "ours", snapshots, files)
     theirs = root / "bench.db" / "expiry" / "theirs"
     shutil.copytree(table.location, theirs)
-    code = f"import bench_expiry; bench_expiry.expire({table.location!r})"
-    here = str(Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
-    ours = Expired(**json.loads(done.stdout))
+    ours = Expired(**printed_apart(f"bench_expiry.expire({table.location!r})"))
     what = f"expire {ours.snapshots:,} snapshots of {files:,} files"
     results.lower(what, ours.seconds, "s", SECONDS * scale, f"{ours.files:,} files deleted")
     results.higher(f"{what}: files", ours.files / ours.seconds, "/s", 5000)
@@ -127,9 +122,3 @@ def _commit(table: Table, number: int, entries: list[ManifestEntry]) -> None:
     changes = Changes(tuple(entries))
     request = CommitRequest("bench", number, CommitKind.APPEND, None, lambda state: changes, checks_files=False)
     commit_request(table, request, None)
-
-
-def peak() -> float:
-    """The most memory this process has had so far, MB."""
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return used / (2**20 if sys.platform == "darwin" else 2**10)

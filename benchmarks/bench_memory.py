@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import bench_compaction
 import pyarrow as pa
 import tables
-from measure import Results, resident_peak
+from measure import Results, printed_apart, resident_peak
 
 from paimon_spark.store.compaction import compact_table
 from paimon_spark.store.local_pool import LocalRunner
@@ -39,9 +37,6 @@ def run(results: Results, root: Path, scale: float) -> None:
         total = (count + 8 * upserts) / 1e6
         copy = bench_compaction.copied(table, root / "compacted-alone")
         for what, function, path in (("merge", read, table.location), ("compaction", compact, copy.location)):
-            code = f"import bench_memory; bench_memory.{function.__name__}({path!r})"
-            here = str(Path(__file__).parent)
-            done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
-            seen = json.loads(done.stdout)
+            seen = printed_apart(f"bench_memory.{function.__name__}({path!r})")
             note = f"{seen['rows']:,} rows out; resident set peak {seen['rss'] / MIB:.0f} MB"
             results.lower(f"{what} of {total:.1f} M rows in 9 runs: pool peak", seen["pool"] / MIB, "MB", 400, note)

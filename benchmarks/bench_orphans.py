@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
 
-from bench_expiry import PARTITIONS, lived, peak
-from measure import Results
+from bench_expiry import PARTITIONS, lived
+from measure import Results, printed_apart, resident_peak
 
 from paimon_spark.store.orphans import OrphansRemoved, remove_orphans_before
-from paimon_spark.store.table import Table
+from paimon_spark.store.table import Table, open_table
 
 SECONDS = 5.0  # goal: 20,000 listed files a second on a local disk
 BUCKETS = "s2=category-{:04d}/bucket-0"
@@ -22,18 +23,25 @@ def run(results: Results, root: Path, scale: float) -> None:
     shutil.rmtree(place, ignore_errors=True)
     table = lived(place, snapshots, files)
     orphans = leave_orphans(table, files // 10)
-    before, began = peak(), time.perf_counter()
-    found = removal(table, dry_run=True)
-    seconds = time.perf_counter() - began
+    found = printed_apart(f"bench_orphans.find({table.location!r})")
     what, stored = f"orphans among {files:,} live files", files + files // snapshots * snapshots + orphans
-    assert len(found.paths) == orphans
+    assert found["orphans"] == orphans
+    seconds = found["seconds"]
     results.lower(f"{what}: find", seconds, "s", SECONDS * scale, f"{stored:,} files listed, {orphans:,} orphans")
     results.higher(f"{what}: listed", stored / seconds, "/s", 20_000)
-    results.lower(f"{what}: memory", max(0.0, peak() - before), "MB", 300)
+    results.lower(f"{what}: memory", found["peak"] / 2**20, "MB", 300)
     began = time.perf_counter()
     gone = removal(table, dry_run=False)
-    assert gone.paths == found.paths
+    assert len(gone.paths) == orphans
     results.lower(f"{what}: find and delete", time.perf_counter() - began, "s", 2 * SECONDS * scale)
+
+
+def find(path: str) -> None:
+    """Looks for the orphans of the table at path; prints how many, the seconds, and the bytes that it needed."""
+    table, before, began = open_table(path), resident_peak(), time.perf_counter()
+    found = removal(table, dry_run=True)
+    seconds = time.perf_counter() - began
+    print(json.dumps({"orphans": len(found.paths), "seconds": seconds, "peak": resident_peak() - before}))
 
 
 def leave_orphans(table: Table, count: int) -> int:

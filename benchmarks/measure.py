@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import platform
 import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 ROUNDS = 5
 
@@ -87,11 +91,19 @@ def versions() -> str:
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
+def printed_apart(call: str) -> Any:
+    """The JSON that a call such as ``bench_memory.read('/t')`` prints in a process with peaks of its own."""
+    code, here = f"import {call.partition('.')[0]}; {call}", Path(__file__).parent
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
 def resident_peak() -> int:
     """Peak resident set in bytes of this process itself (ru_maxrss may count its parent)."""
     status = Path("/proc/self/status")
     if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return used if sys.platform == "darwin" else used * 1024
     return 1024 * next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
 
 
