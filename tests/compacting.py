@@ -39,8 +39,8 @@ def make(
 
 
 def write(table: Table, rows: Sequence[Row], kinds: Sequence[str] | None = None) -> None:
-    """One commit."""
-    table = open_table(table.location)
+    """One commit, to the branch that the table is opened on."""
+    table = open_table(table.location, {"branch": table.branch})
     task = TableWrite(table, f"user-{table.snapshots.latest_id()}")
     schema = arrow_schema(table.schema.fields)
     columns = zip(*rows, strict=True) if rows else [[]] * len(schema)

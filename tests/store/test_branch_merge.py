@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from checker import check_table
 from commit_states import latest, with_rivals
-from compacting import make
-from expiring import rules
+from compacting import make, write
+from expiring import copied, rules
 from faulty_store import FaultyFileIO, When, is_killed, kill
 
-from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import (
     CommitConflict,
     OptionError,
@@ -24,22 +24,16 @@ from paimon_spark.errors import (
 )
 from paimon_spark.store.branch_merge import merge_branch
 from paimon_spark.store.branches import create_branch
-from paimon_spark.store.commit import TableCommit, new_user
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.truncate import truncate_table
-from paimon_spark.store.write import TableWrite
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 
 
 def put(table: Table, *values: int, branch: str = "main") -> None:
     table = open_table(table.location, {"branch": branch})
-    user = new_user(table)
-    task = TableWrite(table, user)
-    arrays = [pa.array(values, field.type) for field in arrow_schema(table.schema.fields)]
-    task.write(pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(table.schema.fields)))
-    TableCommit(table, user).append(task.finish())
+    write(table, [(value,) * len(table.schema.fields) for value in values])
 
 
 def found(table: Table, branch: str = "main") -> list[int]:
@@ -153,15 +147,16 @@ def test_tables_that_cannot(tmp_path: Path) -> None:
 
 def test_a_merge_that_is_killed(tmp_path: Path) -> None:
     """All or nothing, and a second call ends it."""
-    log = FaultyFileIO(forked(tmp_path / "log").file_io)
-    merge_branch(replace(open_table(str(tmp_path / "log" / "t")), file_io=log), "b")
+    whole = forked(tmp_path)
+    log = FaultyFileIO(whole.file_io)
+    merge_branch(replace(copied(whole, tmp_path / "log"), file_io=log), "b")
     changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
     assert len(changes) >= 3
     for at in changes:
         for when in (When.BEFORE, When.AFTER):
-            table = forked(tmp_path / f"{at}{when}")
-            faulty = FaultyFileIO(table.file_io, at, when, act=kill)
-            assert is_killed(lambda t=table, f=faulty: merge_branch(replace(t, file_io=f), "b"))
+            table = copied(whole, tmp_path / f"{at}{when}")
+            dying = replace(table, file_io=FaultyFileIO(table.file_io, at, when, act=kill))
+            assert is_killed(partial(merge_branch, dying, "b"))
             assert found(table) in ([1, 2], [1, 2, 11, 12])
             merge_branch(table, "b")
             assert found(table) == [1, 2, 11, 12]

@@ -11,17 +11,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from compacting import make
+from compacting import make, write
 from faulty_store import FaultyFileIO
 
-from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, MissingFile, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.branches import create_branch, delete_branch
-from paimon_spark.store.commit import TableCommit, new_user
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tags import create_tag
-from paimon_spark.store.write import TableWrite
 
 COLUMNS = pa.schema(
     [pa.field("dt", pa.string(), nullable=False), pa.field("k", pa.int32(), nullable=False), ("v", pa.string())]
@@ -31,12 +28,7 @@ Row = tuple[str, int, str | None]
 
 
 def put(table: Table, *rows: Row, branch: str = "main") -> None:
-    table = open_table(table.location, {"branch": branch})
-    task = TableWrite(table, "me")
-    schema = arrow_schema(table.schema.fields)
-    arrays = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
-    task.write(pa.RecordBatch.from_arrays(arrays, schema=schema))
-    TableCommit(table, new_user(table)).append(task.finish())
+    write(open_table(table.location, {"branch": branch}), rows)
 
 
 def rows(table: Table, options: dict[str, str], where: str | None = None) -> list[Row]:

@@ -9,7 +9,7 @@ import pytest
 from checker import check_table
 from commit_states import delta, latest, live, with_rivals
 from compacting import compact, rows_of, write
-from expiring import new_table
+from expiring import copied, new_table
 from faulty_store import FaultyFileIO, When
 from files_by_hand import added, file, keyed_table, partition, plain_table
 
@@ -109,10 +109,11 @@ def test_rows_stay_and_the_table_is_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("when", When)
 def test_whatever_fails_the_table_is_whole(tmp_path: Path, when: When) -> None:
+    whole = new_table(tmp_path / "whole")
+    write(whole, [(0, 1), (1, 1)])
+    write(whole, [(0, 2)])
     for at in range(100):
-        table = new_table(tmp_path / str(at))
-        write(table, [(0, 1), (1, 1)])
-        write(table, [(0, 2)])
+        table = copied(whole, tmp_path / str(at))
         faulty = FaultyFileIO(LocalFileIO(), at=at, when=when)
         try:
             compact_manifests(replace(table, file_io=faulty))

@@ -15,7 +15,7 @@ import pytest
 from checker import check_table
 from commit_states import latest, live, with_rivals
 from compacting import compact, make, rows_of, write
-from expiring import copied
+from expiring import branch, copied
 from faulty_store import FaultyFileIO, When, is_killed, kill
 from files_by_hand import added, file, keyed_table, partition
 from hypothesis import given, settings
@@ -264,14 +264,9 @@ def test_every_kind_of_table(tmp_path: Path, name: str) -> None:
 def test_on_a_branch(tmp_path: Path) -> None:
     table = make(tmp_path / "t", COLUMNS, ["k", "dt"], {}, ["dt"])
     write(table, ROWS)
-    create = Path(table.location, "branch", "branch-b")
-    for directory in ("schema", "snapshot"):
-        (create / directory).mkdir(parents=True)
-        for one in Path(table.location, directory).iterdir():
-            (create / directory / one.name).write_bytes(one.read_bytes())
-    branch = open_table(table.location, {"branch": "b"})
-    assert expire_partitions(branch, "1 d", max_expires=3).partitions[:1] == ("dt=2026-11-08",)
-    assert (branch.snapshots.ids(), table.snapshots.ids()) == ([1, 2], [1])
+    other = branch(table, "b", 1)
+    assert expire_partitions(other, "1 d", max_expires=3).partitions[:1] == ("dt=2026-11-08",)
+    assert (other.snapshots.ids(), table.snapshots.ids()) == ([1, 2], [1])
     assert rows_of(table) == sorted(ROWS)
 
 

@@ -6,6 +6,7 @@ import itertools
 import uuid
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pytest
 from checker import check_table
 from commit_states import latest, with_rivals
+from expiring import copied
 from faulty_store import FaultyFileIO, When
 from golden_tables import GoldenTable
 from hypothesis import given, settings
@@ -227,19 +229,17 @@ def test_rows_written_meanwhile_are_newer_than_those_that_move(tmp_path: Path) -
 
 @pytest.mark.parametrize("when", list(When))
 def test_a_fault_anywhere_loses_and_doubles_nothing(tmp_path: Path, when: When) -> None:
-    for number in itertools.count(1):
-        copy = make(tmp_path / f"t{number}", postpone_default__bucket__num="2")
-        wait(copy, rows(1, 2, 3))
-        faulty = replace(copy, file_io=FaultyFileIO(LocalFileIO(), number, when))
-        try:
-            compact_postponed(faulty)
-            failed = False
-        except (OSError, PaimonError):
-            failed = True
+    whole = make(tmp_path / "whole", postpone_default__bucket__num="2")
+    wait(whole, rows(1, 2, 3))
+    for number in itertools.count():
+        copy = copied(whole, tmp_path / str(number))
+        faulty = FaultyFileIO(LocalFileIO(), number, when)
+        with suppress(OSError, PaimonError):
+            compact_postponed(replace(copy, file_io=faulty))
         compact_postponed(copy)
         assert read(copy) == [(1, "x1"), (2, "x2"), (3, "x3")]
         assert not waiting(copy)
-        if not failed and number > 5:
+        if len(faulty.log) <= number:
             break
 
 

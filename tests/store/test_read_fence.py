@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from expiring import live_on, new_table, rules, state, stored
+from expiring import branch, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO
 
 from paimon_spark.arrow.predicate import AlwaysFalse
@@ -167,15 +167,9 @@ def test_a_plan_that_fails_leaves_no_tag(tmp_path: Path) -> None:
 def test_on_a_branch(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t")
     live_on(table, "w")
-    root = tmp_path / "t"
-    branch = root / "branch" / "branch-b"
-    for name in ("schema", "snapshot"):
-        (branch / name).mkdir(parents=True)
-        for file in (root / name).glob(f"{name}-*"):
-            (branch / name / file.name).write_bytes(file.read_bytes())
-    assert replace(scan(table, HOUR), branch="b").tasks()
-    assert kept(table) == []
-    assert [path.parent.name for path in branch.rglob("tag-batch-read-1-*")] == ["tag"]
+    other = branch(table, "b", 1)
+    assert scan(other, HOUR).tasks()
+    assert (kept(table), kept(other)) == ([], [1])
 
 
 def test_system_tables_of_rows(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from checker import check_table
 from commit_states import delta, latest, live, with_rivals
 from compacting import make, rows_of, write
+from expiring import copied
 from faulty_store import FaultyFileIO
 from files_by_hand import added, file, keyed_table, partition, plain_table
 
@@ -125,9 +126,10 @@ def test_what_others_have_taken_away_meanwhile_needs_no_snapshot(parts: Table) -
 
 
 def test_whatever_fails_the_rows_are_there_or_gone(tmp_path: Path) -> None:
+    whole = make(tmp_path / "whole", COLUMNS, ["k", "dt"], {}, ["dt"])
+    write(whole, [(1, "a", 1), (1, "b", 1)])
     for at in range(0, 60, 3):
-        table = make(tmp_path / str(at), COLUMNS, ["k", "dt"], {}, ["dt"])
-        write(table, [(1, "a", 1), (1, "b", 1)])
+        table = copied(whole, tmp_path / str(at))
         faulty = FaultyFileIO(LocalFileIO(), at=at)
         try:
             drop_partitions(replace(table, file_io=faulty), "dt = 'a'")

@@ -13,6 +13,7 @@ import pytest
 from checker import check_table
 from commit_states import latest, live, with_rivals
 from compacting import compact, make, rows_of, write
+from expiring import copied
 from faulty_store import FaultyFileIO, InjectedFault, When
 from files_by_hand import partition
 from hypothesis import given, settings
@@ -260,13 +261,14 @@ def test_the_rows_of_the_other_files_stay(
 
 @pytest.mark.parametrize("when", list(When))
 def test_whatever_fails_the_lost_file_is_listed_or_not(tmp_path: Path, when: When) -> None:
+    whole = three_files(tmp_path / "whole", **{"deletion-vectors.enabled": "true"})
+    lost, other, _ = data_files(whole)
+    delete_row(whole, lost.name, "a")
+    delete_row(whole, other.name, "a")
+    before = {path.name for path in Path(whole.location, "index").iterdir()}
+    lost.unlink()
     for at in range(0, 80, 2):
-        table = three_files(tmp_path / str(at), **{"deletion-vectors.enabled": "true"})
-        lost, other, _ = data_files(table)
-        delete_row(table, lost.name, "a")
-        delete_row(table, other.name, "a")
-        before = {path.name for path in Path(table.location, "index").iterdir()}
-        lost.unlink()
+        table = copied(whole, tmp_path / str(at))
         faulty = FaultyFileIO(LocalFileIO(), at=at, when=when)
         try:
             remove_unexisting_files(replace(table, file_io=faulty), dry_run=False)

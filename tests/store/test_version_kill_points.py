@@ -10,35 +10,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from checker import check_table
+from compacting import write
 from expiring import NO_OPTIONS, copied, live_on, new_table, rules, state, states, stored
 from faulty_store import FaultyFileIO, When, is_killed, kill
 
-from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import NameTaken, PaimonError, SnapshotNotFound
 from paimon_spark.store.branches import branch_names, create_branch, delete_branch, fast_forward, rename_branch
-from paimon_spark.store.commit import TableCommit, new_user
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tag_deletion import delete_tags
 from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
-from paimon_spark.store.write import TableWrite
-
-
-def put(table: Table, value: int, branch: str) -> None:
-    """A commit of the keys 0 and 1 to a branch."""
-    table = open_table(table.location, {"branch": branch})
-    task = TableWrite(table, "task")
-    arrays = [
-        pa.array(values, f.type)
-        for values, f in zip([(0, 1), (value, value)], arrow_schema(table.schema.fields), strict=True)
-    ]
-    task.write(pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(table.schema.fields)))
-    TableCommit(table, new_user(table)).append(task.finish())
 
 
 def lived(path: Path, expires: bool) -> Table:
@@ -49,7 +34,7 @@ def lived(path: Path, expires: bool) -> Table:
     create_tag(table, "four", 4)
     create_branch(table, "b", tag="two")
     for value in (103, 104):
-        put(table, value, "b")
+        write(open_table(table.location, {"branch": "b"}), [(0, value), (1, value)])
     if expires:
         expire_snapshots_by(table, rules(2))
     return table
