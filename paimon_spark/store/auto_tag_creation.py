@@ -18,7 +18,6 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.auto_tags import auto_tag_time
-from paimon_spark.store.expire_reading import snapshots_in_order
 from paimon_spark.store.snapshots import SnapshotStore, has_watermark
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
@@ -74,7 +73,7 @@ def create_due_tags(table: Table) -> AutomaticTags:
         return AutomaticTags()  # so it is after most commits: those before it are older, and are not read
     created: list[TagCreated] = []
     deleted: list[str] = []
-    for snapshot in snapshots_in_order(store, range(max(number, earliest), latest.id + 1)):
+    for snapshot in store.walk(range(max(number, earliest), latest.id + 1)):
         moment = _moment(snapshot, table.options)
         if moment is None or not _is_due(moment, next_tag, period, delay):
             continue

@@ -118,13 +118,13 @@ def rollback_to_watermark(table: Table, watermark: int, dry_run: bool = False) -
     Java takes the oldest snapshot with a watermark when all are above; here that is an error. Errors as in rollback.
     """
     store = table.snapshots
-    for number in reversed(store.ids()):
-        found = store.find(number)
-        if found is not None and has_watermark(found) and (found.watermark or 0) <= watermark:
-            return _roll_back(table, found, dry_run)
-    raise SnapshotNotFound(
-        f"rolling back {table.location}: no snapshot has a watermark of {watermark} or less; {store.available()}"
-    )
+    newest_first = (snapshot for snapshot in store.walk(store.ids()[::-1]) if has_watermark(snapshot))
+    found = next((snapshot for snapshot in newest_first if (snapshot.watermark or 0) <= watermark), None)
+    if found is None:
+        raise SnapshotNotFound(
+            f"rolling back {table.location}: no snapshot has a watermark of {watermark} or less; {store.available()}"
+        )
+    return _roll_back(table, found, dry_run)
 
 
 def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
@@ -181,7 +181,7 @@ def _make_snapshot(table: Table, target: Snapshot) -> None:
     with keeping_tagged(store, target):
         store.write_earliest_hint(target.id)  # before, for a crash: what is below the hint is never expired
         publish_file(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
-        store.write_earliest_hint(target.id)
+        store.write_earliest_hint(target.id)  # again, for the end of an expiry may have moved it
 
 
 def delete_changelogs(table: Table, changelogs: Sequence[int], target: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
@@ -27,6 +27,7 @@ from paimon_spark.store.local_time import time_text
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import find_bytes, list_ids, list_named, read_hint
 
+_LOOKAHEAD = 32  # snapshots
 _NAMED = 20  # tags in a message
 _NO_WATERMARK = -(2**63)  # written by engines without watermarks; the same as none
 
@@ -137,6 +138,15 @@ class SnapshotStore:
             CorruptFile: the file is not a snapshot.
         """
         return self._find(snapshot_path(self.table, snapshot_id, self.branch))
+
+    def walk(self, ids: Sequence[int]) -> Iterator[Snapshot]:
+        """Those of the ids that are there, in the order given. They are read some at a time, as far as they are asked
+        for, and the first alone: often no other is."""
+        start, step = 0, 1
+        while start < len(ids):
+            found = in_threads(self.find, ids[start : start + step])
+            yield from (snapshot for snapshot in found if snapshot is not None)
+            start, step = start + step, _LOOKAHEAD
 
     def find_kept(self, snapshot_id: int) -> Snapshot | None:
         """The snapshot, be it expired and only in a tag; None when there is no such tag either. Errors as in find."""

@@ -241,9 +241,8 @@ def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | No
     latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
     if latest is None or earliest is None:
         return None
-    for snapshot_id in range(latest, earliest - 1, -1):
-        snapshot = snapshots.find(snapshot_id)
-        if snapshot is None or snapshot.commit_kind != CommitKind.COMPACT:
+    for snapshot in snapshots.walk(range(latest, earliest - 1, -1)):
+        if snapshot.commit_kind != CommitKind.COMPACT:
             continue
         identifier = snapshot.commit_identifier
         if rhythm is None or identifier % rhythm == 0 or identifier == 2**63 - 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from faulty_store import FaultyFileIO
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,6 +109,18 @@ def test_tags(tmp_path: Path) -> None:
     assert store.tag_names() == ["2026-01-01", "a", "\u00fc"]
     assert {name: tag.snapshot.id for name, tag in store.tags().items()} == {"2026-01-01": 7, "a": 1, "\u00fc": 8}
     assert store.find_tag("b") is None
+
+
+def test_a_walk_reads_no_more_than_it_needs(tmp_path: Path) -> None:
+    ids = [number for number in range(1, 100) if number not in (1, 50, 99)]
+    write(tmp_path, *map(snapshot, ids))
+    io = FaultyFileIO(LocalFileIO())
+    store = SnapshotStore(io, str(tmp_path))
+    assert [found.id for found in store.walk(range(99, 0, -1))] == ids[::-1]
+    assert list(store.walk([])) == []
+    io.log.clear()
+    assert next(store.walk(range(2, 100))).id == 2
+    assert io.log == ["read"]
 
 
 times = st.lists(st.integers(0, 50), min_size=1, max_size=12).map(sorted)
