@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from comparing import Row, comparable
-from golden_tables import GoldenTable, expected_rows, golden_tables, parse_nanos
+from golden_tables import REFUSED, GoldenTable, expected_rows, golden_tables, parse_nanos, readable_tables
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
@@ -17,14 +17,6 @@ from paimon_spark.spec.types import DataType
 
 TABLES = golden_tables()
 
-# Table name -> the word of the feature the refusal names.
-REFUSED = {
-    "blob": "BLOB",
-    "data_evolution": "data-evolution.enabled",
-    "fmt_row": "row",
-    "variant": "VARIANT",
-    "vector": "VECTOR",
-}
 ALLOWED = {"BLOB", "data-evolution.enabled", "row", "VARIANT", "VECTOR"}
 
 # Java 0.7 joins texts with commas whatever the table says: the option came later, and readers since then follow it.
@@ -64,7 +56,7 @@ def test_all_tables_are_there() -> None:
     assert sum("changelog" in t.expectation() for t in TABLES) == 13
 
 
-@pytest.mark.parametrize("table", [t for t in TABLES if t.name not in REFUSED], ids=str)
+@pytest.mark.parametrize("table", readable_tables(), ids=str)
 def test_reads_as_its_writer(table: GoldenTable, tmp_path: Path) -> None:
     path = table.unpack(tmp_path)
     assert read(path, READ_AS_THE_WRITER.get(str(table))) == expected(table, path, "rows")
