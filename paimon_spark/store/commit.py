@@ -24,7 +24,7 @@ from paimon_spark.errors import DataError, PaimonError, RetriesExhausted
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.changes import Changes, appended, compacted
+from paimon_spark.store.changes import Changes, NothingLeft, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
 from paimon_spark.store.commit_ground import is_in_doubt
 from paimon_spark.store.commit_history import CommitHistory, is_committed
@@ -336,7 +336,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
                     raise _LostRace
                 write_hint(table.snapshots, snapshot.id)
                 return snapshot, number
-    except (RetryError, PaimonError, OSError) as error:
+    except (RetryError, PaimonError, OSError, NothingLeft) as error:
         if taken_back is not None:
             raise lost_sight(table, taken_back, error) from error
         if not isinstance(error, RetryError):

@@ -11,13 +11,13 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec import options as o
 from paimon_spark.spec.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
+from paimon_spark.store.commit_ground import is_in_doubt
 from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
@@ -117,10 +117,14 @@ def expire_snapshots_by(
     """
     began = time.monotonic()
     store = table.snapshots
-    (earliest, is_hinted), latest = store.earliest(), store.latest_id()
-    if earliest is None or latest is None:
+    (earliest, is_hinted), (newest, is_sure) = store.earliest(), store.hinted_latest()
+    if earliest is None or newest is None:
         return ExpiryResult(dry_run=dry_run)
+    latest = newest.id
     end = _end(table, rules, earliest, latest)
+    if end > earliest and not is_sure and is_in_doubt(table, newest):  # it may be taken back, and counts for nothing
+        _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
+        return ExpiryResult(dry_run=dry_run)
     if finishes or end > earliest:
         end = max(end, min(expiring_until(store) or 0, latest))  # below a mark that a crash left, files may be gone
     if end <= earliest:
@@ -272,7 +276,7 @@ def result_of(
 def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan | None:
     """All that goes; None when the first snapshot to stay is gone, because others expire too."""
     found = find_snapshots(table.snapshots, range(earliest, end + 1))
-    if len(found) < 2 or found[-1].id != end or _is_loose(table, found):
+    if len(found) < 2 or found[-1].id != end:
         return None
     *expired, kept = found
     produces = table.options.value(o.CHANGELOG_PRODUCER) != "none"
@@ -288,18 +292,6 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     finder.add_indexes(expired, doomed)
     _keep_used(table, found, doomed)
     return _Plan(table, tuple(expired), kept.id, doomed, decoupled)
-
-
-def _is_loose(table: Table, found: Sequence[Snapshot]) -> bool:
-    """Whether snapshots to stay were put on one that a rollback took away, and their writer has not noticed yet.
-
-    Then there is a gap, and the LATEST hint points below it. Where an expiry left a gap, it points above.
-    """
-    above = [after.id for before, after in pairwise(found) if after.id > before.id + 1]
-    if not above or (table.snapshots.latest_hint() or 0) >= above[-1]:
-        return False
-    _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, above[-1])
-    return True
 
 
 def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DoomedFiles) -> None:

@@ -197,7 +197,8 @@ def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag
     last = {t.snapshot.id: t.snapshot for t in gone.values()}
     doomed = DoomedFiles()
     held = held_ids(table.file_io, tag_directory(table.location, table.branch))  # by who makes another tag of it
-    for number in sorted(last.keys() - staying.keys() - held - set(ids)):
+    staying.update({number: last[number] for number in held & last.keys()})
+    for number in sorted(last.keys() - staying.keys() - set(ids)):
         one = _files_of(table, last[number])
         one.keep(_used_beside(table, number, ids, staying))
         _add_all(doomed, one)

@@ -144,6 +144,22 @@ class Hintless(FaultyFileIO):
         assert path.endswith("/LATEST")
 
 
+def test_what_is_about_to_be_taken_back_expires_nothing(tmp_path: Path) -> None:
+    """Else an expiry that keeps one snapshot would keep that one, and the table would be lost with it."""
+    table = life(tmp_path)
+
+    @functools.cache  # only the first time
+    def other() -> None:
+        assert table.snapshots.ids() == [1, 2, 3, 4, 5]
+        assert expire_snapshots_by(table, rules(1)).ids == ()
+
+    late = Between(After(table.file_io, "snapshot-5", other), [lambda: back_and_on(table)])
+    commit(replace(table, file_io=late), planned(table))
+    assert rows_of(table) == [(1, 1), (13, 13), (14, 14), (2, 2), NEW]
+    assert expire_snapshots_by(table, rules(1)).ids == (1, 2, 3, 4)
+    check_table(table.location)
+
+
 def test_manifests_of_a_state_that_is_gone(tmp_path: Path) -> None:
     """A compaction of manifests has no changes that the next snapshot could lack, but other files."""
     table = life(tmp_path)

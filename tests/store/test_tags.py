@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
-from paimon_spark.store.tag_keep import deletion_mark_path
+from paimon_spark.store.tag_keep import deletion_mark_path, keeping
 from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
 
 
@@ -236,6 +237,20 @@ def test_no_second_tag_of_a_tag_that_is_being_deleted(tmp_path: Path) -> None:
         with pytest.raises(SnapshotNotFound, match="being deleted"):
             attempt()
     assert table.snapshots.tag_names() == ["x"]
+
+
+def test_who_makes_a_tag_keeps_the_files_that_others_share_with_it(tmp_path: Path) -> None:
+    table = life(tmp_path / "t", "wwc")
+    for number in (1, 2):
+        create_tag(table, f"t{number}", number)
+    expire_snapshots_by(table, rules(1))
+    second = table.snapshots.find_tag("t2")
+    assert second is not None
+    with keeping(table.snapshots, second.snapshot):
+        delete_tags(table, "t1,t2")
+        table.file_io.write_bytes(tag_path(table.location, "again"), encode_tag(second))
+    assert state(table, {"scan.tag-name": "again"}) == [(0, 2), (1, 2)]
+    check_table(table.location)
 
 
 def test_another_deletion_does_not_finish_one_that_is_under_way(tmp_path: Path) -> None:
