@@ -82,7 +82,12 @@ def parse_options(pairs: Sequence[str] | None, branch: str | None = None) -> dic
 
 def parse_columns(text: str | None) -> list[str] | None:
     """The names between commas; None: all."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise typer.BadParameter("no column is named", param_hint="'--columns'")
+    return names
 
 
 def open_with(path: str, option: Sequence[str] | None, branch: str | None) -> Table:

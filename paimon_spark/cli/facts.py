@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ from paimon_spark.store.local_time import epoch_millis_of_wall
 from paimon_spark.store.retention import Retention, retention_rules
 from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, shown_snapshot
 from paimon_spark.store.system_tables.table import system_table
-from paimon_spark.store.table import BucketMode, Table, find_stored_table, find_system_table, open_table
+from paimon_spark.store.table import BucketMode, Table, find_system_table, open_table
 
 _FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
 
@@ -160,12 +160,9 @@ def view_table(path: str, options: dict[str, str], at: str | None) -> TableView:
     Raises:
         PaimonError: there is no such table or state, or its metadata are damaged.
     """
-    found = find_system_table(f"{path.rstrip('/')}$files", {**options, **state_options(path, options, at)})
-    stored = find_stored_table(path, options)
-    if found is None or stored is None:
-        table = open_table(path, {**options, **state_options(path, options, at)})
-    else:
-        table = replace(stored, schema=found.table.schema, options=found.table.options)
+    chosen = {**options, **state_options(path, options, at)}
+    found = find_system_table(f"{path.rstrip('/')}$files", chosen)
+    table = open_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
     files = system_table(table, "files").scan(_FILES).to_arrow()
     runs = sorted_runs(files, keyed=bool(table.schema.primary_keys))
     return TableView(table, _facts(table, files, runs), runs, files.column("file_size_in_bytes").combine_chunks())

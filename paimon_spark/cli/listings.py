@@ -27,7 +27,9 @@ from paimon_spark.store.system_tables.table import SystemScan
 from paimon_spark.store.table import find_system_table, open_table
 
 app = typer.Typer()
-Limit = Annotated[int | None, typer.Option("--limit", min=1, show_default=False, help="At most so many rows.")]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=0, show_default=False, help="At most so many rows; 0 for all.")
+]
 
 SHOWN: dict[str, tuple[str, Sequence[str]]] = {
     "snapshots": (
@@ -84,10 +86,10 @@ def _list(
     scan = find_system_scan(path, name, options, parse_columns(columns) or shown, where)
     batches = scan.to_batches()
     if output is Output.JSON:
-        print_json(list(islice(json_rows(batches), limit)))
+        print_json(list(islice(json_rows(batches), limit or None)))
     else:
         header = columns_of(scan.arrow_schema)
-        print_rows(header, islice(rows_of(batches, header), limit))
+        print_rows(header, islice(rows_of(batches, header), limit or None))
 
 
 def _listing(name: str) -> Callable[..., None]:

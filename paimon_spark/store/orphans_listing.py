@@ -173,6 +173,8 @@ def find_old_files(
         for start in range(0, len(directories), piece):
             progress("directories", start, len(directories))
             yield from work.listings(directories[start : start + piece], before)
+        if directories:
+            progress("directories", len(directories), len(directories))
 
     for listing in _leaves(roots, len(table.schema.partition_keys), list_all, found):
         old = [file for file in listing.old if not (is_split and file.name == SUCCESS)]

@@ -297,6 +297,8 @@ class _Reader:
                 for extra in columns.lists(_EXTRA_FILES, np.arange(len(columns))):
                     self._add(extra or ())
                 self._manifests.update(name for name, _, _ in present)
+        if wanted:
+            self._progress("manifests", len(wanted), len(wanted))
 
     def _add(self, names: Iterable[str]) -> None:
         given = set(names)

@@ -46,6 +46,7 @@ def test_what_is_chosen(table: Path) -> None:
     chosen = ["--columns", "snapshot_id, commit_kind", "--where", "snapshot_id > 1"]
     assert command("snapshots", table, *chosen).cells == [["2", "APPEND"], ["3", "APPEND"]]
     assert command("snapshots", table, *chosen, "--limit", "1").cells == [["2", "APPEND"]]
+    assert command("snapshots", table, *chosen, "--limit", "0").cells == [["2", "APPEND"], ["3", "APPEND"]]
     assert command("snapshots", table, *chosen, "--limit", "1", "--output", "json").document == [
         {"snapshot_id": 2, "commit_kind": "APPEND"}
     ]

@@ -61,7 +61,15 @@ def test_the_list_says_what_the_help_of_a_command_says(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nosuch"], ["check"], ["check", "t", "-o", "x"], ["check", "t", "--output", "x"], ["read"]]
+    "arguments",
+    [
+        ["nosuch"],
+        ["check"],
+        ["check", "t", "-o", "x"],
+        ["check", "t", "--output", "x"],
+        ["read"],
+        ["read", "t", "--columns", ","],
+    ],
 )
 def test_wrong_arguments(arguments: list[str]) -> None:
     printed = command(*arguments)

@@ -196,6 +196,8 @@ def test_what_is_told(tmp_path: Path) -> None:
     assert (dry.paths, dry.bytes, dry.directories, dry.dry_run) == (paths, 15, (), True)
     assert all(Path(path).exists() for path in paths)
     assert {what for what, _, _ in told} == {"directories", "manifests"}
+    ends = {what: (done, total) for what, done, total in told}
+    assert all(done == total > 0 for done, total in ends.values())
     done = remove_orphan_files(table, dry_run=False, progress=lambda *words: told.append(words))
     assert (done.paths, done.bytes, done.dry_run, done.not_reached) == (paths, 15, False, ())
     assert [words for words in told if words[0] == "orphans"][-1] == ("orphans", 6, 6)
