@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from checker import check_table
 from compacting import compact, make, rows_of, write
-from expiring import copied as twin
+from expiring import copied
 from faulty_store import FaultyFileIO, InjectedFault, When
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_runs import LONG
-from test_copy_files import COLUMNS, ROWS, append_table, copied
+from three_files import COLUMNS, ROWS, copied_beside, three_files
 
 from paimon_spark import open_table
 from paimon_spark.errors import CommitStateUnknown, PaimonError, TableAlreadyExists
@@ -28,7 +28,7 @@ from paimon_spark.store.table import Table
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    return append_table(tmp_path / "t")
+    return three_files(tmp_path / "t")
 
 
 class BothWays:
@@ -47,7 +47,7 @@ def everything(root: Path) -> set[str]:
 
 @pytest.mark.parametrize("when", list(When))
 def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, when: When) -> None:
-    table = append_table(tmp_path / "t")
+    table = three_files(tmp_path / "t")
     for at in range(20):
         target = tmp_path / f"copy{at}"
         faulty = FaultyFileIO(LocalFileIO(), at=at, when=when)
@@ -69,13 +69,13 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, when: When) -> None:
 def test_a_commit_that_fails_leaves_the_target_as_it_was(
     tmp_path: Path, when: When, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = append_table(tmp_path / "t")
-    whole = append_table(tmp_path / "whole")
+    table = three_files(tmp_path / "t")
+    whole = three_files(tmp_path / "whole")
     write(table, [(4, "b", 4)])
     write(whole, [(9, "c", 9)])
     before, old, new = everything(Path(whole.location)), [*ROWS, (9, "c", 9)], [*ROWS, (4, "b", 4), (9, "c", 9)]
     for at in range(0, 90, 1 if LONG else 8):
-        target = twin(whole, tmp_path / f"copy{at}")
+        target = copied(whole, tmp_path / f"copy{at}")
         faulty = FaultyFileIO(LocalFileIO(), at=at, when=when)
         with monkeypatch.context() as patch:
             patch.setattr("paimon_spark.store.table.file_io_for", lambda root, options, io=faulty: io)
@@ -98,7 +98,7 @@ def test_a_commit_that_fails_leaves_the_target_as_it_was(
 
 def test_others_write_to_the_target_meanwhile(table: Table) -> None:
     """What they put into a replaced partition goes, what they put elsewhere stays."""
-    made = copied(table)
+    made = copied_beside(table)
 
     def rival(source: FileIO, target: FileIO, files: Sequence[FileCopy]) -> None:
         copy_here(source, target, files)
@@ -116,7 +116,7 @@ def test_another_table_is_made_at_the_target_meanwhile(table: Table, tmp_path: P
         Path(tmp_path, "rival", "schema").rename(Path(tmp_path, "copy", "schema"))
 
     with pytest.raises(TableAlreadyExists, match="another job has made a table there meanwhile; nothing was copied"):
-        copied(table, copy_all=rival)
+        copied_beside(table, copy_all=rival)
     assert everything(tmp_path / "copy") == {"schema/schema-0"}
 
 
@@ -125,7 +125,7 @@ def test_a_copy_that_broke_off_while_it_made_the_table_is_finished(table: Table,
     table.file_io.write_bytes(schema_path(table.location, 1), encode_schema(schema))
     first = table.file_io.read_bytes(schema_path(table.location, 0))
     table.file_io.write_bytes(schema_path(f"{tmp_path}/copy", 0), first)
-    made = copied(table)
+    made = copied_beside(table)
     assert (made.schemas.ids(), rows_of(made)) == ([0, 1], ROWS)
 
 
@@ -159,7 +159,7 @@ def test_any_life(tmp_path_factory: pytest.TempPathFactory, kind: str, steps: li
             compact(table)
         else:
             write(table, list({row[:2]: row for row in step}.values()) if keys else step)
-    made = copied(table, where=where)
+    made = copied_beside(table, where=where)
     chosen = {None: "ab", "p = 'a'": "a", "p > 'a'": "b"}[where]
     assert rows_of(made) == [row for row in rows_of(table) if row[1] in chosen]
     later = [(k, p, 5) for k in range(4) for p in chosen]

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from checker import check_table
 from commit_states import latest
 from compacting import compact, live_files, make, rows_of, write
 from comparing import comparable
-from files_by_hand import partition
 from golden_tables import GoldenTable, readable_tables
 from long_runs import LONG
 from staging import put
+from three_files import COLUMNS, ROWS, VECTORS, copied_beside, delete_rows, three_files
 
 from paimon_spark import open_table
 from paimon_spark.errors import (
-    CorruptFile,
     OptionError,
     SchemaError,
     SnapshotNotFound,
@@ -40,31 +34,13 @@ from paimon_spark.store.postpone_files import in_write_order
 from paimon_spark.store.table import Table
 from paimon_spark.store.truncate import truncate_table
 from paimon_spark.store.unexisting_files import remove_unexisting_files
-from paimon_spark.store.vector_files import find_vector_files, vector_changes
 
-COLUMNS = pa.schema(
-    [pa.field("k", pa.int32(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", pa.int64())]
-)
-ROWS = [(1, "a", 1), (2, "a", 1), (3, "b", 1)]
 GOLDEN = [golden for golden in readable_tables() if golden.name != "row_tracking"]
-
-
-def append_table(path: Path, **options: str) -> Table:
-    made = make(path, COLUMNS, (), {"bucket": "-1", **{k.replace("_", "-"): v for k, v in options.items()}}, ["p"])
-    for row in ROWS:
-        write(made, [row])
-    return made
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
-    return append_table(tmp_path / "t")
-
-
-def copied(table: Table, **arguments: Any) -> Table:
-    target = f"{Path(table.location).parent}/copy"
-    copy_table(open_table(table.location), target, **arguments)
-    return open_table(target)
+    return three_files(tmp_path / "t")
 
 
 def test_what_a_copy_tells_and_makes(table: Table, tmp_path: Path) -> None:
@@ -110,11 +86,11 @@ def test_a_table_that_we_only_read(tmp_path: Path) -> None:
 
 
 def test_partitions_of_a_condition(table: Table) -> None:
-    made = copied(table, where="p = 'b'")
+    made = copied_beside(table, where="p = 'b'")
     assert rows_of(made) == ROWS[2:]
     assert copy_table(table, made.location, "p = 'z'").snapshot_id is None
     with pytest.raises(OptionError, match="k is no partition column"):
-        copied(table, where="k = 1")
+        copied_beside(table, where="k = 1")
 
 
 def test_an_empty_table_and_one_without_rows(tmp_path: Path) -> None:
@@ -123,23 +99,23 @@ def test_an_empty_table_and_one_without_rows(tmp_path: Path) -> None:
     assert (done.created, done.source_snapshot_id, done.snapshot_id) == (True, None, None)
     assert rows_of(open_table(f"{tmp_path}/copy")) == []
     write(table, ROWS)
-    assert rows_of(copied(table)) == ROWS
+    assert rows_of(copied_beside(table)) == ROWS
 
 
 def test_copying_again_replaces_the_partitions_that_have_rows(table: Table) -> None:
-    made = copied(table)
+    made = copied_beside(table)
     write(made, [(7, "a", 7), (8, "c", 8)])
     write(table, [(4, "b", 4)])
-    again = copied(table)
+    again = copied_beside(table)
     assert rows_of(again) == [*ROWS, (4, "b", 4), (8, "c", 8)]
     check_table(again.location)
 
 
 def test_the_whole_target_is_replaced_where_partitions_are_not_or_not_looked_at(tmp_path: Path) -> None:
-    table = append_table(tmp_path / "t", dynamic_partition_overwrite="false")
-    made = copied(table)
+    table = three_files(tmp_path / "t", {"dynamic-partition-overwrite": "false"})
+    made = copied_beside(table)
     write(made, [(8, "c", 8)])
-    assert rows_of(copied(table)) == ROWS
+    assert rows_of(copied_beside(table)) == ROWS
     plain = make(tmp_path / "plain", COLUMNS, ["k"], {})
     write(plain, ROWS)
     other = make(tmp_path / "other", COLUMNS, ["k"], {})
@@ -148,24 +124,15 @@ def test_the_whole_target_is_replaced_where_partitions_are_not_or_not_looked_at(
     assert rows_of(other) == ROWS
 
 
-def delete_rows(table: Table, name: str, part: str, *positions: int) -> None:
-    before = latest(table)
-    made = vector_changes(
-        table, find_vector_files(table, before), partition(part), 0, (), {name: np.array(positions, np.int64)}
-    )
-    message = CommitMessage(partition(part), 0, -1, index_entries=made.entries)
-    TableCommit(table, f"delete-{name}", before.id).append([message])
-
-
 @pytest.mark.parametrize("beside", ["false", "true"])
 def test_deleted_rows_stay_deleted(tmp_path: Path, beside: str) -> None:
-    options = {"deletion-vectors.enabled": "true", "index-file-in-data-file-dir": beside}
-    table = append_table(tmp_path / "t", **options)
+    options = {**VECTORS, "index-file-in-data-file-dir": beside}
+    table = three_files(tmp_path / "t", options)
     write(table, [(4, "a", 1), (5, "a", 1), (6, "a", 1)])
     for file in live_files(table):
         if file.row_count == 3:
             delete_rows(table, file.file_name, "a", 0, 2)
-    made = copied(table)
+    made = copied_beside(table)
     assert rows_of(made) == rows_of(table) == sorted([*ROWS, (5, "a", 1)])
     check_table(made.location)
     again = f"{tmp_path}/again"
@@ -177,7 +144,7 @@ def test_dynamic_buckets_keep_their_keys(tmp_path: Path) -> None:
     options = {"bucket": "-1", "dynamic-bucket.target-row-num": "5"}
     table = make(tmp_path / "t", COLUMNS, ["k"], options)
     put(table, [(k, "a", 1) for k in range(40)])
-    made = copied(table)
+    made = copied_beside(table)
     assert rows_of(made) == rows_of(table)
     put(made, [(k, "a", 2) for k in range(40)])
     assert rows_of(made) == sorted(((k, "a", 2) for k in range(40)), key=repr)
@@ -188,7 +155,7 @@ def test_an_index_of_a_partition_without_files_stays_behind(tmp_path: Path) -> N
     """The HASH index of a bucket outlives its lost files; in the target the partition may have one of its own."""
     table = make(tmp_path / "t", COLUMNS, ["k", "p"], {"bucket": "-1"}, ["p"])
     put(table, [(1, "a", 1), (2, "b", 1)])
-    made = copied(table)
+    made = copied_beside(table)
     next(Path(table.location, "p=a").rglob("data-*")).unlink()
     remove_unexisting_files(table, dry_run=False)
     done = copy_table(table, made.location)
@@ -204,7 +171,7 @@ def test_postponed_rows_keep_their_order(tmp_path: Path) -> None:
     table = make(tmp_path / "t", COLUMNS, ["k"], {"bucket": "-2"})
     for value in range(4):
         put(table, [(1, "a", value)], [(2, "a", value)])
-    made = copied(table)
+    made = copied_beside(table)
     again = f"{tmp_path}/again"
     copy_table(made, again)
     for copy in (made, open_table(again)):
@@ -219,7 +186,7 @@ def postponed(table: Table) -> list[DataFileMeta]:
 
 def test_sidecars_are_copied(tmp_path: Path) -> None:
     """The official system puts file indexes there, by the name of the data file with .index, or a number before."""
-    table = append_table(tmp_path / "t")
+    table = three_files(tmp_path / "t")
     file = next(file for file in live_files(table) if file.min_sequence_number == 0)
     path = next(Path(table.location).rglob(file.file_name))
     extra = (f"{file.file_name}.index", f"{file.file_name.removesuffix('.parquet')}-1.index")
@@ -229,7 +196,7 @@ def test_sidecars_are_copied(tmp_path: Path) -> None:
     place = (entry.partition, entry.bucket, entry.total_buckets)
     message = CommitMessage(*place, compact_before=(file,), compact_after=(replace(file, extra_files=extra),))
     TableCommit(table, "indexes").append([message])
-    made = copied(table)
+    made = copied_beside(table)
     (copy,) = (found for found in live_files(made) if found.extra_files)
     stem = copy.file_name.removesuffix(".parquet")
     assert copy.extra_files == (f"{stem}.parquet.index", f"{stem}-1.index")
@@ -245,7 +212,7 @@ def test_files_of_older_schemas_are_read_by_them(table: Table) -> None:
     schema = replace(table.schema, id=1, fields=fields, highest_field_id=3)
     table.file_io.write_bytes(schema_path(table.location, 1), encode_schema(schema))
     write(table, [(4, "a", 4, 5)])
-    made = copied(table)
+    made = copied_beside(table)
     assert rows_of(made) == [(1, "a", 1, None), (2, "a", 1, None), (3, "b", 1, None), (4, "a", 4, 5)]
     assert made.schemas.ids() == [0, 1]
     young = make(Path(table.location).parent / "young", COLUMNS, (), {"bucket": "-1"}, ["p"])
@@ -269,7 +236,7 @@ def test_options_of_places_and_branches_are_left_out(tmp_path: Path) -> None:
     own = {"data-file.external-paths": f"file:{outside.parent}", "data-file.external-paths.strategy": "round-robin"}
     schema = replace(table.schema, options={**table.schema.options, **own, "scan.fallback-branch": "b"})
     table.file_io.overwrite(schema_path(table.location, 0), encode_schema(schema))
-    made = copied(table.with_options({}))
+    made = copied_beside(table.with_options({}))
     assert not {*own, "scan.fallback-branch"} & made.schema.options.keys()
     assert rows_of(made) == [(1, "a", 1)]
     assert [copy.external_path for copy in live_files(made)] == [None]
@@ -308,76 +275,12 @@ def test_an_order_that_a_copy_cannot_keep(tmp_path: Path) -> None:
     write(table, [(1, "a", 1)])
     write(table, [(1, "a", 2)])
     with pytest.raises(UnsupportedFeature, match=r"sequence\.snapshot-ordering .* compact the table fully, then copy"):
-        copied(table)
+        copied_beside(table)
     assert not Path(tmp_path, "copy").exists()
     compact(table)
-    made = copied(table)
+    made = copied_beside(table)
     write(made, [(1, "a", 3)])
     assert rows_of(made) == [(1, "a", 3)]
-
-
-# ------------------------------------------------------------------------------------------------------------ refusals
-
-
-def test_targets_that_do_not_fit(table: Table, tmp_path: Path) -> None:
-    def other(name: str, options: Mapping[str, str], keys: Sequence[str] = (), parts: Sequence[str] = ("p",)) -> str:
-        return make(tmp_path / name, COLUMNS, keys, {"bucket": "-1", **options}, parts).location
-
-    lacking = make(tmp_path / "lacking", COLUMNS.remove(2), (), {"bucket": "-1"}, ["p"]).location
-    for target, words in (
-        (other("format", {"file.format": "orc"}), r"they differ in file\.format; copy to a new path"),
-        (other("buckets", {"bucket": "2", "bucket-key": "k"}), "they differ in bucket"),
-        (other("keyed", {}, ["k", "p"]), "the primary keys are none, and there k, p; copy"),
-        (other("whole", {}, parts=()), "the partition columns are p, and there none; copy"),
-        (lacking, "the table there lacks v, or has them with another type or id"),
-    ):
-        with pytest.raises(SchemaError, match=words):
-            copy_table(table, target)
-        assert open_table(target).snapshots.ids() == []
-    for target in (table.location, f"{table.location}/inside", str(tmp_path), f"file://{table.location}"):
-        with pytest.raises(OptionError, match="the table itself, or one of them would lie in the other"):
-            copy_table(table, target)
-    with pytest.raises(
-        OptionError, match=r"'scan\.snapshot-id' chooses .* the latest snapshot is copied: leave it out"
-    ):
-        copy_table(open_table(table.location, {"scan.snapshot-id": "1"}), f"{tmp_path}/copy")
-    Path(tmp_path, "full").mkdir()
-    Path(tmp_path, "full", "x.csv").write_text("1")
-    with pytest.raises(SchemaError, match=r"not empty \(x\.csv\), and holds no Paimon table"):
-        copy_table(table, f"{tmp_path}/full")
-
-
-def test_vectors_need_a_target_that_reads_them(tmp_path: Path) -> None:
-    table = append_table(tmp_path / "t", **{"deletion-vectors.enabled": "true"})
-    plain = make(tmp_path / "plain", COLUMNS, (), {"bucket": "-1"}, ["p"])
-    with pytest.raises(SchemaError, match=r"they differ in deletion-vectors\.enabled"):
-        copy_table(table, plain.location)
-
-
-def test_targets_that_would_find_other_rows(tmp_path: Path) -> None:
-    """Of two rows of a key another one would win there, or rows would be looked for in another bucket."""
-    options = {"bucket": "2", "bucket-key": "k"}
-    table = make(tmp_path / "t", COLUMNS, ["k", "p"], options)
-    write(table, ROWS)
-    for number, other in enumerate(
-        (
-            {"bucket-key": "p"},
-            {"bucket-function.type": "mod"},
-            {"deletion-vectors.enabled": "true"},
-            {"sequence.field": "v"},
-            {"ignore-delete": "true"},
-            {"fields.v.ignore-retract": "true"},
-        )
-    ):
-        target = make(tmp_path / f"{number}", COLUMNS, ["k", "p"], {**options, **other})
-        with pytest.raises(SchemaError, match=f"they differ in {re.escape(next(iter(other)))}; copy to a new path"):
-            copy_table(table, target.location)
-    alike = make(tmp_path / "alike", COLUMNS, ["k", "p"], {**options, "deletion-vectors.enabled": "false"})
-    assert copy_table(table, alike.location).rows == 3
-    plain = make(tmp_path / "plain", COLUMNS, (), options)
-    write(plain, ROWS)
-    with pytest.raises(SchemaError, match="they differ in bucket-key"):
-        copy_table(plain, make(tmp_path / "append", COLUMNS, (), {**options, "bucket-key": "p"}).location)
 
 
 def test_a_source_without_rows_empties_a_target_without_partitions(tmp_path: Path) -> None:
@@ -401,15 +304,3 @@ def test_a_target_near_by(table: Table, tmp_path: Path, monkeypatch: pytest.Monk
     assert rows_of(open_table(f"{tmp_path}/copy")) == ROWS
     with pytest.raises(OptionError, match="the table itself"):
         copy_table(table, "t")
-
-
-@pytest.mark.parametrize("damage", ["gone", "short", "long"])
-def test_a_damaged_source(table: Table, tmp_path: Path, damage: str) -> None:
-    path = next(Path(table.location, "p=b").rglob("data-*"))
-    data = path.read_bytes()
-    path.unlink()
-    if damage != "gone":
-        path.write_bytes(data[:-1] if damage == "short" else data + b"x")
-    with pytest.raises(CorruptFile, match="does not exist.*tag" if damage == "gone" else "bytes, and its metadata say"):
-        copied(table)
-    assert not [found for found in Path(tmp_path, "copy").rglob("*") if found.is_file()]

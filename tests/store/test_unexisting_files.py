@@ -7,47 +7,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from checker import check_table
 from commit_states import latest, live, with_rivals
 from compacting import compact, make, rows_of, write
 from expiring import copied
 from faulty_store import FaultyFileIO, InjectedFault, When
-from files_by_hand import partition
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from three_files import COLUMNS, ROWS, VECTORS, delete_rows, three_files
 
 from paimon_spark import open_table
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, OptionError, PaimonError
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
-from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.expire import expire_snapshots
-from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.orphans import remove_orphans_before
 from paimon_spark.store.table import Table
 from paimon_spark.store.truncate import drop_partitions, truncate_table
 from paimon_spark.store.unexisting_files import remove_unexisting_files
-from paimon_spark.store.vector_files import find_vector_files, vector_changes
-
-COLUMNS = pa.schema(
-    [pa.field("k", pa.int32(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", pa.int64())]
-)
-ROWS = [(1, "a", 1), (2, "a", 1), (3, "b", 1)]
+from paimon_spark.store.vector_files import find_vector_files
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     """Three files with one of ROWS each."""
     return three_files(tmp_path / "t")
-
-
-def three_files(path: Path, **options: str) -> Table:
-    made = make(path, COLUMNS, (), {"bucket": "-1", **options}, ["p"])
-    for row in ROWS:
-        write(made, [row])
-    return made
 
 
 def data_files(table: Table) -> list[Path]:
@@ -97,10 +81,10 @@ def test_a_whole_partition_is_lost(table: Table) -> None:
 
 
 def test_the_deletion_vector_of_a_lost_file_goes_with_it(tmp_path: Path) -> None:
-    table = three_files(tmp_path / "t", **{"deletion-vectors.enabled": "true"})
+    table = three_files(tmp_path / "t", VECTORS)
     files = data_files(table)
     for path in files[:2]:
-        delete_row(table, path.name, "a")
+        delete_rows(table, path.name, "a", 0)
     assert rows_of(table) == ROWS[2:]
     files[0].unlink()
     assert remove_unexisting_files(table, dry_run=False).paths == (str(files[0]),)
@@ -109,14 +93,6 @@ def test_the_deletion_vector_of_a_lost_file_goes_with_it(tmp_path: Path) -> None
     assert (names, rows_of(table)) == ([files[1].name], ROWS[2:])
     expire_snapshots(table, 1, 1, "2999-01-01 00:00:00")
     check_table(table.location)
-
-
-def delete_row(table: Table, name: str, part: str) -> None:
-    """The first row of a file, as a DELETE does."""
-    before = latest(table)
-    made = vector_changes(table, find_vector_files(table, before), partition(part), 0, (), {name: np.array([0])})
-    message = CommitMessage(partition(part), 0, -1, index_entries=made.entries)
-    TableCommit(table, f"delete-{name}", before.id).append([message])
 
 
 @dataclass
@@ -196,11 +172,11 @@ def test_others_may_commit_meanwhile(
 
 
 def test_a_rival_that_deletes_rows_of_a_lost_file(tmp_path: Path) -> None:
-    table = three_files(tmp_path / "t", **{"deletion-vectors.enabled": "true"})
+    table = three_files(tmp_path / "t", VECTORS)
     files = data_files(table)
-    delete_row(table, files[0].name, "a")
+    delete_rows(table, files[0].name, "a", 0)
     files[0].unlink()
-    remove_unexisting_files(with_rivals(table, lambda: delete_row(table, files[1].name, "a")), dry_run=False)
+    remove_unexisting_files(with_rivals(table, lambda: delete_rows(table, files[1].name, "a", 0)), dry_run=False)
     assert rows_of(table) == ROWS[2:]
     named = {
         r.data_file
@@ -261,10 +237,10 @@ def test_the_rows_of_the_other_files_stay(
 
 @pytest.mark.parametrize("when", list(When))
 def test_whatever_fails_the_lost_file_is_listed_or_not(tmp_path: Path, when: When) -> None:
-    whole = three_files(tmp_path / "whole", **{"deletion-vectors.enabled": "true"})
+    whole = three_files(tmp_path / "whole", VECTORS)
     lost, other, _ = data_files(whole)
-    delete_row(whole, lost.name, "a")
-    delete_row(whole, other.name, "a")
+    delete_rows(whole, lost.name, "a", 0)
+    delete_rows(whole, other.name, "a", 0)
     before = {path.name for path in Path(whole.location, "index").iterdir()}
     lost.unlink()
     for at in range(0, 80, 2):
