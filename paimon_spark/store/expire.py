@@ -22,7 +22,7 @@ from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_marks import delete_marks, expiring_until, write_mark
-from paimon_spark.store.expire_reading import find_snapshots, snapshots_in_order
+from paimon_spark.store.expire_reading import find_snapshots
 from paimon_spark.store.expire_used import (
     UsedFiles,
     add_live,
@@ -183,7 +183,7 @@ def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int
 
 def _end_by_time(store: SnapshotStore, kept: Retention, begin: int, end: int) -> int:
     """A snapshot expires when the next one is old enough: until then it was the state of the table."""
-    following = snapshots_in_order(store, range(begin + 1, end + 1))
+    following = store.walk(range(begin + 1, end + 1))
     return next((snapshot.id - 1 for snapshot in following if snapshot.time_millis >= kept.keep_since), end)
 
 

@@ -17,7 +17,6 @@ from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import find_bytes
 
 _CHUNK = 64  # manifests decoded at a time
-_LOOKAHEAD = 32
 
 T = TypeVar("T")
 
@@ -72,14 +71,6 @@ def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[M
 def find_snapshots(store: SnapshotStore, ids: Iterable[int]) -> list[Snapshot]:
     """Those of the ids that are there, in order."""
     return [snapshot for snapshot in in_threads(store.find, ids) if snapshot is not None]
-
-
-def snapshots_in_order(store: SnapshotStore, ids: Sequence[int]) -> Iterator[Snapshot]:
-    """As find_snapshots, some at a time: the first is read alone, for often no other is asked for."""
-    start, step = 0, 1
-    while start < len(ids):
-        yield from find_snapshots(store, ids[start : start + step])
-        start, step = start + step, _LOOKAHEAD
 
 
 def _each_once(names: Iterable[str | None], find: Callable[[str], T | None]) -> dict[str, T]:

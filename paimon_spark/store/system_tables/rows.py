@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,6 +22,7 @@ from paimon_spark.store.scan import READ_THREADS, Plan, Scan, row_kind_field
 from paimon_spark.store.splits import ReadUnit, group_splits
 from paimon_spark.store.system_tables.request import StoredTable
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.top_level import of_level, top_level
 
 KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
@@ -125,9 +125,9 @@ class RowScan:
     def to_arrow(self) -> pa.Table:
         """All rows at once; splits are read by several threads, their order is kept."""
         reader = self.reader()
-        with self.scan.fenced() as plan, ThreadPoolExecutor(READ_THREADS) as threads:
-            parts = threads.map(lambda split: list(reader.read(split)), self._read_of(plan))
-            return pa.Table.from_batches([batch for part in parts for batch in part], self.arrow_schema)
+        with self.scan.fenced() as plan:
+            parts = in_threads(lambda split: list(reader.read(split)), self._read_of(plan), READ_THREADS)
+        return pa.Table.from_batches([batch for part in parts for batch in part], self.arrow_schema)
 
 
 def view_fields(name: str, table: StoredTable) -> tuple[DataField, ...]:
