@@ -16,6 +16,7 @@ from paimon_spark.store.table import Table, open_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 FOREVER = 2**31 - 1
+KEEP_TWO = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2"}
 NO_OPTIONS: Mapping[str, str] = {}
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from checker import check_table
-from expiring import copied, live_on, new_table, stored
-from test_maintenance import KEEP_TWO
+from expiring import KEEP_TWO, copied, live_on, new_table, stored
 
 from paimon_spark.store.expire import expire_snapshots
 from paimon_spark.store.table import Table

@@ -7,14 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from expiring import live_on, new_table
+from expiring import KEEP_TWO, live_on, new_table
 from faulty_store import FaultyFileIO
 
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.maintenance import finish_maintenance, maintain
 from paimon_spark.store.table import Table, open_table
-
-KEEP_TWO = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2"}
 
 
 def lived(path: Path, **more: str) -> Table:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from long_runs import LONG
 from staging import put
 
-from paimon_spark.errors import DataError, OptionError, PaimonError
+from paimon_spark.errors import OptionError, PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.commit_attempt import table_state
@@ -392,33 +392,3 @@ def test_a_bad_pattern_does_not_make_a_commit_fail(tmp_path: Path, caplog: pytes
         maintain(aged(tmp_path, **bad))
     assert "expiring partitions" in caplog.text
     assert "'w' is not supported" in caplog.text
-
-
-# --- writers that look at values ------------------------------------------------------------------------------------
-
-STRICT = {"partition.timestamp-format.strict": "true", "partition.timestamp-formatter": "yyyy-MM-dd"}
-
-
-@pytest.mark.parametrize("bucket", ["1", "-1", "-2"])
-def test_partitions_that_say_no_time_are_not_written(tmp_path: Path, bucket: str) -> None:
-    table = make(tmp_path / "t", COLUMNS, ["k", "dt"], {"bucket": bucket, **STRICT}, ["dt"])
-    put(table, ROWS[:2])
-    with pytest.raises(DataError, match=r"partition dt=soon says no time .*partition\.timestamp-format\.strict"):
-        put(table, ROWS[2:])
-    assert latest(table).id == 1
-
-
-def test_a_null_is_no_time_either(tmp_path: Path) -> None:
-    table = make(
-        tmp_path / "t", pa.schema([("dt", pa.string()), ("v", pa.int32())]), [], {"bucket": "-1", **STRICT}, ["dt"]
-    )
-    with pytest.raises(DataError, match="dt is null"):
-        write(table, [(None, 1)])
-
-
-@pytest.mark.parametrize("left_out", STRICT)
-def test_otherwise_all_are_written(tmp_path: Path, left_out: str) -> None:
-    options = {key: value for key, value in STRICT.items() if key != left_out}
-    table = make(tmp_path / "t", COLUMNS, ["k", "dt"], options, ["dt"])
-    write(table, ROWS)
-    assert len(rows_of(table)) == 4
