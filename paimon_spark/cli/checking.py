@@ -11,6 +11,7 @@ from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOption
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars
 from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.texts import printable
 from paimon_spark.store.checks.table import check as check_table
 
 app = typer.Typer()
@@ -38,6 +39,6 @@ def check(
     if output is Output.JSON:
         print_json({"good": report.is_good, "problem_count": report.problem_count, **asdict(report)})
     else:
-        print(report)
+        print("\n".join(map(printable, str(report).split("\n"))))
     if not report.is_good:
         raise typer.Exit(PROBLEMS)

@@ -13,7 +13,7 @@ from paimon_spark.cli.arguments import Branch, Output, OutputFormat, Partitions,
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars, working
 from paimon_spark.cli.tables import print_json
-from paimon_spark.cli.texts import count_text, size_text, span_text
+from paimon_spark.cli.texts import count_text, printable, size_text, span_text
 from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.compact_call import compact_on_call
 from paimon_spark.store.compact_task import CompactTask
@@ -104,7 +104,10 @@ def _words(metrics: CompactionMetrics) -> str:
         ids = ", ".join(map(str, metrics.snapshot_ids))
         told.append(f"committed as {one} {ids} after {span_text(metrics.millis)}")
     told = told or ["nothing to compact"]
-    told += [f"left out: {bucket.partition}, bucket {bucket.bucket}: {bucket.reason}" for bucket in metrics.dropped]
+    told += [
+        f"left out: {printable(bucket.partition)}, bucket {bucket.bucket}: {bucket.reason}"
+        for bucket in metrics.dropped
+    ]
     return "\n".join(told)
 
 

@@ -16,7 +16,7 @@ from paimon_spark.cli.facts import LevelFacts, SnapshotFacts, TableFacts, TableV
 from paimon_spark.cli.messages import say
 from paimon_spark.cli.problems import find_problems
 from paimon_spark.cli.tables import print_json, print_pairs, stdout_console
-from paimon_spark.cli.texts import count_text, size_text, span_text
+from paimon_spark.cli.texts import count_text, printable, size_text, span_text
 from paimon_spark.errors import OptionError
 
 app = typer.Typer()
@@ -70,7 +70,7 @@ def _print(facts: TableFacts) -> None:
     if not facts.problems:
         console.print(Text("no problem", style="green"))
     for problem in facts.problems:
-        console.print(Text.assemble(("! ", "bold yellow"), problem), soft_wrap=True)
+        console.print(Text.assemble(("! ", "bold yellow"), printable(problem)), soft_wrap=True)
 
 
 def _definition(facts: TableFacts) -> Iterator[tuple[str, str]]:

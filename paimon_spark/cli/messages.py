@@ -8,12 +8,14 @@ from contextlib import contextmanager
 
 import typer
 
+from paimon_spark.cli.texts import printable
+
 STOPPED = 130
 
 
 def say(text: str) -> None:
     """One line on stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def remove(
     if dry_run or not yes:
         with if_stopped("nothing was changed"), shows("looking for what would go"):
             planned = run(True)
-        told = words(planned)
+        told = printable(words(planned))
         if output is Output.JSON:
             print_json(asdict(planned))
             return
@@ -70,7 +70,7 @@ def remove(
     if output is Output.JSON:
         print_json(asdict(done))
     else:
-        told = words(done)
+        told = printable(words(done))
         print(f"gone: {told}" if told else "nothing to do")
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from paimon_spark.cli.texts import size_text
+from paimon_spark.cli.texts import printable, size_text
 from paimon_spark.cli.values import cell, is_number, json_rows
 
 PAGE = 500
@@ -92,7 +92,7 @@ def print_pairs(pairs: Iterable[tuple[str, str]], console: Console | None = None
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in pairs:
-        grid.add_row(Text(name), Text(value))
+        grid.add_row(Text(name), Text(printable(value)))
     (console or stdout_console()).print(grid)
 
 

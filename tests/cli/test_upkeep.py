@@ -123,6 +123,13 @@ def test_tags_come_and_go(table: Path) -> None:
     assert command("tags", table).cells == []
 
 
+def test_names_do_not_colour_the_terminal(table: Path) -> None:
+    command("create-tag", table, "\x1b[31mred")
+    told = [command(*words) for words in (["info", table], ["rollback", table, "1", "--dry-run"], ["tags", table])]
+    assert all(r"\x1b[31mred" in printed.out for printed in told)
+    assert command("delete-tag", table, "x").err.endswith("; its tags are \\x1b[31mred\n")
+
+
 def test_a_wrong_name_among_tags_deletes_none(table: Path) -> None:
     command("create-tag", table, "first", "--at", "1")
     for names in (["nosuch"], ["first", "nosuch"], ["first,nosuch"]):
