@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from typer.testing import CliRunner
 
@@ -49,6 +51,25 @@ def command(*arguments: str | Path, answer: str | None = None, columns: int = 20
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Printed(result.exit_code, result.stdout, result.stderr)
+
+
+def on_a_terminal(*arguments: str | Path, answer: str | None = None) -> Printed:
+    """Runs the program with a terminal as its stderr, where it draws bars."""
+    ours, theirs = os.openpty()
+    with ThreadPoolExecutor(1) as pool, os.fdopen(ours, "rb", 0) as screen:
+        child = program(*arguments, stdin=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        shown = pool.submit(_all_of, screen)
+        out, _ = child.communicate(answer, timeout=60)
+        return Printed(child.returncode, out, shown.result(60).decode())
+
+
+def _all_of(screen: IO[bytes]) -> bytes:
+    found = b""
+    with suppress(OSError):  # Linux: nobody has the other end any more
+        while data := screen.read(4096):
+            found += data
+    return found
 
 
 def program(*arguments: str | Path, **settings: Any) -> subprocess.Popen[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-from command_line import command, program
+from command_line import command, on_a_terminal
 from damage import edit_json, snapshot_file
 from golden_tables import GoldenTable
 
@@ -74,13 +73,8 @@ def test_no_table(tmp_path: Path) -> None:
 
 
 def test_the_program_shows_a_bar_on_a_terminal_alone(table: Path) -> None:
-    ours, theirs = os.openpty()
-    child = program("check", table, stderr=theirs)
-    out, _ = child.communicate(timeout=60)
-    os.close(theirs)
-    shown = os.read(ours, 1 << 16).decode()
-    os.close(ours)
-    assert child.returncode == GOOD
-    assert out.endswith("no problem\n")
-    assert "snapshots" in shown
-    assert "files" in shown
+    printed = on_a_terminal("check", table)
+    assert printed.code == GOOD
+    assert printed.out.endswith("no problem\n")
+    assert "snapshots" in printed.err
+    assert "files" in printed.err

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from checker import check_table
-from command_line import command, program
+from command_line import command, on_a_terminal
 from compacted_tables import append, files_of, new_table, rows_of
 from golden_tables import GoldenTable
 
@@ -98,12 +97,7 @@ def test_no_bar_is_drawn_over_a_question(table: Path) -> None:
     orphan = table / "bucket-0" / "data-00000000-0000-0000-0000-000000000000-0.parquet"
     orphan.touch()
     os.utime(orphan, (LONG_AGO, LONG_AGO))
-    ours, theirs = os.openpty()
-    child = program("orphans", table, "--delete", stdin=subprocess.PIPE, stderr=theirs)
-    child.communicate("y\n", timeout=60)
-    os.close(theirs)
-    shown = os.read(ours, 1 << 16).decode()
-    os.close(ours)
+    shown = on_a_terminal("orphans", table, "--delete", answer="y\n").err
     looking, question, deleting = shown.partition("Go on? [y/N]:")
     assert question
     assert SHOWS_CURSOR in looking  # the end of its bars
