@@ -7,7 +7,7 @@ readers see the old or the new state; after a crash a second call finishes the w
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
@@ -28,9 +28,9 @@ from paimon_spark.store.publish import publish_file
 from paimon_spark.store.rollback import delete_changelogs
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshot_chain import cut_after
+from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping
-from paimon_spark.store.tags import tagged_snapshot
 from paimon_spark.store.versioned import find_bytes, list_branches
 
 _log = logging.getLogger(__name__)
@@ -92,23 +92,27 @@ def create_branch(
     _check_name(name)
     if tag is not None and snapshot is not None:
         raise OptionError(f"branch '{name}': both a tag and a snapshot are given; leave one")
-    if _is_there(table, name):
+    store = table.snapshots
+    kept = None if tag is None else store.find_tag(tag)
+    first = None if kept is None else kept.snapshot
+    if snapshot is not None:
+        first = store.find_kept(snapshot)
+    schemas = [number for number in reversed(table.schemas.ids()) if first is None or number <= first.schema_id]
+    if _is_there(table, name) and not _broke_off(table, name, first, schemas):
         if ignore_if_exists:
             return BranchCreated(name, None, created=False)
         raise _taken(table, name)
-    found = None if tag is None else table.snapshots.find_tag(tag)
-    if tag is not None and found is None:
-        raise SnapshotNotFound(f"branch '{name}': there is no tag '{tag}'; {table.snapshots.available()}")
-    if snapshot is not None:
-        found = Tag(tagged_snapshot(table.snapshots, snapshot))
-    _check_rest(table, name, [] if found is None else [found.snapshot.id], [] if tag is None else [tag])
-    if found is not None:
-        _begin_with(table, name, found.snapshot, None if tag is None else (tag, found))
-    for number in table.schemas.ids():
-        if found is None or number <= found.snapshot.schema_id:
-            data = table.file_io.read_bytes(schema_path(table.location, number, table.branch))
-            publish_file(table.file_io, schema_path(table.location, number, name), data)
-    return BranchCreated(name, None if found is None else found.snapshot.id, created=True)
+    if tag is not None and kept is None:
+        raise SnapshotNotFound(f"branch '{name}': there is no tag '{tag}'; {store.available()}")
+    if snapshot is not None and first is None:
+        first = store.load(snapshot)
+    _check_rest(table, name, first, tag, schemas)
+    if first is not None:
+        _begin_with(table, name, first, None if tag is None or kept is None else (tag, kept))
+    for number in schemas:  # with the first the branch is there: it is the newest, which tells the columns
+        data = table.file_io.read_bytes(schema_path(table.location, number, table.branch))
+        publish_file(table.file_io, schema_path(table.location, number, name), data)
+    return BranchCreated(name, None if first is None else first.id, created=True)
 
 
 def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = False) -> BranchesDeleted:
@@ -320,15 +324,25 @@ def _check_unused(table: Table, name: str, done: str) -> None:
         raise OptionError(f"{done} the branch '{name}' of {table.location}: {why}; change that first")
 
 
-def _check_rest(table: Table, name: str, snapshots: Iterable[int], tags: Iterable[str]) -> None:
+def _broke_off(table: Table, name: str, first: Snapshot | None, schemas: Sequence[int]) -> bool:
+    """Whether the making of a branch from a snapshot ended among the schemas, which come last."""
+    if first is None or set(schemas) <= set(SchemaStore(table.file_io, table.location, name).ids()):
+        return False
+    return SnapshotStore(table.file_io, table.location, name).find(first.id) == first
+
+
+def _check_rest(table: Table, name: str, first: Snapshot | None, tag: str | None, schemas: Iterable[int]) -> None:
     """What a crash left of making a branch may be made again, but another branch would be a mix of two."""
-    own = {snapshot_path(table.location, number, name) for number in snapshots}
-    own.update(tag_path(table.location, tag, name) for tag in tags)
+    own = {schema_path(table.location, number, name) for number in schemas}
+    if first is not None:
+        own.add(snapshot_path(table.location, first.id, name))
+    if tag is not None:
+        own.add(tag_path(table.location, tag, name))
     rest = [path for path in _files(table, name) if path not in own and not path.endswith(".tmp")]
     if rest:
         raise NameTaken(
-            f"making the branch '{name}' of {table.location}: it has no schema, but there is {rest[0]}, of one that is "
-            "being made or renamed, or whose making broke off; make it again from the same state, choose another name, "
+            f"making the branch '{name}' of {table.location}: it has not all schemas, but there is {rest[0]}, of one that "
+            "is being made or renamed, or whose making broke off; make it again from the same state, choose another name, "
             "or delete it first"
         )
 

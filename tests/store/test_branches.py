@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from expiring import copied, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.spec.paths import schema_path
+from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.branch_merge import merge_branch
 from paimon_spark.store.branches import branch_names, create_branch, delete_branch, fast_forward, rename_branch
 from paimon_spark.store.expire import expire_snapshots_by
@@ -113,6 +116,34 @@ def test_no_branch_upon_the_rest_of_another(tmp_path: Path, left: str) -> None:
     if left.startswith("snapshot"):
         assert create_branch(table, "b", snapshot=2).created
         assert on(table, "b").snapshots.ids() == [2]
+
+
+@pytest.mark.parametrize("beginning", [{}, {"snapshot": 2}, {"tag": "t"}])
+def test_a_crash_among_several_schemas(tmp_path: Path, beginning: dict[str, Any]) -> None:
+    table = life(tmp_path, "w")
+    for number in (1, 2):
+        schema = replace(table.schema, id=number, comment=f"the schema {number}")
+        table.file_io.write_bytes(schema_path(table.location, number), encode_schema(schema))
+        table = open_table(table.location)
+        live_on(table, "w")
+    create_tag(table, "t", 2)
+    rows = state(table, {"scan.snapshot-id": "2"}) if beginning else []
+    done = copied(table, tmp_path / "done")
+    log = FaultyFileIO(done.file_io)
+    create_branch(replace(done, file_io=log), "b", **beginning)
+    newest = 1 if beginning else 2
+    for at in (at for at, name in enumerate(log.log) if name.startswith("!")):
+        broken = copied(table, tmp_path / str(at))
+        with suppress(OSError):  # a mark that cannot be taken away is no error
+            create_branch(replace(broken, file_io=FaultyFileIO(broken.file_io, at, lasting=True)), "b", **beginning)
+        if names(broken):
+            assert on(broken, "b").schema.id == newest
+        if beginning or not names(broken):
+            create_branch(broken, "b", **beginning, ignore_if_exists=True)
+            assert {path for path in stored(broken) if "/.holding-" not in path} == stored(done)
+            with pytest.raises(NameTaken):
+                create_branch(broken, "b", **beginning)
+        assert state(on(broken, "b"), {}) == rows
 
 
 def test_the_rest_of_a_branch_can_be_deleted(tmp_path: Path) -> None:
