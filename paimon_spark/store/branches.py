@@ -341,9 +341,9 @@ def _check_rest(table: Table, name: str, first: Snapshot | None, tag: str | None
     rest = [path for path in _files(table, name) if path not in own and not path.endswith(".tmp")]
     if rest:
         raise NameTaken(
-            f"making the branch '{name}' of {table.location}: it has not all schemas, but there is {rest[0]}, of one that "
-            "is being made or renamed, or whose making broke off; make it again from the same state, choose another name, "
-            "or delete it first"
+            f"making the branch '{name}' of {table.location}: it has not all schemas, but there is {rest[0]}, of one "
+            "that is being made or renamed, or whose making broke off; make it again from the same state, choose "
+            "another name, or delete it first"
         )
 
 
