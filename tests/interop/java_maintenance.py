@@ -22,18 +22,11 @@ def manifest_counts(paimon: Any, path: str) -> list[tuple[int, int]]:
     return [(int(meta.numAddedFiles()), int(meta.numDeletedFiles())) for meta in metas]
 
 
-def spec_list(specs: list[dict[str, str]]) -> Any:
-    made = jpype.java.util.ArrayList()
-    for spec in specs:
-        made.add(jpype.java.util.HashMap(spec))
-    return made
-
-
 def truncate(paimon: Any, path: str, specs: list[dict[str, str]] | None) -> None:
     """specs: values of partition columns as text; None: the whole table."""
     commit = table_at(paimon, path).newBatchWriteBuilder().newCommit()
     if specs is None:
         commit.truncateTable()
     else:
-        commit.truncatePartitions(spec_list(specs))
+        commit.truncatePartitions(jpype.java.util.ArrayList([jpype.java.util.HashMap(spec) for spec in specs]))
     commit.close()

@@ -13,7 +13,3 @@ def remove(paimon: Any, path: str, before: int, dry_run: bool) -> tuple[int, int
     done = paimon.operation.LocalOrphanFilesClean(table, before, dry_run).clean()
     paths = [str(deleted) for deleted in done.getDeletedFilesPath()]
     return int(done.getDeletedFileCount()), int(done.getDeletedFileTotalLenInBytes()), paths
-
-
-def delete_branch(paimon: Any, path: str, name: str) -> None:
-    table_at(paimon, path).deleteBranch(name)

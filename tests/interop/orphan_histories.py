@@ -12,6 +12,7 @@ import time
 import uuid
 from pathlib import Path
 
+import java_branches
 import java_orphans
 import java_tags
 from checker import check_table
@@ -69,7 +70,7 @@ class OrphanHistory(ExpiryHistory):
         if self.branches and draw.random() < 0.5:
             name = draw.choice([*self.branches])
             self.log.append(f"Java deletes the branch {name}")
-            self.java.run(java_orphans.delete_branch, self.path, name)
+            self.java.run(java_branches.delete_branch, self.path, name)
             del self.branches[name]
         tags = open_table(self.path).snapshots.tag_names()
         for name in draw.sample(tags, draw.randint(0, len(tags))):

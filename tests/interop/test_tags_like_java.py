@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import java_tags
 import our_engine
 import pytest
+from expiry_histories import stored
 from genuine import Genuine
 
 from paimon_spark import open_table
@@ -38,11 +38,6 @@ def lived(path: str, seed: int) -> random.Random:
         create_tag(open_table(path), f"t{number}", number)
     expire_snapshots(open_table(path), retain_max=2, retain_min=1)
     return draw
-
-
-def stored(path: str) -> set[str]:
-    found = {str(Path(folder, name).relative_to(path)) for folder, _, names in os.walk(path) for name in names}
-    return {name for name in found if not Path(name).name.startswith((".", "EARLIEST", "LATEST"))}
 
 
 @pytest.mark.parametrize("seed", range(4))
