@@ -31,6 +31,7 @@ from paimon_spark.store.snapshot_chain import cut_after
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping
+from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import find_bytes, list_branches
 
 _log = logging.getLogger(__name__)
@@ -70,7 +71,9 @@ class FastForwarded:
 
 def branch_names(file_io: FileIO, location: str) -> list[str]:
     """The branches but the main one, sorted."""
-    return [name for name in list_branches(file_io, location) if SchemaStore(file_io, location, name).ids()]
+    names = list(list_branches(file_io, location))
+    schemas = in_threads(lambda name: SchemaStore(file_io, location, name).ids(), names)
+    return [name for name, ids in zip(names, schemas, strict=True) if ids]
 
 
 def create_branch(
@@ -209,7 +212,7 @@ def _forwarded(table: Table, theirs: Table, first: int) -> FastForwarded:
 
 def _forward(table: Table, theirs: Table) -> FastForwarded:
     file_io, own = table.file_io, table.snapshots.ids()
-    new = {number: theirs.snapshots.load(number) for number in theirs.snapshots.ids()}
+    new = {snapshot.id: snapshot for snapshot in in_threads(theirs.snapshots.load, theirs.snapshots.ids())}
     tags = theirs.snapshots.tags()
     paths = {number: schema_path(table.location, number, theirs.branch) for number in theirs.schemas.ids()}
     schemas = {number: data for number, path in paths.items() if (data := find_bytes(file_io, path)) is not None}
