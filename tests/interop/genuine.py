@@ -25,6 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 import jpype
 from genuine_jars import paimon_jar, spark_jars
 from genuine_values import codec, objects
+from java_table import NO_OPTIONS, table_at
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,7 +36,6 @@ KINDS = ("+I", "-U", "+U", "-D")
 COMMIT_USER = "genuine-java"
 # The Hadoop client and logging always; two codecs of parquet.
 SUPPORT_JARS = ("hadoop-client-api", "hadoop-client-runtime", "slf4j-api", "snappy-java", "lz4-java")
-NO_OPTIONS: Mapping[str, str] = {}
 
 
 def java_call(method: Callable[P, R]) -> Callable[P, R]:
@@ -304,11 +304,7 @@ class Genuine:
         return self._paimon.utils.JsonSerdeUtil.fromJson(text, self._paimon.types.DataField.class_).type()
 
     def _table(self, path: str, options: Mapping[str, str] = NO_OPTIONS) -> Any:
-        table = self._paimon.table.FileStoreTableFactory.create(self._file_io, self._paimon.fs.Path(path))
-        if "branch" in options:
-            table = table.switchToBranch(options["branch"])
-        rest = {key: value for key, value in options.items() if key != "branch"}
-        return table.copy(jpype.java.util.HashMap(rest)) if rest else table
+        return table_at(self._paimon, path, options)
 
     def _io_manager(self) -> Any:
         return self._paimon.disk.IOManager.create(self._scratch.name)

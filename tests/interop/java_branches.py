@@ -33,7 +33,7 @@ def rollback_as_latest(paimon: Any, path: str, tag: str) -> None:
 
 def read_optimized(paimon: Any, path: str, options: dict[str, str]) -> int:
     """How many rows $ro has."""
-    table = table_at(paimon, path, options=options)
+    table = table_at(paimon, path, options)
     builder, count = paimon.table.system.ReadOptimizedTable(table).newReadBuilder(), 0
     with builder.newRead().createReader(builder.newScan().plan()).toCloseableIterator() as cursor:
         while cursor.hasNext():
@@ -44,7 +44,7 @@ def read_optimized(paimon: Any, path: str, options: dict[str, str]) -> int:
 
 def streamed(paimon: Any, path: str, start: int, end: int) -> list[tuple[str, tuple[Any, ...]]]:
     """What a streaming reader gets of the snapshots from start to end: (row kind, values)."""
-    table = table_at(paimon, path, options={"scan.snapshot-id": str(start)})
+    table = table_at(paimon, path, {"scan.snapshot-id": str(start)})
     codecs = [codec(t) for t in table.rowType().getFieldTypes()]
     scan, rows = table.newStreamScan(), []
     while int(scan.checkpoint() or start) <= end:

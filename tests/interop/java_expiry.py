@@ -23,11 +23,13 @@ class Settings:
 
 
 def expire_snapshots(paimon: Any, path: str, branch: str, settings: Settings) -> int:
-    return int(table_at(paimon, path, branch).newExpireSnapshots().config(_config(paimon, settings)).expire())
+    expiry = table_at(paimon, path, {"branch": branch}).newExpireSnapshots()
+    return int(expiry.config(_config(paimon, settings)).expire())
 
 
 def expire_changelogs(paimon: Any, path: str, branch: str, settings: Settings) -> int:
-    return int(table_at(paimon, path, branch).newExpireChangelog().config(_config(paimon, settings)).expire())
+    expiry = table_at(paimon, path, {"branch": branch}).newExpireChangelog()
+    return int(expiry.config(_config(paimon, settings)).expire())
 
 
 def expire_tags(paimon: Any, path: str, older_than: int | None) -> list[str]:

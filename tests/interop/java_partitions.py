@@ -50,7 +50,7 @@ def format_times(paimon: Any, formatter: str, moments: Sequence[str]) -> list[st
 def expire(paimon: Any, path: str, options: Mapping[str, str], now: str) -> list[dict[str, str]]:
     """Expires partitions at a local time; the values of those that went."""
     given = {**options, "partition.expiration-check-interval": "0 s"}
-    table = table_at(paimon, path, options=given)
+    table = table_at(paimon, path, given)
     made = table.store().newPartitionExpire("", table)
     method = made.getClass().getDeclaredMethod(
         "expire", jpype.java.time.LocalDateTime.class_, jpype.java.lang.Long.TYPE
@@ -62,7 +62,7 @@ def expire(paimon: Any, path: str, options: Mapping[str, str], now: str) -> list
 
 def too_old(paimon: Any, path: str, options: Mapping[str, str], limit: str) -> list[bytes]:
     """The rows of the partitions that are older than a local time."""
-    table = table_at(paimon, path, options=options)
+    table = table_at(paimon, path, options)
     made = paimon.partition.PartitionExpireStrategy.createPartitionExpireStrategy(
         table.coreOptions(), table.store().partitionType(), None, None
     )
@@ -73,7 +73,7 @@ def too_old(paimon: Any, path: str, options: Mapping[str, str], limit: str) -> l
 
 def mark_done(paimon: Any, path: str, options: Mapping[str, str], partitions: Sequence[str]) -> None:
     """partitions: ``dt=a,hour=1``. As the procedure mark_partition_done does it."""
-    table = table_at(paimon, path, options=options)
+    table = table_at(paimon, path, options)
     loader = paimon.fs.Path.class_.getClassLoader()
     actions = paimon.partition.actions.PartitionMarkDoneAction.createActions(loader, table, table.coreOptions())
     specs = paimon.utils.ParameterUtils.getPartitions(*partitions)

@@ -17,7 +17,7 @@ def statistics(paimon: Any, path: str, options: dict[str, str]) -> tuple[tuple[i
         (snapshot id, schema id, rows, bytes), and for each column (id, distinct, nulls, average length, longest, least
         value, greatest value): the values as Java's serializers print them.
     """
-    table = table_at(paimon, path, options=options)
+    table = table_at(paimon, path, options)
     found = table.statistics().get()
     types = {str(field.name()): field.type() for field in table.schema().fields()}
     columns = {

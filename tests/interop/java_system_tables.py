@@ -13,9 +13,9 @@ JavaTable = tuple[list[tuple[str, str]], list[tuple[Any, ...]]]
 """Names and types of the columns, and the rows."""
 
 
-def java_tables(paimon: Any, path: str, names: Sequence[str], branch: str | None = None) -> dict[str, JavaTable | str]:
+def java_tables(paimon: Any, path: str, names: Sequence[str], branch: str = "main") -> dict[str, JavaTable | str]:
     """For each name the columns and rows of the system table, or why Java cannot read it. Runs where the JVM is."""
-    table = table_at(paimon, path, branch)
+    table = table_at(paimon, path, {"branch": branch})
     found: dict[str, JavaTable | str] = {}
     for name in names:
         try:

@@ -10,9 +10,12 @@ import jpype
 NO_OPTIONS: Mapping[str, str] = {}
 
 
-def table_at(paimon: Any, path: str, branch: str | None = None, options: Mapping[str, str] = NO_OPTIONS) -> Any:
-    """The table in a directory, or one of its branches, with options beside its own."""
+def table_at(paimon: Any, path: str, options: Mapping[str, str] = NO_OPTIONS) -> Any:
+    """The table in a directory, with options beside its own; ``branch`` names one of its branches."""
     file_io = paimon.fs.local.LocalFileIO.create()
     table = paimon.table.FileStoreTableFactory.create(file_io, paimon.fs.Path(path))
-    table = table if branch in (None, "main") else table.switchToBranch(branch)
-    return table.copy(jpype.java.util.HashMap(dict(options))) if options else table
+    rest = dict(options)
+    branch = rest.pop("branch", "main")
+    if branch != "main":
+        table = table.switchToBranch(branch)
+    return table.copy(jpype.java.util.HashMap(rest)) if rest else table

@@ -10,6 +10,5 @@ from java_table import table_at
 
 def columns(paimon: Any, path: str, options: Mapping[str, str]) -> list[tuple[str, str]]:
     """(name, type as SQL) of the columns that a read with the options has."""
-    rest = {key: value for key, value in options.items() if key != "branch"}
-    fields = table_at(paimon, path, options.get("branch"), rest).rowType().getFields()
+    fields = table_at(paimon, path, options).rowType().getFields()
     return [(str(field.name()), str(field.type().asSQLString())) for field in fields]

@@ -79,12 +79,12 @@ def test_those_of_a_branch_too(golden: GoldenTable, branch: str, java: Genuine, 
     assert different_tables(java, path, [name for name in NAMES if name not in LATER], branch) == {}
 
 
-def different_tables(java: Genuine, path: str, asked: Sequence[str], branch: str | None = None) -> dict[str, Any]:
+def different_tables(java: Genuine, path: str, asked: Sequence[str], branch: str = "main") -> dict[str, Any]:
     """The system tables that Java and we do not have alike, with what is different."""
     different: dict[str, Any] = {}
     for name, theirs in java.run(java_tables, path, asked, branch).items():
         try:
-            ours = find_system_table(f"{path}${name}" if branch is None else f"{path}$branch_{branch}${name}")
+            ours = find_system_table(f"{path}$branch_{branch}${name}")
             assert ours is not None
             have = our_columns(ours, name), without_bytes(our_rows(ours, name))
         except PaimonError as error:
