@@ -40,7 +40,8 @@ class SparkRunner:
         self._spark.addTag(self._tag)  # of the jobs of this thread
         try:
             numbers = self._spark.range(0, len(tasks), 1, len(tasks))  # one a partition, in this order
-            rows = numbers.mapInArrow(_task(table, tuple(tasks)), f"{_OUTCOME} binary").collect()
+            pickled = [pickle.dumps(task) for task in tasks]  # a Spark task gets all of them, and decodes its own
+            rows = numbers.mapInArrow(_task(table, pickled), f"{_OUTCOME} binary").collect()
         except Exception as error:  # classic Spark raises what Py4J makes of Java's, Connect its own: no common base
             raise CompactionFailed(
                 f"compacting {table.location}: Spark failed the job of {len(tasks)} tasks, which are not committed; "
@@ -104,11 +105,11 @@ def compact_with_spark(
     return compact_on_call(table, SparkRunner(spark), where, full, move)
 
 
-def _task(table: Table, tasks: tuple[CompactTask, ...]) -> Task:
+def _task(table: Table, pickled: Sequence[bytes]) -> Task:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():  # one
-                outcome = pickle.dumps(run_here(table, tasks[number]))
+                outcome = pickle.dumps(run_here(table, pickle.loads(pickled[number])))
                 yield pa.RecordBatch.from_arrays([pa.array([outcome], pa.binary())], names=[_OUTCOME])
 
     return task
