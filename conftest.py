@@ -7,6 +7,7 @@ Tests marked ``spark`` share one worker of pytest-xdist, tests marked ``interop`
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -24,6 +25,12 @@ settings.load_profile("shared")
 ROOT = Path(__file__).parent
 IN_CI = os.environ.get("PAIMON_CI") == "1"
 WORKER_GROUPS = ("interop", "spark")
+
+
+def pytest_configure() -> None:
+    """A shell has its background jobs ignore Ctrl-C; the programs that tests start, and interrupt, would too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
