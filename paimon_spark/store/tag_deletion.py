@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.spec.paths import TAG_PREFIX, tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
@@ -184,7 +184,7 @@ def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -
         before = table.snapshots.ids()
         try:
             return _doomed_now(table, removed, gone)
-        except CorruptFile:
+        except (CorruptFile, SnapshotNotFound):
             if table.snapshots.ids() == before:
                 raise
     return _doomed_now(table, removed, gone)
@@ -193,12 +193,12 @@ def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -
 def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DoomedFiles:
     store = table.snapshots
     ids = store.ids()
-    staying = {t.snapshot.id: t.snapshot for name, t in store.tags().items() if name not in removed}
+    staying = [t.snapshot for name, t in store.tags().items() if name not in removed]
     last = {t.snapshot.id: t.snapshot for t in gone.values()}
     doomed = DoomedFiles()
     held = held_ids(table.file_io, tag_directory(table.location, table.branch))  # by who makes another tag of it
-    staying.update({number: last[number] for number in held & last.keys()})
-    for number in sorted(last.keys() - staying.keys() - set(ids)):
+    staying += [snapshot for number, snapshot in last.items() if number in held]
+    for number in sorted(last.keys() - {snapshot.id for snapshot in staying} - set(ids)):
         one = _files_of(table, last[number])
         one.keep(_used_beside(table, number, ids, staying))
         _add_all(doomed, one)
@@ -220,12 +220,17 @@ def _files_of(table: Table, snapshot: Snapshot) -> DoomedFiles:
     return doomed
 
 
-def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Mapping[int, Snapshot]) -> UsedFiles:
-    """What the nearest tags and snapshots on both sides need, and later ones that took files up again."""
+def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Sequence[Snapshot]) -> UsedFiles:
+    """What the nearest tags and snapshots on both sides need, and later ones that took files up again.
+
+    After a rollback that broke off a tag and a snapshot, or two tags, may have one id and differ.
+    """
     store, used = table.snapshots, UsedFiles()
-    for neighbour in sorted(_beside(ids, number) | _beside(staying, number)):
-        snapshot = staying.get(neighbour) or store.load(neighbour)
-        add_state(table, snapshot, used)
+    tagged = _beside((snapshot.id for snapshot in staying), number)
+    found = [*map(store.load, _beside(ids, number)), *(snapshot for snapshot in staying if snapshot.id in tagged)]
+    for place, snapshot in enumerate(found):
+        if snapshot not in found[:place]:
+            add_state(table, snapshot, used)
     add_reviving(table, reviving_snapshots(store, number), used)
     return used
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from checker import check_table
-from expiring import branch, copied, live_on, new_table, rules, state, stored
+from expiring import branch, copied, live_on, new_table, rules, state, states, stored
 from faulty_store import FaultyFileIO, When
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from meanwhile import Meanwhile
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.tag_keep import deletion_mark_path, keeping
@@ -131,6 +136,38 @@ def test_a_tag_of_a_snapshot_that_is_there_is_just_a_file(tmp_path: Path) -> Non
     gone = delete_tags(table, "x, never")
     assert (gone.names, len(gone.paths)) == (("x",), 1)
     assert stored(table) == before
+
+
+def test_a_tag_beside_one_whose_id_another_snapshot_has(tmp_path: Path) -> None:
+    """A rollback broke off before it took the later tag away, and the table lived on: both states stand beside."""
+    table = life(tmp_path / "t", "wwwwc")
+    for number in (3, 5):
+        create_tag(table, f"t{number}", number)
+    later = Path(table.location, "tag/tag-t5")
+    data = later.read_bytes()
+    rollback(table, 4)
+    later.write_bytes(data)
+    live_on(table, "ww")
+    expire_snapshots_by(table, rules(2))
+    before = states(table)
+    assert delete_tags(table, "t3").names == ("t3",)
+    del before["tag t3"]
+    assert states(table) == before
+
+
+def test_a_snapshot_beside_that_expires_while_a_tag_is_deleted(tmp_path: Path) -> None:
+    whole = life(tmp_path / "t", "wwcwcw")
+    for number in (1, 4):
+        create_tag(whole, f"t{number}", number)
+    expire_snapshots_by(whole, rules(4))
+    for number in itertools.count():
+        table = copied(whole, tmp_path / str(number))
+        io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
+        delete_tags(replace(table, file_io=io), "t1")
+        expire_snapshots_by(table, rules(1))
+        assert {name: rows[0] for name, rows in states(table).items()} == {"snapshot 6": (0, 6), "tag t4": (0, 4)}
+        if io.count < number:
+            return
 
 
 def test_the_last_tag_takes_its_files_along(tmp_path: Path) -> None:
