@@ -25,6 +25,7 @@ from paimon_spark.cli.arguments import (
 from paimon_spark.cli.differences import Change, find_changes
 from paimon_spark.cli.messages import say
 from paimon_spark.cli.tables import Column, Row, columns_of, print_json_lines, print_rows, rows_of
+from paimon_spark.cli.texts import count_text
 from paimon_spark.cli.values import cell, json_rows
 from paimon_spark.store.scan import Scan
 from paimon_spark.store.system_tables.table import NAMES, SystemScan
@@ -102,7 +103,7 @@ def diff(
     print_rows(header, map(_cells, shown))
     counts = Counter(change.kind for change in found)
     told = ", ".join(f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
-    say(told if len(shown) == len(found) else f"{told}; the first {len(shown):,} rows, --limit 0 shows all")
+    say(told if len(shown) == len(found) else f"{told}; the first {count_text(len(shown), 'row')}, --limit 0 shows all")
 
 
 def _scan(path: str, options: dict[str, str], columns: str | None, where: str | None, at: str | None) -> Any:
