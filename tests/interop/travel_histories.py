@@ -31,6 +31,7 @@ from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.increments import Difference, find_increment, reads_increment
 
 Drawn = dict[str, str]
+Columns = list[tuple[str, str]]
 
 PRODUCERS = ("none", "none", "input", "lookup")
 MODES = ("default", "latest", "latest-full", "full", "compacted-full", "from-timestamp", "from-snapshot", "incremental",
@@ -241,23 +242,28 @@ class TravelHistory:
 
     def _look(self, options: Drawn) -> None:
         self.log.append(f"read {options}")
-        try:
-            table = open_table(self.path, options)
-            ours: tuple[Any, Any] | PaimonError = self._columns(options), table.scan().to_arrow().num_rows
-        except PaimonError as error:
-            ours = error
-        try:
-            javas: tuple[Any, Any] | RuntimeError = self.java.run(java_travel.columns, self.path, options), 0
-            rows = java_read(self.java, self.path, options) if not isinstance(ours, PaimonError) else None
-            if rows is None:
-                self.java.read(self.path, options=options)
-        except RuntimeError as error:
-            javas = error
+        ours, javas = self._our_columns(options), self._javas_columns(options)
         if isinstance(ours, PaimonError) or isinstance(javas, RuntimeError):
             self._check_refusals(options, ours, javas)
             return
-        assert ours[0] == javas[0]
+        assert ours == javas
         self._check_rows(options)
+
+    def _our_columns(self, options: Drawn) -> Columns | PaimonError:
+        """Names and types, or why we do not read it."""
+        try:
+            table = open_table(self.path, options)
+            table.scan().to_arrow()
+        except PaimonError as error:
+            return error
+        return [(field.name, type_sql(field.type)) for field in table.schema.fields]
+
+    def _javas_columns(self, options: Drawn) -> Columns | RuntimeError:
+        try:
+            self.java.read(self.path, options=options)
+            return self.java.run(java_travel.columns, self.path, options)
+        except RuntimeError as error:
+            return error
 
     def _check_refusals(self, options: Drawn, ours: object, javas: object) -> None:
         if isinstance(ours, PaimonError) and isinstance(javas, RuntimeError):
@@ -334,6 +340,3 @@ class TravelHistory:
         kept = next((name for name, tag in names.items() if tag.snapshot.id == number), None)
         given = {"scan.snapshot-id": str(number)} if kept is None else {"scan.tag-name": kept}
         return given | {key: value for key, value in options.items() if key in ("branch", "scan.bucket")}
-
-    def _columns(self, options: Drawn) -> list[tuple[str, str]]:
-        return [(field.name, type_sql(field.type)) for field in open_table(self.path, options).schema.fields]
