@@ -15,7 +15,7 @@ import pytest
 from checker import check_table
 from commit_states import latest
 from compacting import rows_of, write
-from expiring import consumer, copied, live_on, new_table, rules
+from expiring import consumer, copied, live_on, new_table, rules, state
 from faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
 from long_runs import LONG
 from meanwhile import Meanwhile
@@ -60,6 +60,11 @@ def full_life(path: Path, options: Mapping[str, str] = OPTIONS) -> Table:
     create_tag(table, "new")
     consumer(table, "reader", latest(table).id)
     return open_table(table.location)
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    return full_life(tmp_path_factory.mktemp("lived") / "t")
 
 
 def counted(snapshot: Snapshot, fields: Any) -> tuple[int, dict[str, Any]]:
@@ -115,8 +120,8 @@ def test_everything_goes(tmp_path: Path, options: dict[str, str]) -> None:
     check_table(table.location)
 
 
-def test_a_dry_run_tells_and_changes_nothing(tmp_path: Path) -> None:
-    table = full_life(tmp_path / "t")
+def test_a_dry_run_tells_and_changes_nothing(lived: Table, tmp_path: Path) -> None:
+    table = copied(lived, tmp_path / "t")
     before = files(table)
     told = purge_files(table, dry_run=True)
     assert (told.dry_run, told.snapshot_id, files(table)) == (True, None, before)
@@ -128,8 +133,8 @@ def test_a_dry_run_tells_and_changes_nothing(tmp_path: Path) -> None:
     assert files(table) & promised <= named_by_the_one(table)
 
 
-def test_old_orphans_go_and_files_of_running_writers_stay(tmp_path: Path) -> None:
-    table = full_life(tmp_path / "t")
+def test_old_orphans_go_and_files_of_running_writers_stay(lived: Table, tmp_path: Path) -> None:
+    table = copied(lived, tmp_path / "t")
     finish = commit(table, 77)
     running = files(table) - named_before(table)
     live_on(table, "w")
@@ -188,8 +193,8 @@ def test_data_files_that_a_rollback_left_go_when_they_are_old(tmp_path: Path) ->
     assert files(table) == named_by_the_one(table)
 
 
-def test_refusals(tmp_path: Path) -> None:
-    table = full_life(tmp_path / "t")
+def test_refusals(lived: Table, tmp_path: Path) -> None:
+    table = copied(lived, tmp_path / "t")
     before = files(table)
     with pytest.raises(UnsupportedFeature, match="opened on the branch 'b', and a purge empties the whole table"):
         purge_files(open_table(table.location, {"branch": "b"}))
@@ -211,11 +216,6 @@ def branch_list(table: Table) -> str:
     return found.delta_manifest_list
 
 
-@pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Table:
-    return full_life(tmp_path_factory.mktemp("lived") / "t")
-
-
 def quiet_log(lived: Table, tmp_path: Path) -> list[str]:
     io = FaultyFileIO(LocalFileIO())
     purge_files(replace(copied(lived, tmp_path / "quiet"), file_io=io))
@@ -230,7 +230,7 @@ def finished(table: Table, rows: list[Any], where: str) -> None:
     table = open_table(table.location)
     assert rows_of(table) in (rows, []), where
     for name in branch_names(table.file_io, table.location):
-        assert rows_of_branch(table, name) in STATES_OF_B, where
+        assert state(open_table(table.location, {"branch": name}), {}) in STATES_OF_B, where
     done = purge_files(table)
     assert rows_of(table) == [], where
     assert table.snapshots.ids() == [done.snapshot_id], where
@@ -239,11 +239,6 @@ def finished(table: Table, rows: list[Any], where: str) -> None:
     remove_orphans_before(table, 2**62, dry_run=False)
     assert files(table) == named_by_the_one(table), where
     check_table(table.location)
-
-
-def rows_of_branch(table: Table, name: str) -> list[Any]:
-    found = open_table(table.location, {"branch": name}).scan().to_arrow()
-    return sorted(tuple(row.values()) for row in found.to_pylist())
 
 
 def test_every_fault_point(lived: Table, tmp_path: Path) -> None:
