@@ -1,22 +1,22 @@
 """Taking a table back to an older state (features 7; Java: RollbackHelper, the procedures rollback*).
 
-Newer snapshots, newest first, long-lived changelogs and tags go; their data files stay for the removal of orphan files.
-A state that only a tag keeps becomes a snapshot again before anything goes. So at any point the table reads, as before
-or as after, or as one of the states between; a second call finishes the work. A writer of ours that has prepared a
-commit on a state that goes notices (``commit_base``); one of the official system does not (``rollback_as_latest``).
+Newer tags go, snapshots, newest first, and long-lived changelogs; their data files stay for the removal of orphan
+files. A state that only a tag keeps becomes a snapshot again before anything goes. So at any point the table reads, as
+before or as after, or as one of the states between; a second call finishes the work. A writer of ours that has prepared
+a commit on a state that goes notices (``commit_base``); one of the official system does not (``rollback_as_latest``).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec.paths import LATEST, changelog_directory, changelog_path, snapshot_path, tag_path
 from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.snapshot_json import encode_snapshot
+from paimon_spark.spec.snapshot_json import Tag, encode_snapshot
 from paimon_spark.store.hold_marks import holding
 from paimon_spark.store.publish import publish_file
 from paimon_spark.store.retention import Moment, epoch_millis
@@ -136,22 +136,23 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     _check_id(table, target)
     snapshots = _later(store.ids(), target.id)
     changelogs = _later(store.changelog_ids(), target.id)
-    tags = [name for name, tag in store.tags().items() if tag.snapshot.id > target.id]
+    tags = _later_tags(table, target)
     paths = [
+        *(tag_path(table.location, name, table.branch) for name in tags),
         *(snapshot_path(table.location, number, table.branch) for number in snapshots),
         *(changelog_path(table.location, number, table.branch) for number in changelogs),
-        *(tag_path(table.location, name, table.branch) for name in tags),
     ]
     if not dry_run:
         with holding(store, target.id):
             _make_snapshot(table, target)
+            _delete_tags(table, tags)  # first: none may be left of a snapshot whose id a later commit gets
             store.write_latest_hint(target.id)
             for number in snapshots:  # one after the other: whoever finds one finds all before it
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))
             cut_after(table, target)
             delete_changelogs(table, changelogs, target.id)
-            for name in tags:
-                table.file_io.delete(tag_path(table.location, name, table.branch))
+            late = {name: tag for name, tag in _later_tags(table, target).items() if not _is_there(table, tag.snapshot)}
+            _delete_tags(table, late)  # they were made of a snapshot before it went
         _log.info("rolled %s back from snapshot %d to %d", table.location, latest, target.id)
     millis = round((time.monotonic() - began) * 1000)
     return RollbackResult(
@@ -171,6 +172,19 @@ def _check_id(table: Table, target: Snapshot) -> None:
 
 def _later(ids: Sequence[int], target: int) -> list[int]:
     return [number for number in reversed(ids) if number > target]
+
+
+def _later_tags(table: Table, target: Snapshot) -> dict[str, Tag]:
+    return {name: tag for name, tag in table.snapshots.tags().items() if tag.snapshot.id > target.id}
+
+
+def _is_there(table: Table, snapshot: Snapshot) -> bool:
+    return table.snapshots.find(snapshot.id) == snapshot
+
+
+def _delete_tags(table: Table, names: Iterable[str]) -> None:
+    for name in names:
+        table.file_io.delete(tag_path(table.location, name, table.branch))
 
 
 def _make_snapshot(table: Table, target: Snapshot) -> None:

@@ -157,6 +157,27 @@ def test_what_is_written_on_top_meanwhile_goes_too(tmp_path: Path) -> None:
     assert table.snapshots.ids() == [1, 2]
 
 
+def test_a_tag_that_is_made_meanwhile_goes_too_but_not_of_a_new_snapshot(tmp_path: Path) -> None:
+    table = life(tmp_path, "wwww")
+
+    class Racing(FaultyFileIO):
+        def delete(self, path: str) -> None:
+            if path.endswith("snapshot-3"):
+                create_tag(table, "late", 3)
+            super().delete(path)
+            if path.endswith("changelog-4"):
+                live_on(table, "w")
+                create_tag(table, "new", 3)
+
+    for number in (3, 4):  # what goes after the snapshots
+        path = Path(table.location, "changelog", f"changelog-{number}")
+        path.parent.mkdir(exist_ok=True)
+        shutil.copy(Path(table.location, "snapshot", f"snapshot-{number}"), path)
+    rollback(replace(table, file_io=Racing(table.file_io)), 2)
+    assert (table.snapshots.ids(), table.snapshots.tag_names()) == ([1, 2, 3], ["new"])
+    assert state(table, {"scan.tag-name": "new"}) == [(0, 3), (1, 3)]
+
+
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
 @pytest.mark.parametrize("tagged", [False, True])
 def test_a_crash_at_any_point(tmp_path: Path, when: When, tagged: bool) -> None:
@@ -175,6 +196,7 @@ def test_a_crash_at_any_point(tmp_path: Path, when: When, tagged: bool) -> None:
         with fails:
             rollback(replace(table, file_io=FaultyFileIO(table.file_io, at, when, lasting=True)), 2)
         assert state(table, {})[0] in [(0, n) for n in range(2, 7)]
+        assert table.snapshots.find_tag("five") is None or table.snapshots.exists(5), "another may get its id"
         rollback(table, 2)
         assert {path for path in stored(table) if "/.holding-" not in path} == stored(done)  # a mark lasts a day
         assert state(table, {}) == [(0, 2), (1, 2)]
