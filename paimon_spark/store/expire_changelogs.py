@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Sequence
 
@@ -27,6 +28,8 @@ from paimon_spark.store.retention import Limits, Moment, Retention, changelog_re
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import read_hint
+
+_log = logging.getLogger(__name__)
 
 
 def expire_changelogs(
@@ -90,6 +93,10 @@ def _expire(
     doomed = _doomed(table, changelogs)
     doomed.keep(_used(table, changelogs, kept, end, bool(doomed.data)))
     ids = [changelog.id for changelog in changelogs]
+    first = table.snapshots.earliest_id()
+    if first is not None and ids and first <= ids[-1]:  # else what they let go is in no snapshot any more
+        _log.info("no changelog of %s expires: the table went back to snapshot %d meanwhile", table.location, first)
+        return ExpiryResult(dry_run=dry_run)
     paths = [changelog_path(table.location, number, table.branch) for number in ids]
     if dry_run:
         told = [path for stage in (*doomed.stages(), paths) for path in stage]

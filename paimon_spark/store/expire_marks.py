@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Iterable
 
+from paimon_spark.file_io import FileStatus
+from paimon_spark.spec.paths import SNAPSHOT_PREFIX, id_of
 from paimon_spark.store.snapshots import SnapshotStore
 
 _MARK = re.compile(r"\.expiring-(\d+)-[0-9a-f-]{36}", re.ASCII)
@@ -18,9 +21,12 @@ _MARK = re.compile(r"\.expiring-(\d+)-[0-9a-f-]{36}", re.ASCII)
 def expiring_until(store: SnapshotStore) -> int | None:
     """The id below which snapshots are being expired, or were when a crash came; None when none are.
 
-    A new tag of a lower snapshot is to be taken back at once: its files may be gone already.
+    A new tag of a lower snapshot is to be taken back at once: its files may be gone already. A mark above all snapshots
+    tells nothing: a rollback came between the plan of that expiry and its mark, so that it took nothing.
     """
-    return max((end for end, _ in _marks(store)), default=None)
+    listed = store.file_io.list(store.directory)
+    newest = _newest(listed)
+    return max((end for end, _ in _marks(listed) if end <= newest), default=None)
 
 
 def write_mark(store: SnapshotStore, end: int) -> str:
@@ -31,9 +37,12 @@ def write_mark(store: SnapshotStore, end: int) -> str:
 
 
 def delete_marks(store: SnapshotStore, end: int) -> None:
-    """Takes away the marks of expiries that end has caught up with: no snapshot below is there any more."""
-    for mark_end, path in _marks(store):
-        if mark_end <= end:
+    """Takes away the marks of expiries that end has caught up with, for no snapshot below is there any more, and those
+    above all snapshots."""
+    listed = store.file_io.list(store.directory)
+    newest = _newest(listed)
+    for mark_end, path in _marks(listed):
+        if mark_end <= end or mark_end > newest:
             store.file_io.delete(path)
 
 
@@ -43,6 +52,11 @@ def end_of_mark(name: str) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _marks(store: SnapshotStore) -> list[tuple[int, str]]:
-    found = [(end_of_mark(status.name), status.path) for status in store.file_io.list(store.directory)]
+def _marks(listed: Iterable[FileStatus]) -> list[tuple[int, str]]:
+    found = [(end_of_mark(status.name), status.path) for status in listed]
     return [(end, path) for end, path in found if end is not None]
+
+
+def _newest(listed: Iterable[FileStatus]) -> int:
+    numbers = (id_of(status.name, SNAPSHOT_PREFIX) for status in listed)
+    return max((number for number in numbers if number is not None), default=0)

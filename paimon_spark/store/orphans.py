@@ -169,14 +169,14 @@ def _tell_nobody(what: str, done: int, total: int) -> None:
 
 def _without_marks(table: Table, orphans: Iterable[OldFile]) -> list[OldFile]:
     """A mark of an expiry that broke off stays while a snapshot is there that the expiry wanted to delete."""
-    earliest: dict[str, int] = {}
+    snapshots: dict[str, list[int]] = {}
     left = []
     for file in orphans:
         end = end_of_mark(file.name) if file.stage is Stage.WORK else None
-        if end is not None and file.directory not in earliest:
-            ids = list_ids(table.file_io, file.directory, SNAPSHOT_PREFIX)
-            earliest[file.directory] = ids[0] if ids else end
-        if end is None or earliest[file.directory] >= end:
+        if end is not None and file.directory not in snapshots:
+            snapshots[file.directory] = list_ids(table.file_io, file.directory, SNAPSHOT_PREFIX)
+        ids = [] if end is None else snapshots[file.directory]
+        if end is None or not ids or not ids[0] < end <= ids[-1]:
             left.append(file)
     return left
 

@@ -156,7 +156,8 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
     for name, tag in lasting.items():
         file_io.overwrite(deletion_mark_path(store, name), encode_tag(tag))
     try:
-        doomed = _doomed(table, tags, {**unfinished, **tags})
+        # The files of others stay: their snapshots were there when nobody was warned, and may only just have expired.
+        doomed = _doomed(table, tags, {**unfinished, **lasting})
     except BaseException:
         for mark in marks:
             file_io.delete(mark)

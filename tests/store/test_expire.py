@@ -43,6 +43,7 @@ from paimon_spark.store.expire_marks import expiring_until, write_mark
 from paimon_spark.store.hold_marks import marked
 from paimon_spark.store.retention import Limits, retention, retention_rules
 from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.tags import create_tag
 
 HOUR = 3_600_000
 
@@ -279,6 +280,17 @@ def test_an_expiry_that_broke_off_is_finished(tmp_path: Path) -> None:
     assert table.snapshots.ids() == [5, 6]
     assert expiring_until(table.snapshots) is None
     check_table(table.location)
+
+
+def test_a_mark_above_all_snapshots_tells_nothing(tmp_path: Path) -> None:
+    """A rollback took them away between the plan of an expiry and its mark, and then it was killed."""
+    table = new_table(tmp_path / "t")
+    live_on(table, "wwww")
+    write_mark(table.snapshots, 6)
+    assert expiring_until(table.snapshots) is None
+    create_tag(table, "x", 1)
+    assert expire_snapshots_by(table, rules(3), finishes=True).ids == (1,)
+    assert not any(".expiring-" in path for path in stored(table))
 
 
 def test_a_call_finishes_what_broke_off_though_nothing_is_due(tmp_path: Path) -> None:

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from checker import check_table
-from expiring import FOREVER, branch, consumer, data_files, live_on, new_table, rules, states, stored, tag
+from expiring import (
+    FOREVER,
+    branch,
+    consumer,
+    copied,
+    data_files,
+    live_on,
+    new_table,
+    rules,
+    state,
+    states,
+    stored,
+    tag,
+)
 from faulty_store import FaultyFileIO
 from golden_tables import GoldenTable
+from meanwhile import Meanwhile
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, SnapshotNotFound
+from paimon_spark.file_io import FileIO
 from paimon_spark.spec.options import Options
+from paimon_spark.store.branches import create_branch, delete_branch, fast_forward
 from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_all_changelogs, expire_changelogs, expire_changelogs_by
 from paimon_spark.store.manifest_compaction import compact_manifests
@@ -151,6 +170,29 @@ def test_a_slow_expiry_brings_none_back(tmp_path: Path, options: Mapping[str, st
     expire_snapshots_by(replace(table, file_io=Slow(table.file_io)), rules(1, changelogs=9))
     assert changelog_ids(table) == [4, 5]
     check_table(table.location)
+
+
+def test_a_table_that_goes_back_meanwhile_keeps_its_files(tmp_path: Path) -> None:
+    """The files that compactions took away, and changelogs let go, are live again in an older state."""
+    whole = new_table(tmp_path / "whole")
+    live_on(whole, "w")
+    create_branch(whole, "b", snapshot=1)
+    live_on(whole, "wcwcw")
+    expire_snapshots_by(whole, rules(1, changelogs=9))
+    for number in itertools.count():
+        table = copied(whole, tmp_path / str(number))
+
+        def others(table: Table = table) -> None:
+            with suppress(SnapshotNotFound):  # too late: it expires
+                fast_forward(table, "b")
+                delete_branch(table, "b")
+
+        io = Meanwhile(table.file_io, number, others)
+        expire_changelogs_by(replace(table, file_io=cast(FileIO, io)), kept(1))
+        check_table(table.location)
+        assert state(table, {}) in ([(0, 1), (1, 1)], [(0, 6), (1, 6)])
+        if io.count < number:
+            return
 
 
 def test_all_of_them_at_once(tmp_path: Path) -> None:

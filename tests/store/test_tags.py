@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 from checker import check_table
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 from meanwhile import Meanwhile
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
-from paimon_spark.file_io import LocalFileIO
+from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire import expire_snapshots_by
@@ -288,6 +290,28 @@ def test_who_makes_a_tag_keeps_the_files_that_others_share_with_it(tmp_path: Pat
         table.file_io.write_bytes(tag_path(table.location, "again"), encode_tag(second))
     assert state(table, {"scan.tag-name": "again"}) == [(0, 2), (1, 2)]
     check_table(table.location)
+
+
+def test_a_snapshot_that_expires_while_its_tag_is_deleted(tmp_path: Path) -> None:
+    """Nobody is warned of the deletion of a tag whose snapshot is there; then it gets another name."""
+    whole = life(tmp_path / "whole", "wwc")
+    create_tag(whole, "x", 1)
+    for number in itertools.count():
+        table = copied(whole, tmp_path / str(number))
+
+        def others(table: Table = table) -> None:
+            expire_snapshots_by(table, rules(1))
+            if "x" in table.snapshots.tag_names():
+                with suppress(SnapshotNotFound):
+                    rename_tag(table, "x", "y")
+
+        io = Meanwhile(table.file_io, number, others)
+        delete_tags(replace(table, file_io=cast(FileIO, io)), "x")
+        if table.snapshots.tag_names():
+            assert state(table, {"scan.tag-name": "y"}) == [(0, 1), (1, 1)]
+        check_table(table.location)
+        if io.count < number:
+            return
 
 
 def test_another_deletion_does_not_finish_one_that_is_under_way(tmp_path: Path) -> None:
