@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -293,19 +292,20 @@ def test_who_makes_a_tag_keeps_the_files_that_others_share_with_it(tmp_path: Pat
 
 
 def test_a_snapshot_that_expires_while_its_tag_is_deleted(tmp_path: Path) -> None:
-    """Nobody is warned of the deletion of a tag whose snapshot is there; then it gets another name."""
+    """It is there when the deletion looks, so that nobody is warned of it; then the tag gets another name."""
     whole = life(tmp_path / "whole", "wwc")
     create_tag(whole, "x", 1)
-    for number in itertools.count():
+    log, clean = faulty(copied(whole, tmp_path / "log"))
+    delete_tags(log, "x")
+    for number in itertools.count(clean.log.index("exists") + 1):
         table = copied(whole, tmp_path / str(number))
+        first = Meanwhile(table.file_io, clean.log.index("exists") + 1, partial(expire_snapshots_by, table, rules(1)))
 
-        def others(table: Table = table) -> None:
-            expire_snapshots_by(table, rules(1))
+        def rename(table: Table = table) -> None:
             if "x" in table.snapshots.tag_names():
-                with suppress(SnapshotNotFound):
-                    rename_tag(table, "x", "y")
+                rename_tag(table, "x", "y")
 
-        io = Meanwhile(table.file_io, number, others)
+        io = Meanwhile(cast(FileIO, first), number, rename)
         delete_tags(replace(table, file_io=cast(FileIO, io)), "x")
         if table.snapshots.tag_names():
             assert state(table, {"scan.tag-name": "y"}) == [(0, 1), (1, 1)]
