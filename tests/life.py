@@ -121,6 +121,7 @@ class World:
         held: for each branch the positions of consumers that are there for certain.
         upset: by branch when it was last taken back or replaced.
         tentative: snapshots by path that their committers have to take back.
+        former: the rows of snapshots that went, by path.
         whole: paths and keys of snapshots that have their changelog too: they are no copies.
         log: all that was done, for whoever looks into a failure.
     """
@@ -139,6 +140,7 @@ class World:
     held: dict[tuple[str, str], int] = field(default_factory=dict)
     upset: dict[str, int] = field(default_factory=dict)
     tentative: dict[str, Tentative] = field(default_factory=dict)
+    former: dict[str, Rows] = field(default_factory=dict)
     whole: set[tuple[str, Key]] = field(default_factory=set)
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     log: list[str] = field(default_factory=list)
@@ -271,6 +273,7 @@ class World:
         if path not in self.stored.modified:
             if known is not None:
                 self._may_go(known, f"{who} took it away")
+                self.former[path] = self.states[known.key]
                 del self.roots[path]
                 self.whole.discard((path, known.key))
             return
@@ -329,12 +332,13 @@ class World:
         return next(actor.began for job, actor in self.actors if job.name == who)
 
     def _check_taken_back(self, who: str, outcome: str) -> None:
-        """A committer that is through has taken back what stood on nothing."""
+        """A committer that is through has taken back what stood on nothing, unless it holds what its id held before."""
         for path, tentative in list(self.tentative.items()):
             if tentative.who != who or outcome in ("killed", "InjectedFault", "CommitStateUnknown"):
                 continue
             del self.tentative[path]
-            if self.roots.get(path) == tentative.root:
+            same = self.former.get(path) == self.states[tentative.root.key]
+            if self.roots.get(path) == tentative.root and not same:
                 raise Broken(f"{who} left {tentative.root}: {tentative.why}")
 
     def _check(self, root: Root) -> None:

@@ -13,8 +13,9 @@ from life_oracle import Kind, Root, Rows
 
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.paths import consumer_path
-from paimon_spark.store.branches import create_branch, delete_branch, fast_forward
+from paimon_spark.store.branches import create_branch, delete_branch
 from paimon_spark.store.consumers import clear_consumers, reset_consumer
+from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
 

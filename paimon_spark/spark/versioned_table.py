@@ -10,16 +10,9 @@ from collections.abc import Iterable
 
 from paimon_spark.store.auto_tag_creation import AutomaticTags, trigger_tag_automatic_creation
 from paimon_spark.store.branch_merge import BranchMerged, merge_branch
-from paimon_spark.store.branches import (
-    BranchCreated,
-    BranchesDeleted,
-    FastForwarded,
-    create_branch,
-    delete_branch,
-    fast_forward,
-    rename_branch,
-)
+from paimon_spark.store.branches import BranchCreated, BranchesDeleted, create_branch, delete_branch, rename_branch
 from paimon_spark.store.consumers import ConsumersDeleted, clear_consumers, reset_consumer
+from paimon_spark.store.fast_forward import FastForwarded, fast_forward
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.rollback import RollbackResult, rollback, rollback_to_timestamp, rollback_to_watermark
 from paimon_spark.store.rollback_as_latest import RolledBackAsLatest, rollback_to_as_latest

@@ -23,16 +23,13 @@ from paimon_spark.spec.paths import (
 )
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
-from paimon_spark.store.hold_marks import holding
 from paimon_spark.store.publish import publish_file
-from paimon_spark.store.rollback import delete_changelogs
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.snapshot_chain import cut_after
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping
 from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import find_bytes, list_branches
+from paimon_spark.store.versioned import list_branches
 
 _log = logging.getLogger(__name__)
 
@@ -57,16 +54,6 @@ class BranchesDeleted:
     names: tuple[str, ...]
     paths: tuple[str, ...]
     dry_run: bool = False
-
-
-@dataclass(frozen=True)
-class FastForwarded:
-    """Ids of the snapshots that went and that came, and the names of tags that did."""
-
-    removed_snapshots: tuple[int, ...]
-    added_snapshots: tuple[int, ...]
-    removed_tags: tuple[str, ...]
-    added_tags: tuple[str, ...]
 
 
 def branch_names(file_io: FileIO, location: str) -> list[str]:
@@ -137,7 +124,7 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
         _check_name(name)  # the files of "main" are those of the table
         files = _files(table, name)
         if not files:
-            raise _missing(table, name)
+            raise no_such_branch(table, name)
         _check_unused(table, name, "deleting")
         paths.update(dict.fromkeys(files))
     for name in () if dry_run else wanted:
@@ -165,7 +152,7 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
     mark = f"{new}/schema/{RENAME_PREFIX}{name}"
     if not file_io.exists(mark):
         if not _is_there(table, name):
-            raise _missing(table, name)
+            raise no_such_branch(table, name)
         if _is_there(table, new_name):
             raise _taken(table, new_name)
     file_io.overwrite(mark, b"")
@@ -177,94 +164,6 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
     file_io.delete(mark)
 
 
-def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwarded:
-    """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
-
-    Data files of what goes stay for the removal of orphan files. What others commit to the table meanwhile goes too, or
-    is committed again on top of what came.
-
-    Args:
-        dry_run: whether only to tell what would go and come.
-
-    Raises:
-        OptionError: the branch is the one that the table is opened on, or main.
-        SnapshotNotFound: there is no such branch, it has no snapshot, or an expiry takes some of them just now.
-    """
-    if branch in (MAIN_BRANCH, table.branch):
-        raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {table.branch}")
-    theirs = on_branch(table, branch)
-    first = theirs.snapshots.earliest_id()
-    if first is None:
-        raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
-    if dry_run:
-        return _forwarded(table, theirs, first)
-    with holding(theirs.snapshots, first), holding(table.snapshots, first):
-        return _forward(table, theirs)
-
-
-def _forwarded(table: Table, theirs: Table, first: int) -> FastForwarded:
-    """What a fast-forward would do."""
-    gone = tuple(number for number in reversed(table.snapshots.ids()) if number >= first)
-    own, tags = table.snapshots.tags(), tuple(theirs.snapshots.tag_names())
-    removed = tuple(name for name, tag in own.items() if tag.snapshot.id >= first and name not in tags)
-    return FastForwarded(gone, tuple(theirs.snapshots.ids()), removed, tags)
-
-
-def _forward(table: Table, theirs: Table) -> FastForwarded:
-    file_io, own = table.file_io, table.snapshots.ids()
-    new = {snapshot.id: snapshot for snapshot in in_threads(theirs.snapshots.load, theirs.snapshots.ids())}
-    tags = theirs.snapshots.tags()
-    paths = {number: schema_path(table.location, number, theirs.branch) for number in theirs.schemas.ids()}
-    schemas = {number: data for number, path in paths.items() if (data := find_bytes(file_io, path)) is not None}
-    if not new or not schemas:  # all is read before anything is changed
-        raise _missing(table, theirs.branch)
-    first, last = new[min(new)], new[max(new)]
-    for number, data in schemas.items():
-        if number >= first.schema_id:
-            file_io.overwrite(schema_path(table.location, number, table.branch), data)
-    changelogs = table.snapshots.changelog_ids()
-    gone = [number for number in reversed(own) if number >= first.id]
-    table.snapshots.write_earliest_hint(min([first.id, *own]))  # nothing below the hint is ever expired
-    older = [n for n in new if n not in own and n < max(own, default=0)]  # nobody sees these yet
-    _write_snapshots(table, [new[number] for number in older])
-    for number in gone:
-        if number not in new:
-            file_io.delete(snapshot_path(table.location, number, table.branch))
-    replaced = [number for number in reversed(new) if number in own]
-    later = [number for number in new if number not in own and number not in older]
-    _write_snapshots(table, [new[number] for number in (*replaced, *later)])
-    cut_after(table, last)
-    delete_changelogs(table, [number for number in reversed(changelogs) if number >= first.id], first.id - 1)
-    table.snapshots.write_earliest_hint(min([first.id, *own]))
-    table.snapshots.write_latest_hint(last.id)
-    own_tags = table.snapshots.tags()  # also those that were made of a snapshot that went meanwhile
-    removed = [name for name, tag in own_tags.items() if tag.snapshot.id >= first.id and name not in tags]
-    for name in removed:
-        file_io.delete(tag_path(table.location, name, table.branch))
-    added = [name for name, tag in tags.items() if _give_tag(table, theirs, name, tag)]
-    for number in table.schemas.ids():
-        if number > max(schemas):
-            file_io.delete(schema_path(table.location, number, table.branch))
-    return FastForwarded(tuple(gone), tuple(new), tuple(removed), tuple(added))
-
-
-def _write_snapshots(table: Table, snapshots: Iterable[Snapshot]) -> None:
-    for snapshot in snapshots:
-        path = snapshot_path(table.location, snapshot.id, table.branch)
-        table.file_io.overwrite(path, encode_snapshot(snapshot))
-
-
-def _give_tag(table: Table, theirs: Table, name: str, tag: Tag) -> bool:
-    """Whether the table has the tag of a branch now; not if it is being deleted there."""
-    try:
-        with keeping(theirs.snapshots, tag.snapshot):
-            table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
-    except SnapshotNotFound as error:
-        _log.warning("the tag '%s' of the branch '%s' did not come along: %s", name, theirs.branch, error)
-        return False
-    return True
-
-
 def on_branch(table: Table, branch: str) -> Table:
     """The table on another branch, as it is stored there: options of the caller do not count.
 
@@ -274,7 +173,7 @@ def on_branch(table: Table, branch: str) -> Table:
     is_name = "/" not in branch  # else it could lead out of the directory of branches
     schema = SchemaStore(table.file_io, table.location, branch).latest() if is_name else None
     if schema is None:
-        raise _missing(table, branch)
+        raise no_such_branch(table, branch)
     return replace(table, schema=schema, options=Options(schema.options), branch=branch)
 
 
@@ -354,7 +253,7 @@ def _is_there(table: Table, name: str) -> bool:
     return bool(SchemaStore(table.file_io, table.location, name).ids())
 
 
-def _missing(table: Table, name: str) -> SnapshotNotFound:
+def no_such_branch(table: Table, name: str) -> SnapshotNotFound:
     names = ", ".join(branch_names(table.file_io, table.location)) or "none"
     return SnapshotNotFound(f"the table at {table.location} has no branch '{name}'; its branches: {names}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checker import check_table
 from expiring import copied, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 
@@ -15,9 +16,10 @@ from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.spec.paths import schema_path
 from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.branch_merge import merge_branch
-from paimon_spark.store.branches import branch_names, create_branch, delete_branch, fast_forward, rename_branch
+from paimon_spark.store.branches import branch_names, create_branch, delete_branch, rename_branch
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.orphans import remove_orphan_files
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tags import create_tag
@@ -256,6 +258,27 @@ def test_the_branch_becomes_the_table(tmp_path: Path) -> None:
     assert table.snapshots.ids() == [1, 2, 3, 4, 5]
     assert state(table, {}) == [(0, 1), (1, 1)]
     assert table.snapshots.tag_names() == ["two"]
+
+
+def test_a_branch_whose_beginning_has_expired(tmp_path: Path) -> None:
+    """What the table has done meanwhile is not what led to the branch: its compaction took a file that lives there."""
+    table = life(tmp_path, "w")
+    create_branch(table, "b", snapshot=1)
+    create_tag(table, "old", 1)
+    live_on(table, "wc")
+    branch = on(table, "b")
+    live_on(branch, "www")
+    expire_snapshots_by(branch, rules(1))
+    expected = state(branch, {})
+    planned = fast_forward(table, "b", dry_run=True)
+    assert fast_forward(table, "b") == planned
+    assert (planned.removed_snapshots, planned.added_snapshots) == ((3, 2, 1), (4,))
+    delete_branch(table, "b")
+    assert (table.snapshots.ids(), state(table, {})) == ([4], expected)
+    live_on(table, "c")
+    expire_snapshots_by(table, rules(1))
+    assert (table.snapshots.ids(), state(table, {})) == ([5], expected)
+    check_table(table.location)
 
 
 def test_no_fast_forward(tmp_path: Path) -> None:

@@ -34,9 +34,10 @@ from meanwhile import Meanwhile
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.options import Options
-from paimon_spark.store.branches import create_branch, delete_branch, fast_forward
+from paimon_spark.store.branches import create_branch, delete_branch
 from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_all_changelogs, expire_changelogs, expire_changelogs_by
+from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.manifest_compaction import compact_manifests
 from paimon_spark.store.retention import Retention, retention_rules
 from paimon_spark.store.table import Table, open_table

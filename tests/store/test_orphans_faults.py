@@ -26,10 +26,11 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
 from paimon_spark.store import orphans_used
-from paimon_spark.store.branches import fast_forward, rename_branch
+from paimon_spark.store.branches import rename_branch
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
+from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.orphans import OrphansRemoved, remove_orphan_files
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table

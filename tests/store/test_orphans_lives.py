@@ -15,9 +15,10 @@ from long_runs import LONG
 from orphaned import age, all_states, orphans_by_hand, put
 from staging import put as commit
 
-from paimon_spark.store.branches import delete_branch, fast_forward
+from paimon_spark.store.branches import delete_branch
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
+from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.orphans import remove_orphan_files
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table

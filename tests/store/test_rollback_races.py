@@ -25,9 +25,10 @@ from turns import in_turns, operations
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown, SnapshotNotFound
 from paimon_spark.file_io import file_io_for
-from paimon_spark.store.branches import create_branch, fast_forward
+from paimon_spark.store.branches import create_branch
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tags import create_tag

@@ -17,8 +17,9 @@ from expiring import NO_OPTIONS, copied, live_on, new_table, rules, state, state
 from faulty_store import FaultyFileIO, When, is_killed, kill
 
 from paimon_spark.errors import NameTaken, PaimonError, SnapshotNotFound
-from paimon_spark.store.branches import branch_names, create_branch, delete_branch, fast_forward, rename_branch
+from paimon_spark.store.branches import branch_names, create_branch, delete_branch, rename_branch
 from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.table import Table, open_table
