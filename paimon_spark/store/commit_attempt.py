@@ -7,9 +7,9 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -94,6 +94,7 @@ class TableState:
     snapshot: Snapshot | None
     manifests: tuple[ManifestFileMeta, ...]
     schema_ids: tuple[int, ...]
+    _index_entries: dict[str | None, list[IndexManifestEntry]] = field(default_factory=dict, repr=False, compare=False)
 
     def live_entries(self, partitions: PartitionFilter | None) -> list[ManifestEntry]:
         """The live files of some partitions (None: all). Only manifests that may name one are read."""
@@ -104,11 +105,16 @@ class TableState:
         chosen = np.flatnonzero(matches[columns.partition_code]) if len(matches) else np.zeros(0, np.int64)
         return columns.entries(fold(columns, canonical[columns.partition_code], chosen))
 
-    @cached_property
+    @property
     def index_entries(self) -> list[IndexManifestEntry]:
-        """The live index files."""
+        """The live index files, read when they are first asked for.
+
+        Not a cached_property: that of Python 3.11 lets one commit of the process read at a time.
+        """
         name = None if self.snapshot is None else self.snapshot.index_manifest
-        return read_index_manifest(self.table.file_io, self.table.location, name)
+        if name not in self._index_entries:
+            self._index_entries[name] = read_index_manifest(self.table.file_io, self.table.location, name)
+        return self._index_entries[name]
 
 
 def table_state(table: Table, snapshot: Snapshot | None) -> TableState:

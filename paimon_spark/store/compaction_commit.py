@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -141,6 +140,7 @@ class _Compaction:
     chosen: list[_Bucket] = field(default_factory=list)
     dropped: dict[Place, str] = field(default_factory=dict)
     vectors: dict[int, IndexChanges] = field(default_factory=dict)
+    _base_vectors: VectorFiles | None = None
 
     def changes(self, state: TableState) -> Changes:
         """The changes of the buckets that fit the state.
@@ -168,10 +168,15 @@ class _Compaction:
     def has_vectors(self) -> bool:
         return self.table.options.value(o.DELETION_VECTORS_ENABLED)
 
-    @cached_property
+    @property
     def base_vectors(self) -> VectorFiles:
-        """The index files that the tasks were planned with."""
-        return find_vector_files(self.table, self.base) if self.has_vectors else {}
+        """The index files that the tasks were planned with, read when they are first asked for.
+
+        Not a cached_property: that of Python 3.11 lets one commit of the process read at a time.
+        """
+        if self._base_vectors is None:
+            self._base_vectors = find_vector_files(self.table, self.base) if self.has_vectors else {}
+        return self._base_vectors
 
     def message(self, bucket: _Bucket) -> CommitMessage:
         """The message of a bucket with its index changes."""
