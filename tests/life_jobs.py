@@ -170,7 +170,7 @@ def expire_changelogs(world: World, branch: str) -> Job | None:
 def _expiry_doubt(world: World, name: str, branch: str, by: RetentionRules) -> Doubt:
     """Snapshots older than the newest ones may go, but for those that a consumer has not read."""
     is_old_changelog = _changelogs_below(world, branch, by)
-    doubt = Doubt(name, branch=branch)
+    doubt = Doubt(name, branch=branch, highest=world.latest(branch) - by.snapshots.retain_min)
 
     def is_old(root: Root) -> bool:
         if root.branch != branch:
