@@ -6,6 +6,8 @@ import json
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from measure import Results, printed_apart, resident_peak
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "interop"))
 
 import java_expiry  # the interop tests are no package
-from genuine import java_process
+from genuine import Genuine, java_process
 from genuine_jars import JavaUnavailable
 from java_expiry import Settings
 
@@ -33,6 +35,8 @@ from paimon_spark.store.table import Table, open_table
 
 PARTITIONS = 40
 MOST = 2**31 - 1
+ROUNDS = 3
+KEEP_ONE = Settings(retain_max=1, retain_min=1, millis=0, max_deletes=MOST)
 SECONDS = 20.0  # goal: 5,000 files a second on a local disk
 
 
@@ -47,17 +51,54 @@ class Expired:
 
 
 def run(results: Results, root: Path, scale: float) -> None:
+    """Each expires copies of one table that were made just before, as what the system holds in memory counts."""
     snapshots, files = max(20, int(1000 * scale)), max(2000, int(100_000 * scale))
-    shutil.rmtree(root / "bench.db" / "expiry", ignore_errors=True)
-    table = lived(root / "bench.db" / "expiry" / "ours", snapshots, files)
-    theirs = root / "bench.db" / "expiry" / "theirs"
-    shutil.copytree(table.location, theirs)
-    ours = Expired(**printed_apart(f"bench_expiry.expire({table.location!r})"))
+    directory = root / "bench.db" / "expiry"
+    shutil.rmtree(directory, ignore_errors=True)
+    table = lived(directory / "made", snapshots, files)
+    with _java(directory) as java:
+        rounds = [_round(Path(table.location), java) for _ in range(ROUNDS)]
+    ours = min((ours for ours, _ in rounds), key=lambda taken: taken.seconds)
     what = f"expire {ours.snapshots:,} snapshots of {files:,} files"
-    results.lower(what, ours.seconds, "s", SECONDS * scale, f"{ours.files:,} files deleted")
+    results.lower(what, ours.seconds, "s", SECONDS * scale, f"{ours.files:,} files deleted, best of {ROUNDS}")
     results.higher(f"{what}: files", ours.files / ours.seconds, "/s", 5000)
     results.lower(f"{what}: memory", ours.peak / 2**20, "MB", 500)
-    against_java(results, what, root, theirs, ours)
+    theirs = [seconds for _, seconds in rounds if seconds is not None]
+    if theirs:
+        note = f"Java {min(theirs):.2f} s, best of {ROUNDS}"
+        results.lower(f"{what}: time / Java 2.0.0", ours.seconds / min(theirs), "x", 1, note)
+
+
+def _round(made: Path, java: Genuine | None) -> tuple[Expired, float | None]:
+    """What we and Java took, in seconds."""
+    copies = [Path(shutil.copytree(made, made.with_name(name))) for name in ("ours", "theirs")]
+    ours = Expired(**printed_apart(f"bench_expiry.expire({str(copies[0])!r})"))
+    theirs = None if java is None else _expire_by_java(copies[1], java, ours.snapshots)
+    for copy in copies:
+        shutil.rmtree(copy)
+    return ours, theirs
+
+
+@contextmanager
+def _java(directory: Path) -> Iterator[Genuine | None]:
+    """Java 2.0.0 after it has expired another table: its classes are loaded then. None: there is no Java."""
+    first = lived(directory / "first", 20, 2000)
+    try:
+        with java_process("2.0.0") as java:
+            java.run(java_expiry.expire_snapshots, first.location, "main", KEEP_ONE)
+            yield java
+    except JavaUnavailable as reason:
+        print(f"not compared with Java: {reason}")
+        yield None
+
+
+def _expire_by_java(path: Path, java: Genuine, expected: int) -> float:
+    began = time.perf_counter()
+    count = java.run(java_expiry.expire_snapshots, str(path), "main", KEEP_ONE)
+    seconds = time.perf_counter() - began
+    if count != expected:
+        raise RuntimeError(f"Java expired {count} snapshots, we {expected}: the times cannot be compared")
+    return seconds
 
 
 def expire(path: str) -> None:
@@ -67,24 +108,6 @@ def expire(path: str) -> None:
     seconds = time.perf_counter() - began
     taken = Expired(seconds, len(result.ids), len(result.paths), resident_peak() - before)
     print(json.dumps(asdict(taken)))
-
-
-def against_java(results: Results, what: str, root: Path, theirs: Path, ours: Expired) -> None:
-    """Java 2.0.0 expires a copy of the table, after it has expired another one: its classes are loaded then."""
-    first = lived(root / "bench.db" / "expiry" / "first", 20, 2000)
-    keep_one = Settings(retain_max=1, retain_min=1, millis=0, max_deletes=MOST)
-    try:
-        with java_process("2.0.0") as java:
-            java.run(java_expiry.expire_snapshots, first.location, "main", keep_one)
-            began = time.perf_counter()
-            count = java.run(java_expiry.expire_snapshots, str(theirs), "main", keep_one)
-            java_seconds = time.perf_counter() - began
-    except JavaUnavailable as reason:
-        print(f"not compared with Java: {reason}")
-        return
-    if count != ours.snapshots:
-        raise RuntimeError(f"Java expired {count} snapshots, we {ours.snapshots}: the times cannot be compared")
-    results.lower(f"{what}: time / Java 2.0.0", ours.seconds / java_seconds, "x", 1, f"Java {java_seconds:.2f} s")
 
 
 def lived(path: Path, snapshots: int, files: int) -> Table:
