@@ -21,11 +21,11 @@ import pytest
 from life import TABLES, Broken, World
 from life_end import settle
 from life_keepers import draw
+from long_runs import LONG
 from stage import on_stage
 
 from paimon_spark.file_io import FileIO, LocalFileIO, ObstoreFileIO
 
-LONG = os.environ.get("PAIMON_LONG") == "1"
 STEPS = int(os.environ.get("PAIMON_LIFE_STEPS", "10000" if LONG else "150"))
 SEED = int(os.environ.get("PAIMON_LIFE_SEED", "1"))
 ACTORS = 4
