@@ -15,7 +15,7 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.branches import no_such_branch, on_branch
 from paimon_spark.store.hold_marks import holding
-from paimon_spark.store.rollback import delete_changelogs
+from paimon_spark.store.rollback import delete_changelogs, delete_tag_files
 from paimon_spark.store.snapshot_chain import builds_on, cut_after
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping
@@ -145,8 +145,7 @@ class _Forward:
 
     def _delete_tags(self) -> list[str]:
         names = self._own_tags()
-        for name in names:
-            self.table.file_io.delete(tag_path(self.table.location, name, self.table.branch))
+        delete_tag_files(self.table, names)
         return names
 
 

@@ -145,14 +145,14 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     if not dry_run:
         with holding(store, target.id):
             _make_snapshot(table, target)
-            _delete_tags(table, tags)  # first: none may be left of a snapshot whose id a later commit gets
+            delete_tag_files(table, tags)  # first: none may be left of a snapshot whose id a later commit gets
             store.write_latest_hint(target.id)
             for number in snapshots:  # one after the other: whoever finds one finds all before it
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))
             cut_after(table, target)
             delete_changelogs(table, changelogs, target.id)
             late = {name: tag for name, tag in _later_tags(table, target).items() if not _is_there(table, tag.snapshot)}
-            _delete_tags(table, late)  # they were made of a snapshot before it went
+            delete_tag_files(table, late)  # they were made of a snapshot before it went
         _log.info("rolled %s back from snapshot %d to %d", table.location, latest, target.id)
     millis = round((time.monotonic() - began) * 1000)
     return RollbackResult(
@@ -182,11 +182,6 @@ def _is_there(table: Table, snapshot: Snapshot) -> bool:
     return table.snapshots.find(snapshot.id) == snapshot
 
 
-def _delete_tags(table: Table, names: Iterable[str]) -> None:
-    for name in names:
-        table.file_io.delete(tag_path(table.location, name, table.branch))
-
-
 def _make_snapshot(table: Table, target: Snapshot) -> None:
     """The target is a snapshot from now on, be it that only a tag kept it."""
     store = table.snapshots
@@ -207,3 +202,9 @@ def delete_changelogs(table: Table, changelogs: Sequence[int], target: int) -> N
     table.file_io.overwrite(hint, str(max(left, default=-1)).encode())  # -1: it tells nothing
     for number in changelogs:
         table.file_io.delete(changelog_path(table.location, number, table.branch))
+
+
+def delete_tag_files(table: Table, names: Iterable[str]) -> None:
+    """Deletes tags, but not the files that only they need: those stay for the removal of orphan files."""
+    for name in names:
+        table.file_io.delete(tag_path(table.location, name, table.branch))
