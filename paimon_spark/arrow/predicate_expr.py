@@ -23,7 +23,6 @@ from paimon_spark.arrow.binding import (
 )
 from paimon_spark.arrow.literals import literal_of
 from paimon_spark.arrow.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, and_, not_, or_
-from paimon_spark.arrow.predicate_sql import parse_predicate
 from paimon_spark.errors import PredicateError
 from paimon_spark.spec.types import DataField
 
@@ -220,6 +219,8 @@ def as_predicate(
     if where is None:
         return TRUE
     if isinstance(where, str):
+        from paimon_spark.arrow.predicate_sql import parse_predicate  # and with it the parser, which few reads need
+
         return parse_predicate(where, fields, time_zone)
     if isinstance(where, Expr):
         return bind(where, fields, time_zone)

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-import pyarrow as pa
-
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing
 
@@ -72,6 +70,8 @@ class LocalFileIO:
         return Path(local_path(path)).read_bytes()
 
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
+        import pyarrow as pa  # not for metadata: what only looks at a table starts without it
+
         plain = local_path(path)
         if os.path.getsize(plain) == 0:  # nothing to map
             return cast("IO[bytes]", pa.BufferReader(b""))

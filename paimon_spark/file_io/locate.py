@@ -1,4 +1,4 @@
-"""Which store a location belongs to."""
+"""Which store a location belongs to. The client of a store is imported for tables that are kept there."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from collections.abc import Mapping
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io.base import FileIO
-from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.file_io.local import LocalFileIO
-from paimon_spark.file_io.object_store import ObstoreFileIO, azure_config, gcs_config, s3_config
 
 _KIN = ({"s3", "s3a", "s3n"}, {"az", "abfs", "abfss"}, {"hdfs", "viewfs"})
 
@@ -30,15 +28,13 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
     match scheme:
         case "file":
             return LocalFileIO()
-        case "s3" | "s3a" | "s3n":
-            return ObstoreFileIO(s3_config(storage_options))
-        case "gs":
-            return ObstoreFileIO(gcs_config(storage_options))
-        case "az" | "abfs" | "abfss":
-            return ObstoreFileIO(azure_config(storage_options))
-        case "memory":
-            return ObstoreFileIO()
+        case "s3" | "s3a" | "s3n" | "gs" | "az" | "abfs" | "abfss" | "memory":
+            from paimon_spark.file_io.object_store import object_store
+
+            return object_store(scheme, storage_options)
         case "hdfs" | "viewfs":
+            from paimon_spark.file_io.hadoop import HadoopFileIO
+
             return HadoopFileIO()
     raise UnsupportedFeature(
         f"no store serves '{scheme}://' (location '{location}'); use a local path, file, s3, s3a, gs, az, abfss or hdfs"

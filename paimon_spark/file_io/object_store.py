@@ -214,6 +214,15 @@ def split_root(path: str) -> tuple[str, str]:
     return f"{scheme}://{authority}", key.strip("/")
 
 
+def object_store(scheme: str, options: Mapping[str, str]) -> ObstoreFileIO:
+    """The store behind locations of a scheme: s3, s3a, s3n, gs, az, abfs, abfss, or memory, which is for tests."""
+    if scheme == "gs":
+        return ObstoreFileIO(gcs_config(options))
+    if scheme in ("az", "abfs", "abfss"):
+        return ObstoreFileIO(azure_config(options))
+    return ObstoreFileIO() if scheme == "memory" else ObstoreFileIO(s3_config(options))
+
+
 def s3_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The settings of an S3 store among table or storage options (``s3.*``, ``fs.s3a.*``); sorted."""
     found: dict[str, str] = {}

@@ -22,6 +22,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.dynamic_write import PlacedRows, by_owner, owned_buckets, owner_numbers, write_task
 from paimon_spark.spark.shuffle_write import OWNER, PLACE
+from paimon_spark.spark.task_rows import align_rows, job_rows
 from paimon_spark.spark.tasks import (
     MESSAGE_ROWS,
     Task,
@@ -31,16 +32,16 @@ from paimon_spark.spark.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.types import spark_type
-from paimon_spark.spark.write_job import WriteJob, align_rows, job_rows
+from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.spec import options as o
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.branched_scan import ALONE
 from paimon_spark.store.bucket_assigner import bucket_rules
 from paimon_spark.store.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.splits import Split, group_splits
 from paimon_spark.store.table import Table
+from paimon_spark.store.table_options import ALONE
 
 HASH, BUCKET, KIND = "hash", "bucket", "kind"
 OLD_PLACE = -1

@@ -19,6 +19,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import Buckets
 from paimon_spark.spark.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS, column_of, stored_columns
+from paimon_spark.spark.task_rows import Kinds, current_task, job_rows
 from paimon_spark.spark.tasks import (
     MESSAGE_ROWS,
     Task,
@@ -27,7 +28,7 @@ from paimon_spark.spark.tasks import (
     with_given_names,
     with_plain_names,
 )
-from paimon_spark.spark.write_job import Kinds, WriteJob, current_task, job_rows
+from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.hash_assigner import Channels, HashAssigner, halves, key_numbers, plan_channels
 from paimon_spark.store.messages import CommitMessage

@@ -18,6 +18,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
+from paimon_spark.spark.task_rows import align_rows, current_task, write_rows
 from paimon_spark.spark.tasks import (
     MESSAGE_ROWS,
     Task,
@@ -27,7 +28,7 @@ from paimon_spark.spark.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.types import spark_type
-from paimon_spark.spark.write_job import WriteJob, align_rows, current_task, write_rows
+from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import EMPTY_ROW
 from paimon_spark.spec.types import DataField

@@ -1,17 +1,22 @@
-"""The data source behind ``format("paimon")``."""
+"""The data source behind ``format("paimon")``.
+
+Spark calls each method in a Python process of its own, new in every session, while the user waits. So a method imports
+what its step needs, and this module itself nothing.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
-from pyspark.sql.types import StructType
+from typing import TYPE_CHECKING
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.spark.options import ReadOptions, read_options, write_options
-from paimon_spark.spark.reader import PaimonReader, Readable, table_schema
-from paimon_spark.spark.writer import PaimonWriter, open_writer
-from paimon_spark.store.table import find_system_table, open_table
-from paimon_spark.store.warehouse import find_warehouse_table
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
+
+from paimon_spark.errors import UnsupportedFeature
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+    from paimon_spark.spark.writer import PaimonWriter
 
 
 def register(spark: SparkSession) -> None:
@@ -69,14 +74,21 @@ class PaimonDataSource(DataSource):
         return "paimon"
 
     def schema(self) -> StructType:
-        table, options = self._open()
-        return table_schema(table, options)
+        from paimon_spark.spark.readable import open_readable, readable_schema
+
+        return readable_schema(*open_readable(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        table, options = self._open()
+        from paimon_spark.spark.readable import open_readable
+        from paimon_spark.spark.reader import PaimonReader
+
+        table, options = open_readable(self.options)
         return PaimonReader(table, schema, options.where, options.push_filters)
 
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+        from paimon_spark.spark.options import write_options
+        from paimon_spark.spark.writer import open_writer
+
         return open_writer(write_options(self.options), schema, overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -90,10 +102,3 @@ class PaimonDataSource(DataSource):
             "streaming writes to a Paimon table are not supported by this release: use foreachBatch with "
             "df.write.format('paimon').mode('append').save(path)"
         )
-
-    def _open(self) -> tuple[Readable, ReadOptions]:
-        options = read_options(self.options)
-        system = find_warehouse_table(options.path, options.table) or find_system_table(options.path, options.table)
-        if system is not None and options.row_kinds:
-            raise OptionError(f"reading {options.path}: a system table has no row kinds but those that it shows")
-        return system or open_table(options.path, options.table), options

@@ -12,9 +12,11 @@ from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from paimon_spark.spark.commit_write import commit_job
 from paimon_spark.spark.compact_job import SparkRunner, TableOptimizer
 from paimon_spark.spark.maintained_table import MaintainedTable
 from paimon_spark.spark.new_table import NewTable
+from paimon_spark.spark.open_write import open_job
 from paimon_spark.spark.options import (
     COLUMNS,
     DYNAMIC_OVERWRITE,
@@ -27,7 +29,7 @@ from paimon_spark.spark.options import (
 from paimon_spark.spark.postpone_job import place_staged_with_spark
 from paimon_spark.spark.routed_write import rewrite_with_spark
 from paimon_spark.spark.versioned_table import VersionedTable
-from paimon_spark.spark.write_job import WriteMetrics, commit_job, open_job
+from paimon_spark.spark.write_job import WriteMetrics
 from paimon_spark.spark.write_roads import write_by_bucket
 from paimon_spark.spec.options import BRANCH
 from paimon_spark.store.checks.report import Report

@@ -20,13 +20,14 @@ from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snap
 from paimon_spark.spec.table_statistics import ANALYZED, ColumnStatistics, TableStatistics, encode_statistics
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
-from paimon_spark.store.scan import find_fields
+from paimon_spark.store.projection import find_fields
 from paimon_spark.store.table import Table
 
 ALL = "all"

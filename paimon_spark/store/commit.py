@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import random
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -270,12 +269,6 @@ class TableCommit:
             return new
         levels = options.value(o.NUM_LEVELS) or options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER) + 1
         return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))
-
-
-def new_user(table: Table) -> str:
-    """A commit user nobody had before, with the prefix of the table's options."""
-    prefix = table.options.value(o.COMMIT_USER_PREFIX)
-    return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())
 
 
 class _LostRace(Exception):

@@ -23,8 +23,9 @@ from paimon_spark.spec.manifest import DataFileMeta, FileKind, IndexManifestEntr
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import DELETION_VECTORS, Changes, NothingLeft
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compaction_commit import place_of
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.copy_target import CopyTarget, find_target

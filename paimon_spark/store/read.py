@@ -31,6 +31,7 @@ from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.options import MB, Options
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.spec.schema import (
+    KIND_TEXTS,
     ROW_KIND_FIELD,
     SEQUENCE_FIELD,
     SEQUENCE_NUMBER,
@@ -52,7 +53,6 @@ from paimon_spark.store.tolerance import STRICT, Tolerance, tolerate
 BATCH_ROWS = 65536
 _KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False))
 _SHARE_BYTES = 32 * MB  # of files of append tables that are compared at once
-_KIND_TEXTS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 @dataclass(frozen=True)
@@ -324,4 +324,5 @@ def _as_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _kind_texts(batch: pa.RecordBatch) -> pa.Array:
     """The kind of each row as text; without a word on it a row is an insert, as all are of tables without keys."""
     place = batch.schema.get_field_index(VALUE_KIND)
-    return pa.repeat(_KIND_TEXTS[0], batch.num_rows) if place < 0 else _KIND_TEXTS.take(batch.column(place))
+    texts = pa.array(KIND_TEXTS)
+    return pa.repeat(texts[0], batch.num_rows) if place < 0 else texts.take(batch.column(place))

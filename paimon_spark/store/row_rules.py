@@ -14,13 +14,12 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import TableSchema
+from paimon_spark.spec.schema import KIND_TEXTS, TableSchema
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 
 Kinds = npt.NDArray[np.int8]
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
-_KIND_TEXTS = pa.array(["+I", "-U", "+U", "-D"])
 _STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
 
 
@@ -67,7 +66,7 @@ class RowRules:
         if kinds is not None and not self.keys and len(kinds):
             raise DataError(
                 f"the table {self.table} has no primary key and takes inserts only; found a row of kind "
-                f"{_KIND_TEXTS[int(kinds.max())].as_py()}"
+                f"{KIND_TEXTS[int(kinds.max())]}"
             )
         batch = self._with_defaults(batch)
         for name in self.required:
@@ -94,7 +93,7 @@ class RowRules:
         return pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow)
 
     def _kinds_of(self, column: pa.Array) -> Kinds:
-        codes = pc.index_in(column, value_set=_KIND_TEXTS)
+        codes = pc.index_in(column, value_set=pa.array(KIND_TEXTS))
         if codes.null_count:
             position = pc.index(pc.is_null(codes), True).as_py()
             raise DataError(

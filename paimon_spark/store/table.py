@@ -1,4 +1,8 @@
-"""A table: where it is, its schema and options, and what can be asked of it (Java: FileStoreTable)."""
+"""A table: where it is, its schema and options, and what can be asked of it (Java: FileStoreTable).
+
+What reads rows, and the system tables, are imported when they are asked for: who only wants to know a schema does not
+wait for them.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +11,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
-from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for
-from paimon_spark.merge.engines.choice import engine_for
+from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.branched_scan import ALONE, BranchedScan, through_branches
-from paimon_spark.store.scan import Scan, find_fields, row_kind_field
+from paimon_spark.store.projection import find_fields, row_kind_field
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.system_tables.rows import RowScan
-from paimon_spark.store.system_tables.table import (
-    METADATA_TABLES,
-    NAMES,
-    MetadataScan,
-    SystemTable,
-    near_names,
-    system_table,
+from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
+from paimon_spark.store.table_options import (
+    ALONE,
+    check_dynamic_options,
+    other_branch,
+    resolve_keys,
+    split_storage_options,
 )
-from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.time_travel import travelled_schema
 from paimon_spark.store.versioned import list_branches
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.predicate import Predicate
+    from paimon_spark.arrow.predicate_expr import Expr
+    from paimon_spark.store.scan import Scan
+    from paimon_spark.store.system_tables.rows import RowScan
+    from paimon_spark.store.system_tables.table import MetadataScan, SystemTable
 
 
 class BucketMode(StrEnum):
@@ -102,6 +109,8 @@ class Table:
             OptionError: a column is not there, or named twice.
             PredicateError: the condition does not fit the table.
         """
+        from paimon_spark.arrow.predicate_expr import as_predicate
+
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
         if row_kinds and ROW_KIND_FIELD not in fields:
             fields = (*fields, row_kind_field(self.schema))
@@ -110,7 +119,13 @@ class Table:
 
     def scan_of(self, fields: Sequence[DataField], predicate: Predicate) -> Scan:
         """A read of chosen fields, through another branch too if an option says so. Errors as in through_branches."""
+        from paimon_spark.store.scan import Scan
+
         own = Scan(self.file_io, self.location, self.branch, self.schema, self.options, tuple(fields), predicate)
+        if other_branch(self.options, self.branch) is None:
+            return own
+        from paimon_spark.store.branched_scan import through_branches
+
         return through_branches(own)
 
     def sides(self) -> tuple[Table, ...]:
@@ -118,7 +133,12 @@ class Table:
 
         Errors as in through_branches.
         """
-        scan = self.scan_of((), AlwaysTrue())
+        if other_branch(self.options, self.branch) is None:
+            return (self,)
+        from paimon_spark.arrow.predicate import TRUE
+        from paimon_spark.store.branched_scan import BranchedScan
+
+        scan = self.scan_of((), TRUE)
         if not isinstance(scan, BranchedScan):
             return (self,)
         other = replace(self, branch=scan.other.branch, schema=scan.other.schema, options=scan.other.options).alone
@@ -147,6 +167,8 @@ class Table:
             OptionError: a column is not there, or named twice.
             PredicateError: the condition does not fit the columns.
         """
+        from paimon_spark.store.system_tables.table import system_table
+
         return system_table(self, name).scan(columns, where)
 
     def with_options(self, options: Mapping[str, str]) -> Table:
@@ -204,7 +226,9 @@ def find_system_table(location: str, options: Mapping[str, str] | None = None) -
     file_io, root, _ = _locate(location, options or {})
     if file_io.exists(f"{root}/schema"):
         return None
-    if name.lower() not in METADATA_TABLES:
+    from paimon_spark.store.system_tables.table import system_table
+
+    if name.lower() not in METADATA_NAMES:
         return system_table(open_table(base, options), name)
     table = find_stored_table(base, options)
     if table is None:
@@ -272,7 +296,7 @@ def _check_supported(location: str, schema: TableSchema, options: Options) -> No
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"opening {location}: {error}") from None
     if schema.primary_keys:
-        engine_for(schema, options)
+        check_engine(schema, options)
 
 
 def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str | None]:

@@ -18,6 +18,8 @@ from paimon_spark.spec.schema import TableSchema
 
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.")
 PATH = "path"
+ALONE = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
+"""Options with which a table is read without another branch."""
 
 
 def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -29,6 +31,12 @@ def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], d
         elif key.lower() != PATH:
             table[key] = str(value)
     return storage, table
+
+
+def other_branch(options: Options, branch: str) -> str | None:
+    """The branch through which the table is read too, as its options say; None: it is read as its branch has it."""
+    name = options.value(o.SCAN_FALLBACK_BRANCH) or options.value(o.SCAN_PRIMARY_BRANCH)
+    return name if name and name != branch else None
 
 
 def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:

@@ -12,8 +12,9 @@ from paimon_spark.spec.manifest import ManifestEntry
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, NothingLeft
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.file_filter import manifest_filter
 from paimon_spark.store.latest_only import refuse_travel

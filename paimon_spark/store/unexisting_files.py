@@ -16,8 +16,9 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.paths import data_file_path
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, NothingLeft
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compaction_commit import Place, place_of
 from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.file_paths import bucket_directory

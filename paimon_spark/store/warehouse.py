@@ -25,7 +25,8 @@ from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import partition_path, unescape
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.scan import find_fields
+from paimon_spark.store.projection import find_fields
+from paimon_spark.store.system_tables.names import SYS, is_of_warehouse
 from paimon_spark.store.system_tables.request import Columns, Request, columns_of_rows, fields_of
 from paimon_spark.store.system_tables.table import MetadataScan
 from paimon_spark.store.system_tables.totals import partition_totals
@@ -33,7 +34,6 @@ from paimon_spark.store.table import Table, find_stored_table
 from paimon_spark.store.table_options import split_storage_options
 
 _DATABASE = ".db"
-_SYS = "sys.db"
 _READ_THREADS = 8
 
 FIELDS = {
@@ -94,7 +94,7 @@ class Warehouse:
         names = [
             (database.removesuffix(_DATABASE), name)
             for database in _folders(self.file_io, self.location)
-            if database.endswith(_DATABASE) and database != _SYS
+            if database.endswith(_DATABASE) and database != SYS
             for name in _folders(self.file_io, f"{self.location}/{database}")
         ]
         with ThreadPoolExecutor(_READ_THREADS) as threads:
@@ -119,7 +119,7 @@ class WarehouseTable:
     @property
     def location(self) -> str:
         """The path it is read by."""
-        return f"{self.warehouse.location}/{_SYS}/{self.name}"
+        return f"{self.warehouse.location}/{SYS}/{self.name}"
 
     @cached_property
     def schema(self) -> TableSchema:
@@ -144,10 +144,10 @@ def find_warehouse_table(location: str, options: Mapping[str, str] | None = None
     Raises:
         TableNotFound: `sys` has no table of that name, or the folder holds no database.
     """
-    folder, _, name = location.rstrip("/").rpartition("/")
-    root, _, database = folder.rpartition("/")
-    if database != _SYS:
+    if not is_of_warehouse(location):
         return None
+    folder, _, name = location.rstrip("/").rpartition("/")
+    root = folder.rpartition("/")[0]
     storage, _ = split_storage_options(options or {})
     table = find_stored_table(location, options)
     if table is not None:

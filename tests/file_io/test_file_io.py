@@ -21,17 +21,9 @@ from s3_server import s3_server
 from werkzeug.serving import make_server
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.file_io import (
-    FileIO,
-    HadoopFileIO,
-    LocalFileIO,
-    NotCreated,
-    ObstoreFileIO,
-    file_io_for,
-    is_same_store,
-)
-from paimon_spark.file_io.hadoop import split_hadoop
-from paimon_spark.file_io.object_store import azure_config, gcs_config, s3_config
+from paimon_spark.file_io import FileIO, LocalFileIO, NotCreated, file_io_for, is_same_store
+from paimon_spark.file_io.hadoop import HadoopFileIO, split_hadoop
+from paimon_spark.file_io.object_store import ObstoreFileIO, azure_config, gcs_config, s3_config
 
 Store = tuple[FileIO, str]
 

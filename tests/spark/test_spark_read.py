@@ -19,7 +19,8 @@ from pyspark.sql.types import StructType
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.options import ReadOptions
-from paimon_spark.spark.reader import MAX_BATCH_ROWS, MIN_BATCH_ROWS, PaimonReader, even_batches, table_schema
+from paimon_spark.spark.readable import readable_schema
+from paimon_spark.spark.reader import MAX_BATCH_ROWS, MIN_BATCH_ROWS, PaimonReader, even_batches
 from paimon_spark.spark.source import PaimonDataSource
 from paimon_spark.spark.types import spark_schema
 
@@ -245,4 +246,4 @@ def test_batches_are_evened_out() -> None:
 
 def test_the_columns_option_keeps_its_order(orders: str) -> None:
     table = open_table(orders)
-    assert table_schema(table, ReadOptions(orders, ("vip", "ID"))).names == ["vip", "id"]
+    assert readable_schema(table, ReadOptions(orders, ("vip", "ID"))).names == ["vip", "id"]

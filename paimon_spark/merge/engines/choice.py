@@ -1,22 +1,22 @@
-"""The merge engine of a table, from its options (Java: PrimaryKeyTableUtils.createMergeFunctionFactory)."""
+"""The merge engine of a table, from its options (Java: PrimaryKeyTableUtils.createMergeFunctionFactory).
+
+An engine and its aggregate functions are imported when a table has them: most tables have neither.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from paimon_spark.merge.aggregates.frame import field_options
-from paimon_spark.merge.aggregates.registry import aggregate_for
-from paimon_spark.merge.engines.aggregation import Aggregation
-from paimon_spark.merge.engines.deduplicate import deduplicate
-from paimon_spark.merge.engines.first_row import first_row
-from paimon_spark.merge.engines.partial_update import PartialUpdate
-from paimon_spark.merge.engines.rules import aggregates, check_aggregation, check_partial_update, sequence_groups
-from paimon_spark.merge.window import Engine
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import TableSchema
+
+if TYPE_CHECKING:
+    from paimon_spark.merge.engines.aggregation import Aggregation
+    from paimon_spark.merge.engines.partial_update import PartialUpdate
+    from paimon_spark.merge.window import Engine
 
 Columns: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
 """(output columns) -> the columns that are read only to merge them."""
@@ -38,6 +38,12 @@ class TableEngine:
     whole_rows: bool
 
 
+def check_engine(schema: TableSchema, options: Options) -> None:
+    """Whether a table with a primary key has an engine. Errors as in engine_for."""
+    if options.value(o.MERGE_ENGINE) in ("partial-update", "aggregation"):  # the others have no rules of their own
+        engine_for(schema, options)
+
+
 def engine_for(schema: TableSchema, options: Options) -> TableEngine:
     """The engine of a table with a primary key.
 
@@ -56,10 +62,21 @@ def engine_for(schema: TableSchema, options: Options) -> TableEngine:
     if name == "aggregation":
         aggregation = _aggregation(schema, options)
         return TableEngine(name, aggregation, _no_columns, whole_rows=False)
-    return TableEngine(name, first_row if name == "first-row" else deduplicate, _no_columns, whole_rows=True)
+    if name == "first-row":
+        from paimon_spark.merge.engines.first_row import first_row
+
+        return TableEngine(name, first_row, _no_columns, whole_rows=True)
+    from paimon_spark.merge.engines.deduplicate import deduplicate
+
+    return TableEngine(name, deduplicate, _no_columns, whole_rows=True)
 
 
 def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
+    from paimon_spark.merge.aggregates.frame import field_options
+    from paimon_spark.merge.aggregates.registry import aggregate_for
+    from paimon_spark.merge.engines.aggregation import Aggregation
+    from paimon_spark.merge.engines.rules import aggregates, check_aggregation
+
     sequence = [name for name in options.value(o.SEQUENCE_FIELD) if name not in schema.primary_keys]
     names = [name for name in schema.names if name not in schema.primary_keys and name not in sequence]
     functions = aggregates(schema, options, names, "last_non_null_value")
@@ -70,6 +87,9 @@ def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
 
 
 def _partial_update(schema: TableSchema, options: Options) -> PartialUpdate:
+    from paimon_spark.merge.engines.partial_update import PartialUpdate
+    from paimon_spark.merge.engines.rules import aggregates, check_partial_update, sequence_groups
+
     groups = sequence_groups(schema, options)
     check_partial_update(schema, groups, options)
     removing = options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)

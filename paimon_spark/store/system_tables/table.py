@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,8 +16,9 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import TableNotFound
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.scan import find_fields
+from paimon_spark.store.projection import find_fields
 from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
+from paimon_spark.store.system_tables.names import NAMES, near_names
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, StoredTable
 from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
 
@@ -30,9 +30,6 @@ METADATA_TABLES: dict[str, MetadataTable] = {
     **totals.TABLES,
     **metadata.TABLES,
 }
-ROW_TABLES = ("audit_log", "binlog", "ro", "row_tracking")
-NAMES = tuple(sorted((*METADATA_TABLES, *ROW_TABLES)))
-"""The names of all system tables of a table."""
 
 
 class UnitReader(Protocol):
@@ -172,10 +169,3 @@ def system_table(table: StoredTable, name: str) -> SystemTable:
     if name.lower() not in NAMES:
         raise TableNotFound(f"no system table ${name} of {table.location}: {near_names(name)}")
     return SystemTable(table, name.lower())
-
-
-def near_names(name: str) -> str:
-    """What a wrong name may have meant, and the names that exist."""
-    near = difflib.get_close_matches(name.lower(), NAMES, n=1)
-    hint = f"did you mean ${near[0]}? " if near else ""
-    return f"{hint}The system tables are {', '.join(NAMES)}"

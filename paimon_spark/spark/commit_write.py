@@ -1,0 +1,46 @@
+"""The end of a write: what the tasks wrote is committed, or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted
+from paimon_spark.spark.write_job import WriteJob
+from paimon_spark.store.commit import CommitResult, TableCommit
+from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.postpone_moves import place_staged
+
+
+def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[CommitMessage]:
+    """What is to be committed, after what the tasks have staged has moved into buckets, in this process.
+
+    Raises:
+        Any error of place_staged; the files of all messages are deleted.
+    """
+    try:
+        return place_staged(job.table, job.commit_user, job.plan, messages)
+    except BaseException:
+        abort_job(job, messages)
+        raise
+
+
+def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult | None:
+    """Commits what the tasks wrote; None when there is nothing to commit.
+
+    Raises:
+        CommitConflict, RetriesExhausted, DataError: nothing was committed, and the files are deleted again.
+        CommitStateUnknown: nothing is deleted.
+    """
+    commit = TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base)
+    try:
+        if job.overwrites:
+            return commit.overwrite(messages, job.replaced)
+        return commit.append(messages)
+    except (CommitConflict, RetriesExhausted, DataError):
+        commit.abort(messages)  # looks first whether the table has this commit after all
+        raise
+
+
+def abort_job(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
+    """Deletes the files of a job that did not come to its commit."""
+    TableCommit(job.table, job.commit_user, job.plan.since).abort(messages)
