@@ -27,10 +27,13 @@ DOORS = frozenset(
         "file_io/local",
         "file_io/locate",
         "merge/engines/choice",
+        "spark/commit_write",
         "spark/open_write",
         "spark/readable",
         "spark/source",
         "spark/writer",
+        "spec/java_text",
+        "store/compaction",
         "store/scan",
         "store/table",
     )

@@ -8,7 +8,7 @@ from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted
 from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.store.commit import CommitResult, TableCommit
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.postpone_moves import place_staged
+from paimon_spark.store.table import BucketMode
 
 
 def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[CommitMessage]:
@@ -17,6 +17,10 @@ def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[Comm
     Raises:
         Any error of place_staged; the files of all messages are deleted.
     """
+    if job.table.bucket_mode is not BucketMode.POSTPONE_MODE:
+        return messages
+    from paimon_spark.store.postpone_moves import place_staged
+
     try:
         return place_staged(job.table, job.commit_user, job.plan, messages)
     except BaseException:

@@ -5,8 +5,9 @@ Spark opens the write, runs its tasks and commits in processes of their own: eac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
@@ -15,7 +16,12 @@ from pyspark.sql.types import StructType
 from paimon_spark.spark.options import WriteOptions
 from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import BucketMode
+from paimon_spark.store.table import BucketMode, Table
+
+if TYPE_CHECKING:
+    from paimon_spark.store.compact_task import CompactTask
+    from paimon_spark.store.compaction import Outcome
+    from paimon_spark.store.local_pool import LocalRunner
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,25 @@ class WrittenFiles(WriterCommitMessage):
     """What one task hands to the commit."""
 
     messages: tuple[CommitMessage, ...]
+
+
+class _LateRunner:
+    """Runs compactions in processes of this machine, which has no Spark session here; made when there is a task."""
+
+    def __init__(self) -> None:
+        self._runner: LocalRunner | None = None
+
+    def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+        """See TaskRunner."""
+        from paimon_spark.store.local_pool import LocalRunner
+
+        self._runner = self._runner or LocalRunner()
+        return self._runner.run(table, tasks)
+
+    def stop(self) -> None:
+        """See TaskRunner."""
+        if self._runner is not None:
+            self._runner.stop()
 
 
 class PaimonWriter(DataSourceArrowWriter):
@@ -42,14 +67,13 @@ class PaimonWriter(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         from paimon_spark.spark.commit_write import commit_job, place_job
         from paimon_spark.store.inline_compaction import compact_after_write
-        from paimon_spark.store.local_pool import LocalRunner
         from paimon_spark.store.maintenance import finish_maintenance, maintain
         from paimon_spark.store.partition_done import mark_written_partitions
         from paimon_spark.store.visibility import wait_until_visible
 
         files = place_job(self._job, _files(messages))
         if commit_job(self._job, files) is not None:
-            compact_after_write(self._job.table, files, LocalRunner())  # this process has no Spark session
+            compact_after_write(self._job.table, files, _LateRunner())
             wait_until_visible(self._job.table, files)
             maintain(self._job.table)
             mark_written_partitions(self._job.table, files)

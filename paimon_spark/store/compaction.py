@@ -18,7 +18,6 @@ from paimon_spark.arrow.predicate import Predicate
 from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted
 from paimon_spark.spec.options import MB
 from paimon_spark.store.commit_attempt import partition_words
-from paimon_spark.store.compact_bucket import run_task
 from paimon_spark.store.compact_task import CompactResult, CompactTask
 from paimon_spark.store.compaction_commit import (
     CompactedBuckets,
@@ -147,6 +146,8 @@ def compact_table(
 
 def run_here(table: Table, task: CompactTask, progress: Callable[[int], None] | None = None) -> Outcome:
     """Runs a task in this process. Errors of the table and its storage become a TaskFailure."""
+    from paimon_spark.store.compact_bucket import run_task  # not for planning, which most often finds nothing to do
+
     try:
         return run_task(table, task, progress)
     except (PaimonError, OSError) as error:
