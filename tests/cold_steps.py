@@ -99,10 +99,11 @@ def open_write(pickles: Pickles) -> None:
 
 def write(pickles: Pickles) -> None:
     import pyarrow as pa
+    import pyarrow.csv  # makes rows without pandas, as Spark's stream of Arrow does
 
-    columns = {"id": range(ROWS), "dt": ["2026-11-01"] * ROWS, "total": [0.5] * ROWS}
-    batch = pa.RecordBatch.from_arrays([pa.array(values) for values in columns.values()], names=list(columns))
-    pickles.put(message=pickles.get("writer").write(iter([batch])))
+    lines = "id,dt,total\n" + "".join(f"{number},d{number % 28},0.5\n" for number in range(ROWS))
+    rows = pyarrow.csv.read_csv(pa.py_buffer(lines.encode())).combine_chunks()
+    pickles.put(message=pickles.get("writer").write(iter(rows.to_batches())))
 
 
 def commit(pickles: Pickles) -> None:
