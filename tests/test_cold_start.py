@@ -11,7 +11,7 @@ NEVER = {"sqlglot", "obstore", "typer", "rich", "datasketches", "_datasketches",
 NOT_IN = {
     "lookup": {"pyarrow", "numpy", "pandas", "fastavro"},
     "open_write": {"pandas", "multiprocessing", "tenacity"},
-    "write": {"tenacity", "multiprocessing"},
+    "write": {"pandas", "tenacity", "multiprocessing"},
     "commit": {"pandas", "multiprocessing"},
     "create": {"pyarrow", "numpy", "pandas", "fastavro"},
     "plan": {"pandas", "multiprocessing", "tenacity"},

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.data_file import open_writer
 from paimon_spark.arrow.file_access import FileWriter
+from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.spec.binary_row import encode_arity_row
@@ -127,9 +128,9 @@ class BucketWriter:
             if file.rows == 0:
                 file.min_key = self._key(part, 0)
             file.max_key = self._key(part, part.num_rows - 1)
-            sequences = part.column(SEQUENCE_NUMBER).to_numpy()
+            sequences = to_numpy(part.column(SEQUENCE_NUMBER))
             first, last = int(sequences.min()), int(sequences.max())
-            file.deletes += int(np.isin(part.column(VALUE_KIND).to_numpy(), (UPDATE_BEFORE, DELETE)).sum())
+            file.deletes += int(np.isin(to_numpy(part.column(VALUE_KIND)), (UPDATE_BEFORE, DELETE)).sum())
         else:
             first, last = self._sequence, self._sequence + part.num_rows - 1
             self._sequence = last + 1
