@@ -13,6 +13,7 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicate import Predicate, and_
 from paimon_spark.arrow.predicate_expr import Expr
 from paimon_spark.arrow.predicate_sql import parse_predicate
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
@@ -35,6 +36,9 @@ class Readable(Protocol):
 
     @property
     def schema(self) -> TableSchema: ...
+
+    @property
+    def time_zone(self) -> TimeZone | None: ...
 
     def scan(
         self, columns: Sequence[str] | None = None, where: str | Expr | Predicate | None = None
@@ -67,7 +71,7 @@ class PaimonReader(DataSourceReader):
         self._table = table
         self._push_filters = push_filters
         self._columns = asked_columns(table, schema)
-        self._predicate: Predicate = and_() if where is None else parse_predicate(where, table.schema.fields)
+        self._predicate: Predicate = and_() if where is None else parse_predicate(where, table.schema.fields, table.time_zone)
         self._arrow_schema = spark_arrow_schema(schema)
         self._split_reader: UnitReader | None = None
         # Not a method: Spark refuses every query of a reader class with its own pushFilters while

@@ -93,7 +93,8 @@ class PaimonDataSource(DataSource):
 
     def _open(self) -> tuple[Readable, ReadOptions]:
         options = read_options(self.options)
-        system = find_warehouse_table(options.path, options.table) or find_system_table(options.path, options.table)
+        path, table, zone = options.path, options.table, options.time_zone
+        system = find_warehouse_table(path, table, time_zone=zone) or find_system_table(path, table, time_zone=zone)
         if system is not None and options.row_kinds:
-            raise OptionError(f"reading {options.path}: a system table has no row kinds but those that it shows")
-        return system or open_table(options.path, options.table), options
+            raise OptionError(f"reading {path}: a system table has no row kinds but those that it shows")
+        return system or open_table(path, table, time_zone=zone), options

@@ -12,6 +12,7 @@ import pyarrow as pa
 from paimon_spark.arrow.predicate import TRUE, AlwaysTrue, Predicate, restrict
 from paimon_spark.arrow.pruning import match_values
 from paimon_spark.arrow.types import from_internal
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import TableSchema
@@ -47,6 +48,9 @@ class StoredTable(Protocol):
 
     @property
     def branch(self) -> str: ...
+
+    @property
+    def time_zone(self) -> TimeZone | None: ...
 
     @property
     def schemas(self) -> SchemaStore: ...

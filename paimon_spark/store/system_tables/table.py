@@ -14,6 +14,7 @@ from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import TableNotFound
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.types import DataField
@@ -128,6 +129,11 @@ class SystemTable:
         branch = "" if self.table.branch == "main" else f"$branch_{self.table.branch}"
         return f"{self.table.location}{branch}${self.name}"
 
+    @property
+    def time_zone(self) -> TimeZone | None:
+        """That of the table."""
+        return self.table.time_zone
+
     @cached_property
     def schema(self) -> TableSchema:
         """Its columns, as the schema of a table without keys."""
@@ -153,7 +159,7 @@ class SystemTable:
             PredicateError: the condition does not fit the columns.
         """
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
-        predicate = as_predicate(where, self.schema.fields)
+        predicate = as_predicate(where, self.schema.fields, self.time_zone)
         known = METADATA_TABLES.get(self.name)
         if known is None:
             return row_scan(self.name, self.table, fields, predicate)
