@@ -173,8 +173,8 @@ def zone_needed(what: str, instead: str = _WITH_OFFSET) -> PredicateError:
         instead: the literal that does not.
     """
     return PredicateError(
-        f"{what} depends on a time zone, and none is known here: {instead}, or name the zone, as in Europe/Berlin, with "
-        "the option 'time-zone' of the read or write (time_zone= of open_table)"
+        f"{what} depends on a time zone, and none is known here: {instead}, or name the zone, as in Europe/Berlin, "
+        "with the option 'time-zone' of the read or write (time_zone= of open_table)"
     )
 
 

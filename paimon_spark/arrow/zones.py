@@ -151,7 +151,7 @@ def end_of_gap(instant: int, zone: dt.tzinfo) -> int | None:
 
 
 def _moment(nanos: int) -> dt.datetime:
-    """A datetime that Python has, with the same offsets: rules are older than none of them, and repeat with the calendar."""
+    """A datetime that Python has, with the same offsets: no rule began before year 1, all repeat with the calendar."""
     micros = max(nanos // MICRO, _FIRST)
     cycles = max(micros - _LAST + _CYCLE - 1, 0) // _CYCLE
     return _EPOCH + dt.timedelta(microseconds=micros - cycles * _CYCLE)

@@ -71,7 +71,9 @@ class PaimonReader(DataSourceReader):
         self._table = table
         self._push_filters = push_filters
         self._columns = asked_columns(table, schema)
-        self._predicate: Predicate = and_() if where is None else parse_predicate(where, table.schema.fields, table.time_zone)
+        self._predicate: Predicate = (
+            and_() if where is None else parse_predicate(where, table.schema.fields, table.time_zone)
+        )
         self._arrow_schema = spark_arrow_schema(schema)
         self._split_reader: UnitReader | None = None
         # Not a method: Spark refuses every query of a reader class with its own pushFilters while

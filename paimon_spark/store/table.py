@@ -158,9 +158,7 @@ class Table:
         return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
 
 
-def open_table(
-    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
-) -> Table:
+def open_table(location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None) -> Table:
     """The table at a location.
 
     Args:

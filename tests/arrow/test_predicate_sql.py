@@ -180,9 +180,10 @@ def test_what_depends_on_a_zone_is_refused_without_one(text: str, words: str) ->
 @pytest.mark.parametrize(
     "text",
     [
-        "ts = '2026-11-01 00:00:00+01:00'", "ts = timestamp'2026-11-01 00:00:00 Europe/Berlin'", "ts is null", "ts = null",
-        "ts in ('2026-11-01T00:00:00Z', null)", "day = '2026-11-01'", "day < timestamp_ntz'2026-11-01 10:00:00'",
-        "loc >= '2026-11-01 00:00:00'", "loc = date'2026-11-01'", "loc <=> timestamp_ntz'2026-11-01'", "id = '7'",
+        "ts = '2026-11-01 00:00:00+01:00'", "ts = timestamp'2026-11-01 00:00:00 Europe/Berlin'", "ts is null",
+        "ts = null", "ts in ('2026-11-01T00:00:00Z', null)", "day = '2026-11-01'",
+        "day < timestamp_ntz'2026-11-01 10:00:00'", "loc >= '2026-11-01 00:00:00'", "loc = date'2026-11-01'",
+        "loc <=> timestamp_ntz'2026-11-01'", "id = '7'",
         "loc = '2026-11-01 00:00:00+05:00'", "day = cast('2026-11-01' as date)",
     ],
 )  # fmt: skip

@@ -20,9 +20,11 @@ HOUR = 3600 * SECOND
 @pytest.mark.parametrize(
     ("name", "minutes"),
     [
-        ("Z", 0), ("UTC", 0), ("GMT", 0), ("UT", 0), ("+1", 60), ("+01", 60), ("+1:30", 90), ("+01:3", 63), ("+0130", 90),
-        ("-03:30", -210), ("GMT-03:30", -210), ("UTC+1", 60), ("UT+01:00", 60), ("+18:00", 1080), ("EST", -300),
-        ("HST", -600), ("MST", -420), ("+01:00:00", 60), ("Asia/Kolkata", 330), ("IST", 330), ("JST", 540), ("BST", 360),
+        ("Z", 0), ("UTC", 0), ("GMT", 0), ("UT", 0), ("+1", 60), ("+01", 60), ("+1:30", 90), ("+01:3", 63),
+        ("+0130", 90), ("-03:30", -210), ("GMT-03:30", -210), ("UTC+1", 60), ("UT+01:00", 60), ("+18:00", 1080),
+        ("EST", -300),
+        ("HST", -600), ("MST", -420), ("+01:00:00", 60), ("Asia/Kolkata", 330), ("IST", 330), ("JST", 540),
+        ("BST", 360),
     ],
 )  # fmt: skip
 def test_names_of_zones(name: str, minutes: int) -> None:
@@ -32,8 +34,9 @@ def test_names_of_zones(name: str, minutes: int) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "+18:01", "+19", "+1:60", "+100", "+01:3000", "+13000", "Nowhere", "America", "/etc/passwd", "../UTC", "", "utc",
-        "UTC+", "UTC 1", "posix/Europe/Berlin", "right/UTC", "localtime", "ROC", "+01:00:61", " UTC", "Europe/Berlin ",
+        "+18:01", "+19", "+1:60", "+100", "+01:3000", "+13000", "Nowhere", "America", "/etc/passwd", "../UTC", "",
+        "utc", "UTC+", "UTC 1", "posix/Europe/Berlin", "right/UTC", "localtime", "ROC", "+01:00:61", " UTC",
+        "Europe/Berlin ",
     ],
 )  # fmt: skip
 def test_unknown_zones(name: str) -> None:
