@@ -19,10 +19,10 @@ from paimon_spark.arrow.binding import (
     bind_like,
     bind_text_test,
     resolve_column,
-    session_zone,
 )
 from paimon_spark.arrow.literals import literal_of
 from paimon_spark.arrow.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, and_, not_, or_
+from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import PredicateError
 from paimon_spark.spec.types import DataField
 
@@ -163,13 +163,14 @@ def _require(value: object) -> Expr:
     return value
 
 
-def bind(expr: Expr, fields: Sequence[DataField], time_zone: str = "UTC") -> Predicate:
+def bind(expr: Expr, fields: Sequence[DataField], time_zone: TimeZone | None) -> Predicate:
     """The predicate that an expression means for a table.
 
     Args:
         expr: made of ``col(...)``.
         fields: the table's columns.
-        time_zone: the session's, in which local times meet instants.
+        time_zone: the session's, in which local times meet instants; None: it is not known, and what needs it is
+            refused.
 
     Raises:
         PredicateError: an unknown column, or values that its type cannot be compared with.
@@ -210,7 +211,7 @@ def _bind(expr: Expr, fields: Sequence[DataField], zone: dt.tzinfo) -> Predicate
 
 
 def as_predicate(
-    where: str | Expr | Predicate | None, fields: Sequence[DataField], time_zone: str = "UTC"
+    where: str | Expr | Predicate | None, fields: Sequence[DataField], time_zone: TimeZone | None
 ) -> Predicate:
     """A condition in any form as a predicate: SQL text, an expression, one that is bound already, None for all rows.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.cli.arguments import state_options
+from paimon_spark.cli.zone import iso_time
 from paimon_spark.merge.compaction_rules import compaction_rules
 from paimon_spark.spec import options as o
 from paimon_spark.spec.snapshot import Snapshot
@@ -28,7 +28,7 @@ _FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
 
 @dataclass(frozen=True)
 class SnapshotFacts:
-    """One snapshot; time: ISO 8601 with the local offset; rows: in its files, before equal keys are merged."""
+    """One snapshot; time: ISO 8601 with the offset of the zone; rows: in its files, before equal keys are merged."""
 
     id: int
     time: str
@@ -190,11 +190,6 @@ def snapshot_facts(snapshot: Snapshot) -> SnapshotFacts:
     return SnapshotFacts(
         snapshot.id, iso_time(snapshot.time_millis), str(snapshot.commit_kind), snapshot.total_record_count
     )
-
-
-def iso_time(epoch_millis: int) -> str:
-    """An instant in the local zone, with its offset."""
-    return datetime.fromtimestamp(epoch_millis / 1000).astimezone().isoformat(timespec="milliseconds")
 
 
 def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:

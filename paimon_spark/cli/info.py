@@ -154,7 +154,8 @@ def _tag(tag: TagFacts) -> str:
 
 
 def _time(iso: str) -> str:
-    return iso[:19].replace("T", " ")
+    """To the second, with its offset."""
+    return iso[:19].replace("T", " ") + iso[23:]
 
 
 def _level(level: LevelFacts) -> str:

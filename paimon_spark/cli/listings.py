@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 
@@ -23,7 +24,8 @@ from paimon_spark.cli.arguments import (
 )
 from paimon_spark.cli.tables import columns_of, print_json, print_rows, rows_of
 from paimon_spark.cli.values import json_rows
-from paimon_spark.store.system_tables.table import SystemScan
+from paimon_spark.cli.zone import current_zone
+from paimon_spark.store.system_tables.table import SystemScan, system_table
 from paimon_spark.store.table import find_system_table, open_table
 
 app = typer.Typer()
@@ -67,10 +69,10 @@ def find_system_scan(
     Raises:
         TableNotFound, OptionError, PredicateError: there is no such table, option or column.
     """
-    found = find_system_table(f"{path.rstrip('/')}${name}", options)
+    found = find_system_table(f"{path.rstrip('/')}${name}", options, time_zone=current_zone())
     if found is None:  # a directory has that name
-        return open_table(path, options).system_table(name, columns, where)
-    return found.scan(columns, where)
+        found = system_table(open_table(path, options, time_zone=current_zone()), name)
+    return replace(found, shows_instants=True).scan(columns, where)
 
 
 def _list(

@@ -16,6 +16,7 @@ from paimon_spark.cli.arguments import (
     TablePath,
     Yes,
     open_with,
+    parse_older_than,
 )
 from paimon_spark.cli.removal import remove
 from paimon_spark.cli.texts import count_text, list_text, size_text
@@ -75,7 +76,7 @@ def purge(
 
     Its schema and options stay, and it can be written on. There is no way back.
     """
-    run = partial(purge_files, open_with(path, option, None), orphans_older_than)
+    run = partial(purge_files, open_with(path, option, None), parse_older_than(orphans_older_than))
     remove(run, _purged, dry_run, yes, output, "the table can be read; call it again to go all the way")
 
 

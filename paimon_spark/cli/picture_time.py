@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from paimon_spark.cli.facts import TableView
 from paimon_spark.cli.texts import count_text, cut_text, printable
+from paimon_spark.cli.zone import iso_time
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.threads import in_threads
@@ -172,8 +173,8 @@ def _title(view: TableView, lanes: Lanes) -> str:
 
 
 def _time(epoch_millis: int) -> datetime:
-    """In the local zone."""
-    return datetime.fromtimestamp(epoch_millis / 1000)
+    """In the zone of the call."""
+    return _moment(iso_time(epoch_millis))
 
 
 def _moment(iso: str) -> datetime:

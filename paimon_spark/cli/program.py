@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import threading
+from contextvars import copy_context
 from dataclasses import dataclass
 from importlib import import_module
 from types import FrameType
@@ -23,6 +24,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from paimon_spark.cli.messages import STOPPED, say
+from paimon_spark.cli.zone import zone_option
 from paimon_spark.errors import PaimonError
 
 NAME = "paimon-spark"
@@ -83,6 +85,7 @@ class _Later(TyperCommand):
         found: Any = typer.main.get_command(module.app)
         command = found.commands[str(self.name)] if isinstance(found, TyperGroup) else found
         paragraphs = (command.help or "").split("\n\n")
+        command.params.append(zone_option())
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)  # typer keeps line breaks
         return command
 
@@ -100,7 +103,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         _take_ctrl_c_once()
         try:
-            result = super().invoke(ctx)
+            result = copy_context().run(super().invoke, ctx)  # the zone of a call ends with it
             sys.stdout.flush()
         except BrokenPipeError:
             raise _unread() from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ from paimon_spark.cli.messages import say
 from paimon_spark.cli.tables import Column, Row, columns_of, print_json_lines, print_rows, rows_of
 from paimon_spark.cli.texts import count_text
 from paimon_spark.cli.values import cell, json_rows
+from paimon_spark.cli.zone import current_zone
 from paimon_spark.store.scan import Scan
 from paimon_spark.store.system_tables.names import NAMES
 from paimon_spark.store.system_tables.table import SystemScan
@@ -63,7 +65,8 @@ def read(
 ) -> None:
     """Rows of a table, or of a system table ('PATH$manifests').
 
-    JSON is one object a line: DECIMAL as text, times in ISO 8601, bytes in base64.
+    JSON is one object a line: DECIMAL as text, times in ISO 8601 (instants in the zone of the call, with its offset),
+    bytes in base64.
     """
     scan = _scan(path, parse_options(option, branch), columns, where, at)
     batches = scan.to_batches()
@@ -112,11 +115,13 @@ def _scan(path: str, options: dict[str, str], columns: str | None, where: str | 
     base, _, name = path.rstrip("/").rpartition("$")
     wanted: tuple[list[str] | None, str | None] = parse_columns(columns), where
     if name.lower() in NAMES:  # what else follows a $ is a branch, or the name of the directory
-        system = find_system_table(path, {**options, **state_options(base, options, at)})
+        given = {**options, **state_options(base, options, at)}
+        system = find_system_table(path, given, time_zone=current_zone())
         if system is not None:
-            found: Scan | SystemScan = system.scan(*wanted)
+            found: Scan | SystemScan = replace(system, shows_instants=True).scan(*wanted)
             return found
-    return open_table(path, {**options, **state_options(path, options, at)}).scan(*wanted)
+    given = {**options, **state_options(path, options, at)}
+    return open_table(path, given, time_zone=current_zone()).scan(*wanted)
 
 
 class _Some:

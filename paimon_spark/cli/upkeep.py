@@ -18,6 +18,7 @@ from paimon_spark.cli.arguments import (
     TablePath,
     Yes,
     open_with,
+    parse_older_than,
     parse_options,
     snapshot_id,
     tag_or_snapshot,
@@ -66,7 +67,7 @@ def expire(
     kind = "changelog" if changelogs else "snapshot"
     run = expire_changelogs if changelogs else expire_snapshots
     remove(
-        partial(run, table, retain_max, retain_min, older_than, max_deletes),
+        partial(run, table, retain_max, retain_min, parse_older_than(older_than), max_deletes),
         partial(_expired, kind),
         dry_run,
         yes,
@@ -88,11 +89,11 @@ def orphans(
 
     Only files older than a day are looked at, or than --older-than: younger ones may belong to a write under way.
     """
-    table = open_table(path, parse_options(option))
+    table, before = open_table(path, parse_options(option)), parse_older_than(older_than)
 
     def run(dry: bool) -> OrphansRemoved:
         with progress_bars() as told:  # no bar is drawn over the question
-            return remove_orphan_files(table, older_than, dry, progress=told)
+            return remove_orphan_files(table, before, dry, progress=told)
 
     left = "orphans that are left are found again; nothing else was touched"
     remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext())

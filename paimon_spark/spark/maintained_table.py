@@ -48,6 +48,9 @@ class MaintainedTable(ABC):
     def _open(self) -> Table: ...
 
     @abstractmethod
+    def _open_in_session(self) -> Table: ...
+
+    @abstractmethod
     def toDF(self, columns: Sequence[str] | None, where: None, options: Mapping[str, str]) -> DataFrame: ...
 
     def expire_snapshots(
@@ -112,7 +115,7 @@ class MaintainedTable(ABC):
 
     def drop_partitions(self, where: str) -> TruncateMetrics:
         """The same for partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``."""
-        table = self._open()
+        table = self._open_in_session()
         metrics = drop_partitions(table, where)
         maintain(table)
         return metrics
@@ -193,7 +196,7 @@ class MaintainedTable(ABC):
             distributed: whether Spark's tasks copy, or this process; None: as much as there is decides.
         """
         given = {**self._options, **options}
-        return copy_table(self._open(), target, where, given, copy_with_spark(self._spark, distributed))
+        return copy_table(self._open_in_session(), target, where, given, copy_with_spark(self._spark, distributed))
 
     def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeMetrics:
         """Counts the rows that a read gives, and what is in columns, and keeps it in the table's statistics.

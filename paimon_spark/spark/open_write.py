@@ -36,12 +36,12 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
         raise OptionError(f"'{OVERWRITE_WHERE}' says what an overwrite replaces: use it with mode('overwrite')")
     kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, schema)
     stored = StructType([field for field in schema.fields if field.name != kind_column])
-    table = find_table(options.path, options.table)
+    table = find_table(options.path, options.table, time_zone=options.time_zone)
     if table is None:
         from paimon_spark.spark.table_creation import create_for_rows
 
         create_for_rows(options.path, options.table, stored)
-        table = open_table(options.path, options.table)
+        table = open_table(options.path, options.table, time_zone=options.time_zone)
     check_writable(table.schema, table.options)
     if kind_column is not None and not table.schema.primary_keys:
         raise OptionError(
@@ -52,7 +52,7 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
     if options.overwrite_where is not None:
         from paimon_spark.spark.replaced import replaced_partitions
 
-        replaced = replaced_partitions(table.schema, options.overwrite_where)
+        replaced = replaced_partitions(table.schema, options.overwrite_where, table.time_zone)
     return WriteJob(table, new_user(table), plan_write(table, overwrite), overwrite, replaced, kind_column)
 
 

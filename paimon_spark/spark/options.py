@@ -22,6 +22,7 @@ ROW_KINDS = "row-kinds"
 ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
+TIME_ZONE = "time-zone"
 
 _NAME = r"\s*(?:`(?:[^`]|``)+`|[^,`\s][^,`]*)\s*"
 _READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS)
@@ -38,6 +39,7 @@ class ReadOptions:
         where: the text of the `filter` option.
         push_filters: whether filters that Spark pushes down make the read smaller.
         row_kinds: whether a column `_row_kind` says what each row does, and rows that take others back are read.
+        time_zone: in which `where` is read; None: nobody has said.
         table: dynamic table options and storage options.
     """
 
@@ -46,6 +48,7 @@ class ReadOptions:
     where: str | None = None
     push_filters: bool = False
     row_kinds: bool = False
+    time_zone: str | None = None
     table: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -58,6 +61,7 @@ class WriteOptions:
         row_kind_column: the column of the DataFrame that holds +I, -U, +U or -D and is not stored.
         overwrite_where: SQL text over the partition columns: what an overwrite replaces.
         overwrite_dynamic: an overwrite replaces the partitions that the rows touch.
+        time_zone: in which `overwrite_where` is read; None: nobody has said.
         table: options of a new table, or of this write to an existing one; storage options.
     """
 
@@ -65,6 +69,7 @@ class WriteOptions:
     row_kind_column: str | None = None
     overwrite_where: str | None = None
     overwrite_dynamic: bool = False
+    time_zone: str | None = None
     table: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -82,7 +87,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     names = None if columns is None else parse_columns(columns)
     pushes = _bool(PUSH_FILTERS, given.pop(PUSH_FILTERS, "false"))
     kinds = _bool(ROW_KINDS, given.pop(ROW_KINDS, "false"))
-    return ReadOptions(path, names, where if where and where.strip() else None, pushes, kinds, given)
+    zone = given.pop(TIME_ZONE, None)
+    return ReadOptions(path, names, where if where and where.strip() else None, pushes, kinds, zone, given)
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:
@@ -109,6 +115,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         given.pop(ROW_KIND_COLUMN, None),
         where,
         dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic),
+        given.pop(TIME_ZONE, None),
         given,
     )
 
@@ -132,7 +139,7 @@ def format_columns(names: tuple[str, ...]) -> str:
 
 def _lowered(options: Mapping[str, str]) -> dict[str, str]:
     """The options with connector keys in lower case; table options keep their case for the table layer to find."""
-    own = (PATH, PATHS, *_READ_ONLY, *_WRITE_ONLY, DYNAMIC_OVERWRITE)
+    own = (PATH, PATHS, *_READ_ONLY, *_WRITE_ONLY, DYNAMIC_OVERWRITE, TIME_ZONE)
     return {key.lower() if key.lower() in own else key: str(value) for key, value in options.items()}
 
 

@@ -19,6 +19,7 @@ from paimon_spark.store.table import find_system_table, open_table
 if TYPE_CHECKING:
     from paimon_spark.arrow.predicate import Predicate
     from paimon_spark.arrow.predicate_expr import Expr
+    from paimon_spark.arrow.zones import TimeZone
     from paimon_spark.store.scan import Scan
     from paimon_spark.store.system_tables.table import SystemScan
 
@@ -31,6 +32,9 @@ class Readable(Protocol):
 
     @property
     def schema(self) -> TableSchema: ...
+
+    @property
+    def time_zone(self) -> TimeZone | None: ...
 
     def scan(
         self, columns: Sequence[str] | None = None, where: str | Expr | Predicate | None = None
@@ -48,17 +52,17 @@ def open_readable(options: Mapping[str, str]) -> tuple[Readable, ReadOptions]:
     system = _find_system(read)
     if system is not None and read.row_kinds:
         raise OptionError(f"reading {read.path}: a system table has no row kinds but those that it shows")
-    return system or open_table(read.path, read.table), read
+    return system or open_table(read.path, read.table, time_zone=read.time_zone), read
 
 
 def _find_system(read: ReadOptions) -> Readable | None:
     if is_of_warehouse(read.path):
         from paimon_spark.store.warehouse import find_warehouse_table
 
-        table = find_warehouse_table(read.path, read.table)
+        table = find_warehouse_table(read.path, read.table, time_zone=read.time_zone)
         if table is not None:
             return table
-    return find_system_table(read.path, read.table)
+    return find_system_table(read.path, read.table, time_zone=read.time_zone)
 
 
 def readable_schema(table: Readable, options: ReadOptions) -> StructType:

@@ -48,7 +48,8 @@ class PaimonDataSource(DataSource):
     excluded) or two tags; `incremental-between-timestamp` takes two times.
 
     Spark hands a Python source no projection, and no filter that could be trusted: the options `columns` and `filter`
-    carry both. A `where` on the DataFrame is right in any case, only slower.
+    carry both. A `where` on the DataFrame is right in any case, only slower. The time zone of the session is not known
+    here either: a filter that depends on it needs an offset in its literal, or the option `time-zone` = Europe/Berlin.
 
     The first query of a loaded DataFrame or view chooses the snapshot for all its queries: Spark plans it once. Load it
     again (or create the view again) to see newer rows. For the same reason filters are pushed down only on request:

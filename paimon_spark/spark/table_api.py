@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -23,6 +24,7 @@ from paimon_spark.spark.options import (
     FILTER,
     OVERWRITE_WHERE,
     PATH,
+    TIME_ZONE,
     format_columns,
     write_options,
 )
@@ -55,26 +57,27 @@ class PaimonTable(VersionedTable, MaintainedTable):
         """Use ``forPath``, which checks that the table is there."""
         self._spark = spark
         self._path = path
-        self._options = dict(options)
+        self._options, self._time_zone = _without_zone(options)
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> PaimonTable:
         """The table at a path.
 
         Args:
-            options: storage options (``s3.endpoint``, ...) and table options for all uses of this object.
+            options: storage options (``s3.endpoint``, ...) and table options for all uses of this object. Conditions
+                are read in the time zone of the session; ``time-zone`` names another one.
 
         Raises:
             TableNotFound: there is none; the message tells what was found there.
         """
-        table = open_table(path, options)
+        table = open_table(path, _without_zone(options)[0])
         branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
         return cls(spark, table.location, {**options, **branch})
 
     @classmethod
     def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:
         """Whether there is a table at the path."""
-        return find_table(path, options) is not None
+        return find_table(path, _without_zone(options)[0]) is not None
 
     @classmethod
     def create(cls, spark: SparkSession) -> NewTable[PaimonTable]:
@@ -96,8 +99,8 @@ class PaimonTable(VersionedTable, MaintainedTable):
 
         Args:
             columns: names of the columns to read, in order; None means all.
-            where: a condition. As SQL text it is used for pruning and decided while reading; as a Column it is a
-                ``DataFrame.where``, over the chosen columns only.
+            where: a condition, read in the time zone of the session. As SQL text it is used for pruning and decided
+                while reading; as a Column it is a ``DataFrame.where``, over the chosen columns only.
             options: more options of the read, such as ``scan.snapshot-id``.
         """
         given = {**self._options, **options}
@@ -134,7 +137,7 @@ class PaimonTable(VersionedTable, MaintainedTable):
 
     def optimize(self) -> TableOptimizer:
         """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""
-        return TableOptimizer(self._spark, self._open)
+        return TableOptimizer(self._spark, self._open_in_session)
 
     def rescale(self, buckets: int, where: str | None = None) -> RescaleMetrics:
         """Writes the rows of partitions again, into another number of buckets, in one snapshot.
@@ -151,7 +154,7 @@ class PaimonTable(VersionedTable, MaintainedTable):
             CommitConflict: another job has changed a partition meanwhile; nothing was replaced.
             PaimonError: the table has no number of buckets to change, the condition does not fit, or the commit failed.
         """
-        table = self._open()
+        table = self._open_in_session()
         metrics = rescale(table, buckets, where, partial(rewrite_with_spark, self._spark))
         maintain(table)
         return metrics
@@ -241,17 +244,34 @@ class PaimonTable(VersionedTable, MaintainedTable):
     def _read(
         self, path: str, columns: Sequence[str] | None, where: str | None, options: Mapping[str, str]
     ) -> DataFrame:
-        reader = self._spark.read.format("paimon").options(**options)
+        given = options if where is None else {**options, FILTER: where}
+        reader = self._spark.read.format("paimon").options(**self._in_session(given))
         if columns is not None:
             reader = reader.option(COLUMNS, format_columns(tuple(columns)))
-        return reader.load(path) if where is None else reader.option(FILTER, where).load(path)
+        return reader.load(path)
 
     def _open(self) -> Table:
         return open_table(self._path, self._options)
 
+    def _open_in_session(self) -> Table:
+        return replace(self._open(), time_zone=self._session_zone())
+
+    def _session_zone(self) -> str | None:
+        """The zone in which Spark itself would read a condition."""
+        return self._time_zone or self._spark.conf.get("spark.sql.session.timeZone")
+
+    def _in_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """The options with the zone in which a condition among them is read; one that is given comes first."""
+        rest, given = _without_zone(options)
+        if not any(key.lower() in (FILTER, OVERWRITE_WHERE) for key in rest):
+            return rest
+        zone = given or self._session_zone()
+        return rest if zone is None else {**rest, TIME_ZONE: zone}
+
     def _write(self, df: DataFrame, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
         began = time.monotonic()
-        job = open_job(write_options({**self._options, **options, PATH: self._path}), df.schema, overwrite)
+        given = {**self._options, **options, PATH: self._path}
+        job = open_job(write_options(self._in_session(given)), df.schema, overwrite)
         messages = place_staged_with_spark(self._spark, job, write_by_bucket(df, job))
         result = commit_job(job, messages)
         if result is None:
@@ -262,3 +282,9 @@ class PaimonTable(VersionedTable, MaintainedTable):
         mark_written_partitions(job.table, messages)
         millis = round((time.monotonic() - began) * 1000)
         return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
+
+
+def _without_zone(options: Mapping[str, str]) -> tuple[dict[str, str], str | None]:
+    """The options of the table, and the time zone named among them."""
+    zones = [value for key, value in options.items() if key.lower() == TIME_ZONE]
+    return {key: value for key, value in options.items() if key.lower() != TIME_ZONE}, zones[-1] if zones else None

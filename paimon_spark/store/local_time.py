@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 from paimon_spark.errors import OptionError
 
 _SHORT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(\.\d{1,9})?)?", re.ASCII)
 
 
-def parse_local_timestamp(text: str, key: str = "scan.timestamp") -> int:
+def parse_local_timestamp(text: str, key: str = "scan.timestamp", zone: tzinfo | None = None) -> int:
     """Epoch millis of a text such as "2026-11-01 12:30:00" or "2026-11-1", read in the local time zone.
 
     Args:
         text: of the time. A part may lack its leading zero (Java: DateTimeUtils.parseTimestampData).
         key: of the option it comes from, for messages.
+        zone: the local zone; None: that of this process.
 
     Raises:
         OptionError: it is not a timestamp.
     """
     try:
         moment = datetime.fromisoformat(_padded(text.strip()))
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
         seconds = round(moment.replace(microsecond=0).timestamp())  # astimezone takes an hour left out for another one
         return seconds * 1000 + moment.microsecond // 1000
     except (ValueError, OverflowError, OSError):

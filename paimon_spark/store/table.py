@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for
 from paimon_spark.merge.engines.choice import check_engine
@@ -63,6 +64,7 @@ class Table:
         schema: the latest schema, or that of the snapshot an option travels to; its options are the stored ones.
         options: the stored options with those of the caller on top.
         branch: whose schemas and snapshots are meant.
+        time_zone: in which conditions are read where local times meet instants; None: such conditions are refused.
     """
 
     location: str
@@ -70,6 +72,7 @@ class Table:
     schema: TableSchema
     options: Options
     branch: str = "main"
+    time_zone: TimeZone | None = None
 
     @cached_property
     def schemas(self) -> SchemaStore:
@@ -114,7 +117,7 @@ class Table:
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
         if row_kinds and ROW_KIND_FIELD not in fields:
             fields = (*fields, row_kind_field(self.schema))
-        predicate = as_predicate(where, self.schema.fields)
+        predicate = as_predicate(where, self.schema.fields, self.time_zone)
         return self.scan_of(fields, predicate)
 
     def scan_of(self, fields: Sequence[DataField], predicate: Predicate) -> Scan:
@@ -177,20 +180,22 @@ class Table:
         return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
 
 
-def open_table(location: str, options: Mapping[str, str] | None = None) -> Table:
+def open_table(location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None) -> Table:
     """The table at a location.
 
     Args:
         location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
         options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
+        time_zone: in which conditions are read, a tzinfo or a name as Spark takes it (``Europe/Berlin``, ``+01:00``);
+            None: a condition that would mean other rows in another zone is an error.
 
     Raises:
         TableNotFound: there is none; the message tells what was found there.
-        OptionError: an option is unknown, has a bad value or contradicts the table.
+        OptionError: an option or the time zone is unknown, has a bad value or contradicts the table.
         UnsupportedFeature: the table uses a feature this release cannot read.
         SnapshotNotFound: an option names a snapshot, tag, time or branch that is not there.
     """
-    table = find_table(location, options)
+    table = find_table(location, options, time_zone=time_zone)
     if table is None:
         file_io, root, _ = _locate(location, options or {})
         if "$" in root and file_io.exists(f"{root.partition('$')[0]}/schema"):
@@ -199,23 +204,27 @@ def open_table(location: str, options: Mapping[str, str] | None = None) -> Table
     return table
 
 
-def find_table(location: str, options: Mapping[str, str] | None = None) -> Table | None:
+def find_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> Table | None:
     """As open_table, but None when there is no table."""
-    table = find_stored_table(location, options)
+    table = find_stored_table(location, options, time_zone=time_zone)
     if table is None:
         return None
     _, dynamic = split_storage_options(options or {})
     return _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
 
 
-def find_system_table(location: str, options: Mapping[str, str] | None = None) -> SystemTable | None:
+def find_system_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> SystemTable | None:
     """The system table behind ``<path>$<name>`` or ``<path>$branch_<branch>$<name>``; None where no such is meant.
 
     Those that are made from metadata are found also for tables that this release cannot read.
 
     Args:
         location: as for open_table, with the suffix. A directory that has it in its own name is no system table.
-        options: as for open_table.
+        options, time_zone: as for open_table.
 
     Raises:
         TableNotFound, OptionError, UnsupportedFeature, SnapshotNotFound: as open_table, about the table it belongs to.
@@ -229,24 +238,29 @@ def find_system_table(location: str, options: Mapping[str, str] | None = None) -
     from paimon_spark.store.system_tables.table import system_table
 
     if name.lower() not in METADATA_NAMES:
-        return system_table(open_table(base, options), name)
-    table = find_stored_table(base, options)
+        return system_table(open_table(base, options, time_zone=time_zone), name)
+    table = find_stored_table(base, options, time_zone=time_zone)
     if table is None:
         return system_table(open_table(base, options), name)  # which says what is wrong with the path
     _, dynamic = split_storage_options(options or {})
     return system_table(_travelled(table, resolve_keys(dynamic, table.schema.names)), name)
 
 
-def find_stored_table(location: str, options: Mapping[str, str] | None = None) -> Table | None:
+def find_stored_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> Table | None:
     """The table as it is stored, also one that this release can neither read nor write; None when there is none.
 
     Args:
         location: as for open_table.
         options: storage options and ``branch``; others are passed over.
+        time_zone: as for open_table.
 
     Raises:
+        OptionError: there is no such time zone.
         SnapshotNotFound: the table has no such branch.
     """
+    session_zone(time_zone)
     file_io, root, suffix_branch = _locate(location, options or {})
     _, dynamic = split_storage_options(options or {})
     branch = suffix_branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
@@ -258,7 +272,7 @@ def find_stored_table(location: str, options: Mapping[str, str] | None = None) -
             there = f"its branches are {', '.join(names)}" if names else "it has no branches"
             raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
         return None
-    return Table(root, file_io, schema, Options(schema.options), branch)
+    return Table(root, file_io, schema, Options(schema.options), branch, time_zone)
 
 
 def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicate import Predicate, columns_of
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
+from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import TableNotFound
 from paimon_spark.file_io import FileIO, file_io_for
 from paimon_spark.spec import options as o
@@ -111,10 +112,11 @@ def _folders(file_io: FileIO, path: str) -> list[str]:
 
 @dataclass(frozen=True)
 class WarehouseTable:
-    """One table of the database `sys`; picklable. name: a key of FIELDS."""
+    """One table of the database `sys`; picklable. name: a key of FIELDS; time_zone: as of Table."""
 
     warehouse: Warehouse
     name: str
+    time_zone: TimeZone | None = None
 
     @property
     def location(self) -> str:
@@ -130,7 +132,7 @@ class WarehouseTable:
     def scan(self, columns: Sequence[str] | None = None, where: str | Expr | Predicate | None = None) -> MetadataScan:
         """A read of some columns of the rows that satisfy a condition; as SystemTable.scan."""
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
-        predicate = as_predicate(where, self.schema.fields)
+        predicate = as_predicate(where, self.schema.fields, self.time_zone)
         more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
         return MetadataScan(self._columns, predicate, (*fields, *more), tuple(fields))
 
@@ -138,12 +140,16 @@ class WarehouseTable:
         return columns_of_rows(self.schema.fields, _ROWS[self.name](self.warehouse))
 
 
-def find_warehouse_table(location: str, options: Mapping[str, str] | None = None) -> WarehouseTable | None:
+def find_warehouse_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> WarehouseTable | None:
     """The table of `sys` behind ``<warehouse>/sys.db/<name>``; None where no such is meant.
 
     Raises:
         TableNotFound: `sys` has no table of that name, or the folder holds no database.
+        OptionError: there is no such time zone.
     """
+    session_zone(time_zone)
     if not is_of_warehouse(location):
         return None
     folder, _, name = location.rstrip("/").rpartition("/")
@@ -157,7 +163,7 @@ def find_warehouse_table(location: str, options: Mapping[str, str] | None = None
         raise TableNotFound(f"no table '{name}' in the database sys of {root}: its tables are {', '.join(FIELDS)}")
     if not any(folder.endswith(_DATABASE) for folder in _folders(file_io, root)):
         raise TableNotFound(f"no warehouse at {root}: it holds no folder <database>.db. Check the path")
-    return WarehouseTable(Warehouse(root, file_io, storage), name.lower())
+    return WarehouseTable(Warehouse(root, file_io, storage), name.lower(), time_zone)
 
 
 def _tables(warehouse: Warehouse) -> Iterator[tuple[Any, ...]]:
