@@ -23,6 +23,7 @@ from paimon_spark.spark.replaced import replaced_partitions
 from paimon_spark.spark.table_creation import create_for_rows
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.absent_columns import omissible_columns
 from paimon_spark.store.commit import CommitResult, Replaced, TableCommit, new_user
 from paimon_spark.store.compaction import CompactionMetrics
 from paimon_spark.store.messages import CommitMessage
@@ -46,6 +47,7 @@ class WriteJob:
         overwrites: whether rows are replaced in the same snapshot.
         replaced: which, as for TableCommit.overwrite.
         row_kind_column: the column of the rows that holds their kind and is not stored.
+        omissible: the columns of the table that the rows may lack.
     """
 
     table: Table
@@ -54,6 +56,7 @@ class WriteJob:
     overwrites: bool = False
     replaced: Replaced = None
     row_kind_column: str | None = None
+    omissible: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -101,11 +104,13 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
         raise OptionError(
             f"'{ROW_KIND_COLUMN}' needs a primary key to update or delete by; the table at {table.location} has none"
         )
-    align_rows(_no_rows(stored), table.schema.fields)
+    omissible = omissible_columns(table, stored.names, options.missing_columns, replaces=overwrite)
+    align_rows(_no_rows(stored), table.schema.fields, omissible)
     replaced: Replaced = "dynamic" if options.overwrite_dynamic else None
     if options.overwrite_where is not None:
         replaced = replaced_partitions(table.schema, options.overwrite_where)
-    return WriteJob(table, new_user(table), plan_write(table, overwrite), overwrite, replaced, kind_column)
+    plan = plan_write(table, overwrite)
+    return WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible)
 
 
 def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
@@ -135,10 +140,10 @@ def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kind
         DataError: they do not fit.
     """
     if job.row_kind_column is None:
-        return align_rows(batch, job.table.schema.fields), None
+        return align_rows(batch, job.table.schema.fields, job.omissible), None
     position = batch.schema.get_field_index(job.row_kind_column)
     kinds = row_kinds(batch.column(position), job.row_kind_column)
-    return align_rows(batch.remove_column(position), job.table.schema.fields), kinds
+    return align_rows(batch.remove_column(position), job.table.schema.fields, job.omissible), kinds
 
 
 def current_task() -> int:
@@ -147,13 +152,15 @@ def current_task() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def align_rows(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
-    """Rows as Spark hands them over, brought to the columns of the table.
+def align_rows(
+    batch: pa.RecordBatch, fields: Sequence[DataField], omissible: frozenset[str] = frozenset()
+) -> pa.RecordBatch:
+    """Rows as Spark hands them over, brought to the columns of the table; they may lack the omissible ones.
 
     Raises:
         DataError: they do not fit.
     """
-    return align_batch(with_times(batch, fields), fields)
+    return align_batch(with_times(batch, fields), fields, omissible)
 
 
 def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[CommitMessage]:
