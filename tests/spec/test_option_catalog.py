@@ -8,13 +8,8 @@ from spec_values import INT, STRING
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import (
-    IMMUTABLE_OPTIONS,
-    check_readable,
-    check_writable,
-    known_key,
-    known_keys,
-)
+from paimon_spark.spec.option_catalog import check_readable, check_writable
+from paimon_spark.spec.option_keys import IMMUTABLE_OPTIONS, known_key, known_keys
 from paimon_spark.spec.options import Option, Options
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import decode_schema
@@ -47,11 +42,12 @@ READ_REFUSED = [
     ("blob-view-field", "b"),
     ("vector-field", "v"),
     ("fields.Name.map.storage-layout", "shared-shredding"),
-    ("fields.Name.default-value", "x"),
     ("fields.Name.some-new-thing", "x"),
     ("merge-engine-v2", "x"),
     ("data-evolution.v2", "x"),
-    ("blob-inline", "x"),
+    ("fields.Name,id.some-new-thing", "x"),
+    ("field.Name.some-new-thing", "x"),
+    ("scan.fallback-other-branch", "x"),
 ]
 WRITE_REFUSED = [
     ("row-tracking.enabled", "true"),
@@ -63,6 +59,12 @@ WRITE_REFUSED = [
     ("commit.custom-listeners", "x"),
     ("commit.strict-mode.last-safe-snapshot", "7"),
     ("manifest.format", "orc"),
+    ("upsert-key", "id"),
+    ("tag.callbacks", "org.example.Callback"),
+    ("pk-full-text.index.columns", "Name"),
+    ("pk-vector.index.columns", "Name"),
+    ("metadata.iceberg-compatible", "true"),
+    ("write.some-new-thing", "x"),
     ("manifest.some-new-thing", "x"),
     ("commit.some-new-thing", "x"),
 ]
@@ -93,6 +95,29 @@ HARMLESS = [
     ("full-compaction.delta-commits", "1"),
     ("owner", "me"),
     ("team.some-label", "x"),
+    ("types-of-cheese", "x"),
+    ("type.of.cheese", "x"),
+    ("row-owner", "x"),
+    ("read.purpose", "x"),
+    ("merged-from", "x"),
+    ("buckets-of-paint", "x"),
+    ("bucket.owner", "x"),
+    ("partition.contact", "x"),
+    ("branch.office", "x"),
+    ("field.team", "x"),
+    ("field.Nobody.team", "x"),
+    ("fields.nobody.some-new-thing", "x"),
+    ("files-from", "x"),
+    ("commits-to", "x"),
+    ("fields.Name.default-value", "x"),
+    ("sequence.auto-padding", "row-kind-flag"),
+    ("branch-merge.enabled", "true"),
+    ("record-level.time-field-type", "millis-long"),
+    ("partition.mark-done-action.http.timeout", "5 s"),
+    ("write-manifest-cache", "1 mb"),
+    ("metastore.partitioned-table", "true"),
+    ("pk-btree.index.columns", "Name"),
+    ("upsert-key", ""),
     ("sink.parallelism", "4"),
 ]
 
