@@ -13,11 +13,12 @@ from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicate import Predicate, and_
 from paimon_spark.arrow.predicate_expr import Expr
 from paimon_spark.arrow.predicate_sql import parse_predicate
-from paimon_spark.errors import DataError, OptionError
+from paimon_spark.errors import DataError, OptionError, UnsupportedFeature
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
 from paimon_spark.spark.options import COLUMNS, ReadOptions
 from paimon_spark.spark.types import can_show, spark_schema, spark_type
+from paimon_spark.spec.readable_columns import check_columns
 from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.scan import Scan, row_kind_field
@@ -117,10 +118,14 @@ class _PushFilters:
 def table_schema(table: Readable, options: ReadOptions) -> StructType:
     """The Spark schema of a read: all columns, or those of the `columns` option in its order.
 
+    A table with a column that this release cannot read has no such schema without that option: a column that is
+    missing would not be noticed.
+
     With the option `row-kinds`, `_row_kind` is the last one unless it is named among them.
 
     Raises:
         OptionError: a column is unknown or named twice.
+        UnsupportedFeature: a column has a type that this release cannot read.
     """
     fields = [find_column(table, name) for name in options.columns or table.schema.names]
     if options.row_kinds and ROW_KIND_FIELD not in fields:
@@ -128,7 +133,15 @@ def table_schema(table: Readable, options: ReadOptions) -> StructType:
     repeated = sorted({f.name for f in fields if fields.count(f) > 1})
     if repeated:
         raise OptionError(f"the option '{COLUMNS}' names {', '.join(repeated)} more than once")
+    _check_columns(table, fields)
     return spark_schema(fields)
+
+
+def _check_columns(table: Readable, fields: Sequence[DataField]) -> None:
+    try:
+        check_columns(table.schema, fields)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"reading {table.location}: {error}") from None
 
 
 def find_column(table: Readable, name: str) -> DataField:
@@ -153,10 +166,12 @@ def asked_columns(table: Readable, schema: StructType) -> Mapping[str, DataField
     Raises:
         OptionError: a column is not in the table.
         DataError: a column has another type in the table, or may hold NULL where the schema says it does not.
+        UnsupportedFeature: a column has a type that this release cannot read.
     """
     columns: dict[str, DataField] = {}
     for asked in schema.fields:
         field = find_column(table, asked.name)
+        _check_columns(table, (field,))
         have = spark_type(field.type)
         if not can_show(have, asked.dataType):
             raise DataError(

@@ -6,7 +6,7 @@ it is refused when set to a value that changes rows: option_entries says which. 
 - An option no known release has is refused when reading if its name goes on where one of an option that can change rows
   ends (``merge-engine-v2``, ``fields.<column>.<something>``), and when writing if it goes on where one ends that says
   how files or commits are made. Any other unknown option (an owner, a label) is none of ours.
-- A column of a type without a reader is refused.
+- A column of a type without a reader is refused when it is written, or asked for (readable_columns).
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.option_entries import DATA_FORMATS, OFFICIAL, Moment, Refusal
 from paimon_spark.spec.option_keys import catalogued, unknown_keys
 from paimon_spark.spec.options import Options
+from paimon_spark.spec.readable_columns import check_all_columns, unreadable_root
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import DataType, Root, all_fields
-
-_UNREADABLE_ROOTS = frozenset({Root.VARIANT, Root.BLOB, Root.VECTOR, Root.GEOMETRY, Root.GEOGRAPHY})
+from paimon_spark.spec.types import Root
 
 _UNSUPPORTED_MARKS = {
     "done-partition": "which needs a metastore",
@@ -44,7 +43,7 @@ _WRITE_NAMESPACES = (
 
 
 def check_readable(schema: TableSchema, options: Options) -> None:
-    """Whether this release reads the rows of such a table as the official system does.
+    """Whether this release reads the rows of such a table as the official system does, maybe not all columns.
 
     Args:
         schema: the schema that is read with.
@@ -53,12 +52,11 @@ def check_readable(schema: TableSchema, options: Options) -> None:
     Raises:
         UnsupportedFeature: it does not; the message names the option or column.
     """
-    for field in all_fields(schema.fields):
-        root = _unreadable_root(field.type)
-        if root is not None:
+    for field in schema.fields:
+        if unreadable_root(field.type) is Root.BLOB:  # its files hold rows of their own beside those of the others
             raise UnsupportedFeature(
-                f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and "
-                f"this release does not support {root} columns; read the table with the official system"
+                f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
+                f"does not support tables with BLOB columns; {OFFICIAL}"
             )
     _apply(Moment.READ, options)
     for format_name in options.value(o.FILE_FORMAT_PER_LEVEL).values():
@@ -78,6 +76,10 @@ def check_writable(schema: TableSchema, options: Options) -> None:
         UnsupportedFeature: it does not; the message names the option or column.
     """
     check_readable(schema, options)
+    try:
+        check_all_columns(schema)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"cannot write to the table: {error}") from None
     _apply(Moment.WRITE, options)
     if options.value(o.PARTITION_END_INPUT_TO_DONE):
         for action in options.value(o.PARTITION_MARK_DONE_ACTION):
@@ -115,14 +117,6 @@ def check_call(given: Mapping[str, str]) -> None:
 def unsupported_mark_done(action: str) -> str | None:
     """Why this release does not do an action of `partition.mark-done-action`; None: it does, or there is no such."""
     return _UNSUPPORTED_MARKS.get(action)
-
-
-def _unreadable_root(data_type: DataType) -> Root | None:
-    """The unsupported type within the type, not looking into the fields of rows."""
-    if data_type.root in _UNREADABLE_ROOTS:
-        return data_type.root
-    inner = (t for t in (data_type.key, data_type.element) if t is not None)
-    return next((root for root in map(_unreadable_root, inner) if root is not None), None)
 
 
 def _apply(moment: Moment, options: Options) -> None:

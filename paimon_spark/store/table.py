@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
+from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for
@@ -16,6 +16,7 @@ from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
+from paimon_spark.spec.readable_columns import check_columns
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.branched_scan import ALONE, BranchedScan, through_branches
@@ -101,6 +102,7 @@ class Table:
         Raises:
             OptionError: a column is not there, or named twice.
             PredicateError: the condition does not fit the table.
+            UnsupportedFeature: a column has a type that this release cannot read; the message lists the others.
         """
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
         if row_kinds and ROW_KIND_FIELD not in fields:
@@ -109,9 +111,20 @@ class Table:
         return self.scan_of(fields, predicate)
 
     def scan_of(self, fields: Sequence[DataField], predicate: Predicate) -> Scan:
-        """A read of chosen fields, through another branch too if an option says so. Errors as in through_branches."""
+        """A read of chosen fields, through another branch too if an option says so.
+
+        Raises:
+            UnsupportedFeature: this release cannot read one of them. Others as in through_branches.
+        """
+        self._check_columns(fields, columns_of(predicate))
         own = Scan(self.file_io, self.location, self.branch, self.schema, self.options, tuple(fields), predicate)
         return through_branches(own)
+
+    def _check_columns(self, fields: Sequence[DataField], conditions: Collection[str]) -> None:
+        try:
+            check_columns(self.schema, fields, conditions)
+        except UnsupportedFeature as error:
+            raise UnsupportedFeature(f"reading {self.location}: {error}") from None
 
     def sides(self) -> tuple[Table, ...]:
         """The branches that rows are read from, as tables of their own; a partition comes from the first that has it.
