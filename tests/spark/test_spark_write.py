@@ -87,6 +87,8 @@ def test_columns_of_a_new_table_may_be_null_whatever_the_dataframe_says(spark: S
         ({"primary-key": "nope", "bucket": "1"}, "nope"),
         ({"bucket": "0"}, "bucket"),
         ({"buckets": "2"}, "'buckets' is not known"),
+        ({"bucket": "abc"}, "option 'bucket' has the value 'abc': expected a whole number such as 4"),
+        ({"spark.paimon.write-only": "true"}, "session setting of the official connector; give 'write-only'"),
         ({"columns": "id"}, "option of reads"),
         ({"scan.snapshot-id": "1"}, "on top of the latest snapshot"),
         ({"overwrite-where": "id = 1"}, r"mode\('overwrite'\)"),
