@@ -113,9 +113,10 @@ class TableCommit:
         self._take(messages, identifier)
         new = self._new(messages)
         kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
-        requests = []
+        requests: list[CommitRequest] = []
         compaction = self._compaction(messages, identifier)
-        if not new.is_empty or not (compaction or self._table.options.value(o.SNAPSHOT_IGNORE_EMPTY_COMMIT)):
+        keeps_empty = not self._table.options.value(o.SNAPSHOT_IGNORE_EMPTY_COMMIT)
+        if not new.is_empty or (keeps_empty and not compaction):
             changes = self._appended(messages, new)
             requests.append(self._request(identifier, kind, "WRITE", changes, new.deletes))
         return self._run([*requests, *compaction], messages, watermark, properties)

@@ -188,7 +188,7 @@ def test_absent_columns_are_null_where_they_may_be() -> None:
         align_batch(pa.record_batch({"a": [1]}), fields)
     with pytest.raises(DataError, match=r"column 'n' STRING is missing\. Write all columns.*'write.missing-columns'"):
         align_batch(pa.record_batch({"a": [1]}), fields, {"d"})
-    with pytest.raises(DataError, match="column 'a' INT NOT NULL is missing and must not be null$"):
+    with pytest.raises(DataError, match=r"column 'a' INT NOT NULL is missing and must not be null$"):
         align_batch(pa.record_batch({"b": [1]}), fields_of(a="INT NOT NULL", b="BIGINT"), {"a"})
 
 

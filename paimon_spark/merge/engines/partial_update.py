@@ -80,10 +80,10 @@ class PartialUpdate:
         if group is None:
             return True
         if name in group.sequence:
-            return absent.issuperset((*group.sequence, *group.members))
+            return absent >= {*group.sequence, *group.members}
         function = self.functions.get(name)
         ignores_null = function is not None and not function.spec.null_counts
-        return ignores_null or absent.issuperset(group.sequence)
+        return ignores_null or absent >= set(group.sequence)
 
     @cached_property
     def _group_of(self) -> dict[str, SequenceGroup]:
