@@ -47,4 +47,4 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
 
 def abort_job(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
     """Deletes the files of a job that did not come to its commit."""
-    TableCommit(job.table, job.commit_user, job.plan.since).abort(messages)
+    TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base).abort(messages)

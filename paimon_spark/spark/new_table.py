@@ -115,6 +115,7 @@ class NewTable(Generic[T]):
             OptionError: it is not said where, or an option is bad.
             TableAlreadyExists: there is one; ``createIfNotExists`` would have taken it.
             SchemaError: columns, keys and options break a rule of table creation.
+            UnsupportedFeature: this release could not write to such a table.
         """
         storage = {key: value for key, value in self._options.items() if key.lower() != WAREHOUSE}
         location = self._where()

@@ -13,6 +13,7 @@ from paimon_spark.spark.options import OVERWRITE_WHERE, ROW_KIND_COLUMN, WriteOp
 from paimon_spark.spark.task_rows import align_rows
 from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.store.absent_columns import omissible_columns
 from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.table import find_table, open_table
 from paimon_spark.store.write_plan import plan_write
@@ -47,13 +48,15 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
         raise OptionError(
             f"'{ROW_KIND_COLUMN}' needs a primary key to update or delete by; the table at {table.location} has none"
         )
-    align_rows(_no_rows(stored), table.schema.fields)
+    omissible = omissible_columns(table, stored.names, options.missing_columns, replaces=overwrite)
+    align_rows(_no_rows(stored), table.schema.fields, omissible)
     replaced: Replaced = "dynamic" if options.overwrite_dynamic else None
     if options.overwrite_where is not None:
         from paimon_spark.spark.replaced import replaced_partitions
 
         replaced = replaced_partitions(table.schema, options.overwrite_where, table.time_zone)
-    return WriteJob(table, new_user(table), plan_write(table, overwrite), overwrite, replaced, kind_column)
+    plan = plan_write(table, overwrite)
+    return WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible)
 
 
 def _kind_column(name: str, schema: StructType) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_spark.errors import OptionError
-from paimon_spark.spec.options import parse_bool
+from paimon_spark.spec.options import Option, Options, parse_bool, parse_choice
+from paimon_spark.store.absent_columns import ERROR, MISSING_COLUMNS
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
 
 PATH = "path"
@@ -23,10 +24,11 @@ ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
 TIME_ZONE = "time-zone"
+WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MISSING_COLUMNS))
 
 _NAME = r"\s*(?:`(?:[^`]|``)+`|[^,`\s][^,`]*)\s*"
 _READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS)
-_WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE)
+_WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE, WRITE_MISSING_COLUMNS.key)
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class WriteOptions:
         overwrite_dynamic: an overwrite replaces the partitions that the rows touch.
         time_zone: in which `overwrite_where` is read; None: nobody has said.
         table: options of a new table, or of this write to an existing one; storage options.
+        missing_columns: what becomes of table columns that the DataFrame lacks, as for omissible_columns.
     """
 
     path: str
@@ -71,6 +74,7 @@ class WriteOptions:
     overwrite_dynamic: bool = False
     time_zone: str | None = None
     table: Mapping[str, str] = field(default_factory=dict)
+    missing_columns: str = ERROR
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -108,6 +112,8 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     _refuse(given, travel, "chooses what a read sees; a write always goes on top of the latest snapshot, leave it out")
     dynamic = given.pop(DYNAMIC_OVERWRITE, None)
     where = given.pop(OVERWRITE_WHERE, None)
+    missing = Options(given).value(WRITE_MISSING_COLUMNS)
+    given.pop(WRITE_MISSING_COLUMNS.key, None)
     if where is not None and dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic):
         raise OptionError(f"'{OVERWRITE_WHERE}' and '{DYNAMIC_OVERWRITE}' = 'true' contradict each other: give one")
     return WriteOptions(
@@ -117,6 +123,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic),
         given.pop(TIME_ZONE, None),
         given,
+        missing,
     )
 
 

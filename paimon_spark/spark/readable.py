@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from pyspark.sql.types import StructType
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spark.options import COLUMNS, ReadOptions, read_options
 from paimon_spark.spark.types import spark_schema
+from paimon_spark.spec.readable_columns import check_columns
 from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.projection import row_kind_field
@@ -68,10 +69,14 @@ def _find_system(read: ReadOptions) -> Readable | None:
 def readable_schema(table: Readable, options: ReadOptions) -> StructType:
     """The Spark schema of a read: all columns, or those of the `columns` option in its order.
 
+    A table with a column that this release cannot read has no such schema without that option: a column that is
+    missing would not be noticed.
+
     With the option `row-kinds`, `_row_kind` is the last one unless it is named among them.
 
     Raises:
         OptionError: a column is unknown or named twice.
+        UnsupportedFeature: a column has a type that this release cannot read.
     """
     fields = [find_column(table, name) for name in options.columns or table.schema.names]
     if options.row_kinds and ROW_KIND_FIELD not in fields:
@@ -79,7 +84,20 @@ def readable_schema(table: Readable, options: ReadOptions) -> StructType:
     repeated = sorted({f.name for f in fields if fields.count(f) > 1})
     if repeated:
         raise OptionError(f"the option '{COLUMNS}' names {', '.join(repeated)} more than once")
+    check_readable_columns(table, fields)
     return spark_schema(fields)
+
+
+def check_readable_columns(table: Readable, fields: Sequence[DataField]) -> None:
+    """Whether this release can read the columns.
+
+    Raises:
+        UnsupportedFeature: it cannot; the message names the table and lists the columns that it can read.
+    """
+    try:
+        check_columns(table.schema, fields)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"reading {table.location}: {error}") from None
 
 
 def find_column(table: Readable, name: str) -> DataField:

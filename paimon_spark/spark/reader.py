@@ -15,7 +15,7 @@ from paimon_spark.arrow.predicate_expr import as_predicate
 from paimon_spark.errors import DataError
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
-from paimon_spark.spark.readable import Readable, find_column
+from paimon_spark.spark.readable import Readable, check_readable_columns, find_column
 from paimon_spark.spark.types import can_show, spark_type
 from paimon_spark.spec.schema import ROW_KIND_FIELD
 from paimon_spark.spec.types import DataField
@@ -107,10 +107,12 @@ def asked_columns(table: Readable, schema: StructType) -> Mapping[str, DataField
     Raises:
         OptionError: a column is not in the table.
         DataError: a column has another type in the table, or may hold NULL where the schema says it does not.
+        UnsupportedFeature: a column has a type that this release cannot read.
     """
     columns: dict[str, DataField] = {}
     for asked in schema.fields:
         field = find_column(table, asked.name)
+        check_readable_columns(table, (field,))
         have = spark_type(field.type)
         if not can_show(have, asked.dataType):
             raise DataError(

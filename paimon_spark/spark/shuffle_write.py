@@ -41,7 +41,6 @@ from paimon_spark.store.table import BucketMode, Table
 OWNER = "owner"
 PLACE = "place"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-SINK_STRATEGY = "partition.sink-strategy"
 
 
 def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
@@ -64,7 +63,7 @@ def owner_fields(table: Table) -> tuple[DataField, ...]:
     waits = table.bucket_mode is BucketMode.POSTPONE_MODE and not writes_fixed_buckets(table)
     if table.bucket_mode is not BucketMode.BUCKET_UNAWARE and not waits:
         return (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))
-    by_partition = table.options.get(SINK_STRATEGY, "none").strip().lower() == "hash"
+    by_partition = table.options.value(o.PARTITION_SINK_STRATEGY) == "hash"
     return table.schema.partition_fields if by_partition else ()
 
 

@@ -43,6 +43,7 @@ from paimon_spark.store.rescale import RescaleMetrics, rescale
 from paimon_spark.store.table import Table, find_table, open_table
 from paimon_spark.store.visibility import wait_until_visible
 
+OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 _NO_OPTIONS: Mapping[str, str] = {}
 _DETAIL = (
     "location string, schema_id bigint, comment string, partition_keys array<string>, primary_keys array<string>, "
@@ -124,16 +125,25 @@ class PaimonTable(VersionedTable, MaintainedTable):
     ) -> WriteMetrics:
         """Replaces all rows, or those of some partitions, in one snapshot.
 
+        In a session with ``spark.sql.sources.partitionOverwriteMode`` = ``dynamic`` and without a condition it replaces
+        the partitions that the DataFrame has rows of; the option ``dynamic-partition-overwrite`` decides otherwise.
+
         Args:
             where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
                 partitions are refused.
         """
-        chosen = _NO_OPTIONS if where is None else {OVERWRITE_WHERE: where}
+        chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
         return self._write(df, {**options, **chosen}, overwrite=True)
 
     def dynamic_partition_overwrite(self, df: DataFrame, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
         """Replaces the partitions that the DataFrame has rows of, and no other."""
         return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, overwrite=True)
+
+    def _overwrite_of_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """What the session says of overwrites, as option, unless the call says something."""
+        told = any(key.lower() == DYNAMIC_OVERWRITE for key in (*self._options, *options))
+        mode = self._spark.conf.get(OVERWRITE_MODE, "static") or "static"
+        return {DYNAMIC_OVERWRITE: "true"} if not told and mode.lower() == "dynamic" else _NO_OPTIONS
 
     def optimize(self) -> TableOptimizer:
         """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""

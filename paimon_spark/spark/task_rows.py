@@ -49,10 +49,10 @@ def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kind
         DataError: they do not fit.
     """
     if job.row_kind_column is None:
-        return align_rows(batch, job.table.schema.fields), None
+        return align_rows(batch, job.table.schema.fields, job.omissible), None
     position = batch.schema.get_field_index(job.row_kind_column)
     kinds = row_kinds(batch.column(position), job.row_kind_column)
-    return align_rows(batch.remove_column(position), job.table.schema.fields), kinds
+    return align_rows(batch.remove_column(position), job.table.schema.fields, job.omissible), kinds
 
 
 def current_task() -> int:
@@ -61,13 +61,15 @@ def current_task() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def align_rows(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
-    """Rows as Spark hands them over, brought to the columns of the table.
+def align_rows(
+    batch: pa.RecordBatch, fields: Sequence[DataField], omissible: frozenset[str] = frozenset()
+) -> pa.RecordBatch:
+    """Rows as Spark hands them over, brought to the columns of the table; they may lack the omissible ones.
 
     Raises:
         DataError: they do not fit.
     """
-    return align_batch(with_times(batch, fields), fields)
+    return align_batch(with_times(batch, fields), fields, omissible)
 
 
 def row_kinds(column: pa.Array, name: str) -> Kinds:

@@ -28,6 +28,7 @@ class WriteJob:
         overwrites: whether rows are replaced in the same snapshot.
         replaced: which, as for TableCommit.overwrite.
         row_kind_column: the column of the rows that holds their kind and is not stored.
+        omissible: the columns of the table that the rows may lack.
     """
 
     table: Table
@@ -36,6 +37,7 @@ class WriteJob:
     overwrites: bool = False
     replaced: Replaced = None
     row_kind_column: str | None = None
+    omissible: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

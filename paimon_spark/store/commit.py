@@ -77,7 +77,8 @@ class TableCommit:
             table: with the options of this write.
             commit_user: the same in all processes of a job and in all its retries.
             since: the id of the latest snapshot (0: none) when the user was drawn: only newer ones can be its own.
-                None: unknown; the last commit_history.RECENT snapshots are searched.
+                None: unknown; all that the table keeps are searched, so a commit is found as long as its snapshot has
+                not expired.
             planned: the base manifest list of that snapshot, which tells whether it is still the same after a rollback.
 
         Raises:
@@ -101,7 +102,7 @@ class TableCommit:
         """Adds files. Messages that also delete some, or compact, are checked against the live files.
 
         Returns:
-            None when the messages hold nothing.
+            None when the messages hold nothing, and no `snapshot.ignore-empty-commit` = false wants a snapshot of that.
 
         Raises:
             CommitConflict: the table changed so that the messages no longer fit; nothing was committed.
@@ -111,12 +112,13 @@ class TableCommit:
         self._take(messages, identifier)
         new = self._new(messages)
         kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
-        requests = []
-        if not new.is_empty:
+        requests: list[CommitRequest] = []
+        compaction = self._compaction(messages, identifier)
+        keeps_empty = not self._table.options.value(o.SNAPSHOT_IGNORE_EMPTY_COMMIT)
+        if not new.is_empty or (keeps_empty and not compaction):
             changes = self._appended(messages, new)
             requests.append(self._request(identifier, kind, "WRITE", changes, new.deletes))
-        requests += self._compaction(messages, identifier)
-        return self._run(requests, messages, watermark, properties)
+        return self._run([*requests, *compaction], messages, watermark, properties)
 
     def overwrite(
         self,
@@ -176,7 +178,12 @@ class TableCommit:
         Not to be called after CommitStateUnknown. Files of a commit that was made stay, whatever the caller thinks.
         """
         named = (self._user, identifier)
-        if is_committed(self._table.snapshots, self._since, lambda s: (s.commit_user, s.commit_identifier) == named):
+        if is_committed(
+            self._table.snapshots,
+            self._since,
+            lambda s: (s.commit_user, s.commit_identifier) == named,
+            self._planned,
+        ):
             _log.warning("the commit of user %s is in the table: its files are not deleted", self._user)
             return
         if self._index is not None:

@@ -15,9 +15,11 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicate import AlwaysFalse, AlwaysTrue, Predicate
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
+from paimon_spark.spec.readable_columns import check_all_columns
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
@@ -142,9 +144,21 @@ class Scan:
                 from paimon_spark.store.plan import plan_splits
 
                 return Plan(states[-1], plan_splits(self._request(chosen.created_since), states[-1]))
+            if isinstance(chosen, Difference):
+                self._check_all_columns()
             from paimon_spark.store.change_plan import plan_change
 
             return Plan(states[-1], plan_change(self._request(), chosen))
+
+    def _check_all_columns(self) -> None:
+        """Two states are compared in all columns."""
+        try:
+            check_all_columns(self.schema)
+        except UnsupportedFeature as error:
+            raise UnsupportedFeature(
+                f"comparing two states of {self.location}, in all columns: {error}, or read what the commits wrote, "
+                f"with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'delta'"
+            ) from None
 
     def _request(self, created_since: int | None = None) -> ScanRequest:
         from paimon_spark.store.plan import ScanRequest

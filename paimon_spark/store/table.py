@@ -7,7 +7,7 @@ wait for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -20,6 +20,7 @@ from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
+from paimon_spark.spec.readable_columns import check_columns
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.projection import find_fields, row_kind_field
@@ -111,6 +112,7 @@ class Table:
         Raises:
             OptionError: a column is not there, or named twice.
             PredicateError: the condition does not fit the table.
+            UnsupportedFeature: a column has a type that this release cannot read; the message lists the others.
         """
         from paimon_spark.arrow.predicate_expr import as_predicate
 
@@ -121,15 +123,27 @@ class Table:
         return self.scan_of(fields, predicate)
 
     def scan_of(self, fields: Sequence[DataField], predicate: Predicate) -> Scan:
-        """A read of chosen fields, through another branch too if an option says so. Errors as in through_branches."""
+        """A read of chosen fields, through another branch too if an option says so.
+
+        Raises:
+            UnsupportedFeature: this release cannot read one of them. Others as in through_branches.
+        """
+        from paimon_spark.arrow.predicate import columns_of
         from paimon_spark.store.scan import Scan
 
+        self._check_columns(fields, columns_of(predicate))
         own = Scan(self.file_io, self.location, self.branch, self.schema, self.options, tuple(fields), predicate)
         if other_branch(self.options, self.branch) is None:
             return own
         from paimon_spark.store.branched_scan import through_branches
 
         return through_branches(own)
+
+    def _check_columns(self, fields: Sequence[DataField], conditions: Collection[str]) -> None:
+        try:
+            check_columns(self.schema, fields, conditions)
+        except UnsupportedFeature as error:
+            raise UnsupportedFeature(f"reading {self.location}: {error}") from None
 
     def sides(self) -> tuple[Table, ...]:
         """The branches that rows are read from, as tables of their own; a partition comes from the first that has it.

@@ -12,7 +12,8 @@ from typing import Any
 
 from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import IMMUTABLE_OPTIONS, known_key, known_keys
+from paimon_spark.spec.option_catalog import check_call
+from paimon_spark.spec.option_keys import IMMUTABLE_OPTIONS, known_key, known_keys
 from paimon_spark.spec.options import Option, Options, parse_list
 from paimon_spark.spec.schema import TableSchema
 
@@ -20,6 +21,7 @@ STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss."
 PATH = "path"
 ALONE = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
 """Options with which a table is read without another branch."""
+_SESSION_PREFIX = "spark.paimon."
 
 
 def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -53,6 +55,9 @@ def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str
     resolved: dict[str, str] = {}
     for key, value in options.items():
         true_key = known_key(key, true_columns)
+        if true_key is None and key.lower().startswith(_SESSION_PREFIX):
+            plain = key[len(_SESSION_PREFIX) :]
+            raise OptionError(f"the option '{key}' is a session setting of the official connector; give '{plain}'")
         if true_key is None:
             near = difflib.get_close_matches(key.lower(), [k for k in known_keys() if "<" not in k], n=3, cutoff=0.6)
             hint = f"; did you mean {' or '.join(repr(k) for k in near)}?" if near else ""
@@ -66,8 +71,10 @@ def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> No
     """Refuses bad values, and options that contradict what the table was made with; the same value again is fine.
 
     Raises:
-        OptionError: a value cannot be parsed, or cannot differ from the table's for one read or write.
+        OptionError: a value cannot be parsed, cannot differ from the table's for one read or write, or asks for
+            something that this release does not do.
     """
+    check_call(dynamic)
     stored, given = Options(schema.options), Options(dynamic)
     for option in o.TYPED_OPTIONS.values():
         given.value(option)

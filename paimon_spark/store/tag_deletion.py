@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_tagging
 from paimon_spark.spec.paths import TAG_PREFIX, tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
@@ -83,7 +84,9 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
     Raises:
         CorruptFile: metadata are damaged; nothing was deleted.
         OSError: the storage failed; the next deletion of a tag finishes the work.
+        UnsupportedFeature: the table has `tag.callbacks`.
     """
+    check_tagging(table.options)
     began = time.monotonic()
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     store = table.snapshots

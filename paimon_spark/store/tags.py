@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from paimon_spark.errors import CorruptFile, NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_tagging
 from paimon_spark.spec.options import Options, parse_duration
 from paimon_spark.spec.paths import tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
@@ -68,6 +69,7 @@ def create_tag(
         NameTaken: there is such a tag.
         SnapshotNotFound: there is no such snapshot, or it is expiring just now.
         OptionError: the arguments are no name, no time, or contradict each other.
+        UnsupportedFeature: the table has `tag.callbacks`.
     """
     chosen = _chosen(table, name, snapshot, timestamp)
     return keep_as_tag(table, name, chosen, retained_millis(time_retained, table.options))
@@ -86,7 +88,9 @@ def replace_tag(
     Raises:
         SnapshotNotFound: there is no such tag or snapshot.
         OptionError: an argument is no name, or no length of time.
+        UnsupportedFeature: the table has `tag.callbacks`.
     """
+    check_tagging(table.options)
     store = table.snapshots
     if store.find_tag(_checked_name(name)) is None:
         raise no_such_tag(store, name)
@@ -115,6 +119,7 @@ def rename_tag(table: Table, name: str, new_name: str) -> None:
 
 def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None) -> TagCreated:
     """As create_tag, of a snapshot that was found; millis: how long the tag lives."""
+    check_tagging(table.options)
     store = table.snapshots
     _check_not_tagged_twice(table, name, snapshot)
     tag = new_tag(snapshot, millis)

@@ -23,6 +23,7 @@ def test_connector_options_are_told_from_table_options_in_any_letter_case() -> N
     assert read_options({"path": "/t", "Push-Filters": "True"}) == ReadOptions("/t", push_filters=True)
     options = {"PATH": "/t", "Row-Kind-Column": "op", "Overwrite-Where": "dt = 1", "Bucket": "4"}
     assert write_options(options) == WriteOptions("/t", "op", "dt = 1", False, {"Bucket": "4"})
+    assert write_options({"path": "/t", "Write.Missing-Columns": "Default"}).missing_columns == "default"
 
 
 @pytest.mark.parametrize(("text", "dynamic"), [("true", True), ("FALSE", False)])
@@ -44,6 +45,7 @@ def test_a_missing_path_says_how_to_give_one(options: dict[str, str]) -> None:
         ({"paths": '["/a","/b"]'}, "several paths"),
         ({"path": "/t", "row-kind-column": "op"}, "'row-kind-column' is an option of writes"),
         ({"path": "/t", "Overwrite-Where": "x"}, "option of writes"),
+        ({"path": "/t", "Write.Missing-Columns": "null"}, "option of writes"),
         ({"path": "/t", "columns": ""}, "expected column names"),
         ({"path": "/t", "push-filters": "1"}, "'push-filters' has the value '1': expected true or false"),
         ({"path": "/t", "row-kinds": ""}, "'row-kinds' has the value '': expected true or false"),
@@ -62,6 +64,7 @@ def test_options_that_no_read_has_are_refused(options: dict[str, str], message: 
         ({"path": "/t", "Scan.Snapshot-Id": "3"}, "on top of the latest snapshot"),
         ({"path": "/t", "scan.mode": "latest"}, "on top of the latest snapshot"),
         ({"path": "/t", "dynamic-partition-overwrite": "maybe"}, "expected true or false"),
+        ({"path": "/t", "write.missing-columns": "zero"}, "expected one of error, null, default"),
         ({"path": "/t", "dynamic-partition-overwrite": "true", "overwrite-where": "a"}, "contradict"),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
@@ -323,25 +322,6 @@ def test_rows_of_other_columns(tmp_path: Path) -> None:
     task = TableWrite(table, "u")
     with pytest.raises(DataError, match=r"columns \(x int64\), expected \(part string, id int64, value string\)"):
         task.write(pa.RecordBatch.from_pydict({"x": [1]}))
-
-
-def test_default_values_replace_nulls(tmp_path: Path) -> None:
-    columns = pa.schema([("id", pa.int64()), ("n", pa.int32()), ("s", pa.string()), ("d", pa.date32())])
-    schema = new_schema(columns, ("id",), (), {"bucket": "1"})
-    defaults = {"n": "7", "s": "'it''s'", "d": "'2024-02-29'"}
-    fields = tuple(replace(f, default_value=defaults.get(f.name)) for f in schema.fields)
-    create_table(str(tmp_path), replace(schema, fields=fields))
-    table = open_table(str(tmp_path))
-    commit(table, *write(table, [(1, None, None, None), (2, 3, "x", date(2020, 1, 1))]))
-    assert read(table) == [(1, 7, "it''s", date(2024, 2, 29)), (2, 3, "x", date(2020, 1, 1))]
-
-
-def test_a_default_value_that_does_not_fit(tmp_path: Path) -> None:
-    schema = new_schema(pa.schema([("id", pa.int64()), ("n", pa.int32())]))
-    fields = tuple(replace(f, default_value="seven" if f.name == "n" else None) for f in schema.fields)
-    table = replace(make(tmp_path, keys=(), parts=()), schema=replace(schema, fields=fields))
-    with pytest.raises(SchemaError, match="default value seven of column 'n'"):
-        TableWrite(table, "u")
 
 
 def test_fixed_buckets_of_an_append_table(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ An engine and its aggregate functions are imported when a table has them: most t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Columns: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
 """(output columns) -> the columns that are read only to merge them."""
+LeftAlone: TypeAlias = Callable[[Set[str]], frozenset[str]]
+"""(columns that a row has null in) -> those whose stored value stays nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class TableEngine:
 
     merge: for ``merge_runs`` and ``sort_and_merge``.
     columns: which columns the merge of some columns needs beside them, keys and ``sequence.field`` not counted.
+    left_alone: which columns a row leaves as they are when it has null in them.
     whole_rows: a result is one of the rows that were merged. Where it is not, a condition on values says nothing about
         the rows before the merge, and statistics of their values prune nothing.
     """
@@ -35,6 +38,7 @@ class TableEngine:
     name: str
     merge: Engine
     columns: Columns
+    left_alone: LeftAlone
     whole_rows: bool
 
 
@@ -58,17 +62,17 @@ def engine_for(schema: TableSchema, options: Options) -> TableEngine:
     name = options.value(o.MERGE_ENGINE)
     if name == "partial-update":
         partial_update = _partial_update(schema, options)
-        return TableEngine(name, partial_update, partial_update.columns, whole_rows=False)
+        return TableEngine(name, partial_update, partial_update.columns, partial_update.left_alone, whole_rows=False)
     if name == "aggregation":
         aggregation = _aggregation(schema, options)
-        return TableEngine(name, aggregation, _no_columns, whole_rows=False)
+        return TableEngine(name, aggregation, _no_columns, aggregation.left_alone, whole_rows=False)
     if name == "first-row":
         from paimon_spark.merge.engines.first_row import first_row
 
-        return TableEngine(name, first_row, _no_columns, whole_rows=True)
+        return TableEngine(name, first_row, _no_columns, _none_left_alone, whole_rows=True)
     from paimon_spark.merge.engines.deduplicate import deduplicate
 
-    return TableEngine(name, deduplicate, _no_columns, whole_rows=True)
+    return TableEngine(name, deduplicate, _no_columns, _none_left_alone, whole_rows=True)
 
 
 def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
@@ -107,3 +111,7 @@ def _partial_update(schema: TableSchema, options: Options) -> PartialUpdate:
 
 def _no_columns(output: Sequence[str]) -> tuple[str, ...]:
     return ()
+
+
+def _none_left_alone(absent: Set[str]) -> frozenset[str]:
+    return frozenset()
