@@ -28,6 +28,7 @@ from paimon_spark.store.compaction import CompactionMetrics
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_moves import place_staged
 from paimon_spark.store.postpone_write import open_task_write
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table, find_table, open_table
 from paimon_spark.store.write_plan import WritePlan, plan_write
 
@@ -56,8 +57,8 @@ class WriteJob:
     row_kind_column: str | None = None
 
 
-@dataclass(frozen=True)
-class WriteMetrics:
+@dataclass(frozen=True, repr=False)
+class WriteMetrics(Result):
     """What a write did.
 
     Attributes:
