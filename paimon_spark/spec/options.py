@@ -25,13 +25,19 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_int(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]+", text.strip()):
+        raise ValueError("expected a whole number")
     return int(text.strip())
 
 
 def parse_ratio(text: str) -> float:
-    value = float(text.strip())
+    expected = ValueError("expected a number such as 0.7")
+    try:
+        value = float(text.strip())
+    except ValueError:
+        raise expected from None
     if math.isnan(value):
-        raise ValueError("expected a number such as 0.7")
+        raise expected
     return value
 
 
@@ -86,7 +92,10 @@ def parse_choice(*choices: str) -> Callable[[str], str]:
 
 def parse_level_map(text: str) -> dict[int, str]:
     """A map such as "0:avro,3:parquet"."""
-    return {int(level): value.strip() for level, value in (item.split(":", 1) for item in parse_list(text))}
+    items = [re.fullmatch(r"([0-9]+)\s*:\s*(.+)", item) for item in parse_list(text)]
+    if None in items:
+        raise ValueError("expected levels with a value each, such as 0:avro,3:parquet")
+    return {int(item[1]): item[2] for item in items if item is not None}
 
 
 @dataclass(frozen=True)
