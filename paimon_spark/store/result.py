@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Sized
 from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ _MILLIS = "millis"  # how long it took to find out that there was nothing to do
 class Result:
     """Base of the frozen dataclasses that tell what a call did; declare them with ``repr=False``.
 
-    Their repr names what there is to tell: values that are not the default, and of long lists the beginning.
+    Their repr names what there is to tell: no defaults, no empty lists, and of long lists the beginning.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -31,5 +32,6 @@ def _tells_nothing(item: Field[Any], value: object) -> bool:
     if isinstance(value, Result):
         others = (inner for inner in fields(value) if inner.name != _MILLIS)
         return all(_tells_nothing(inner, getattr(value, inner.name)) for inner in others)
-    default = item.default if item.default_factory is MISSING else item.default_factory()
-    return bool(value == default)
+    if isinstance(value, Sized) and not value:
+        return True
+    return bool(value == (item.default if item.default_factory is MISSING else item.default_factory()))

@@ -11,6 +11,7 @@ import pytest
 from paimon_spark import CompactionMetrics, ExpiryResult, PaimonTable, WriteMetrics
 from paimon_spark.spark.compact_job import TableOptimizer
 from paimon_spark.store.result import Result
+from paimon_spark.store.truncate import TruncateMetrics
 
 WRITTEN = "WriteMetrics(rows=3, files=2, bytes=900, millis=8, snapshot_id=1"
 
@@ -40,6 +41,7 @@ class Done(Result):
             "compaction=CompactionMetrics(snapshot_ids=(2,), buckets=1, millis=4))",
         ),
         (ExpiryResult(), "ExpiryResult()"),
+        (TruncateMetrics((), 0, 0, 9, 4, 7), "TruncateMetrics(files=0, bytes=0, rows=9, millis=4, snapshot_id=7)"),
     ],
 )  # fmt: skip
 def test_a_result_tells_what_is_not_default(value: Result, text: str) -> None:
