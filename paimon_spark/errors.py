@@ -46,6 +46,10 @@ class UnsupportedFeature(PaimonError):
     """The table or the call uses a feature this release does not support; it is refused by name, never guessed."""
 
 
+class UnsupportedMethod(UnsupportedFeature, AttributeError):
+    """The object has no method of this name, which another system has; the message says what to call."""
+
+
 class CorruptFile(PaimonError):
     """A file of the table is missing, truncated or not what its name says."""
 

@@ -51,7 +51,7 @@ class MaintainedTable(ABC):
     def _open_in_session(self) -> Table: ...
 
     @abstractmethod
-    def toDF(self, columns: Sequence[str] | None, where: None, options: Mapping[str, str]) -> DataFrame: ...
+    def toDF(self, columns: str | Sequence[str] | None, where: None, options: Mapping[str, str]) -> DataFrame: ...
 
     def expire_snapshots(
         self,
@@ -205,8 +205,8 @@ class MaintainedTable(ABC):
         statistics until the schema changes; the system table ``$statistics`` shows them.
 
         Args:
-            columns: names; "all": every column, which must all be numbers, texts, times, booleans or binary; None: only
-                the rows are counted.
+            columns: names, or one text of them with commas; "all": every column, which must all be numbers, texts,
+                times, booleans or binary; None: only the rows are counted.
         """
 
         def count(snapshot: Snapshot, fields: Sequence[DataField]) -> tuple[int, Mapping[str, ColumnStatistics]]:

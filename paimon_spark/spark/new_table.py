@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from pyspark.sql import types as st
 
 from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.spark.method_advice import Advised
 from paimon_spark.spark.table_creation import create
 from paimon_spark.spark.types import paimon_field
 from paimon_spark.spec import options as o
@@ -19,7 +20,7 @@ WAREHOUSE = "warehouse"
 T = TypeVar("T")
 
 
-class NewTable(Generic[T]):
+class NewTable(Advised, Generic[T]):
     """A table to be created: say where, which columns and which keys, then ``execute()``.
 
     Every method returns the same object, so that calls chain.

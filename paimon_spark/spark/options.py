@@ -5,11 +5,11 @@ Spark hands option keys over in lower case; the table layer finds their true cas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.spec.column_names import parse_columns
 from paimon_spark.spec.options import Option, Options, parse_bool, parse_choice
 from paimon_spark.store.absent_columns import ERROR, MISSING_COLUMNS
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
@@ -26,7 +26,8 @@ DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
 TIME_ZONE = "time-zone"
 WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MISSING_COLUMNS))
 
-_NAME = r"\s*(?:`(?:[^`]|``)+`|[^,`\s][^,`]*)\s*"
+_PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
+_VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
 _READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS)
 _WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE, WRITE_MISSING_COLUMNS.key)
 
@@ -82,9 +83,15 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
 
     Raises:
         OptionError: no path, several paths, an empty list of columns, or an option that only a write has.
+        UnsupportedFeature: Spark asks for the columns of a table that it is about to make in its own catalog.
     """
     given = _lowered(options)
-    path = _path(given, "read it with spark.read.format('paimon').load('<path of the table>')")
+    _refuse_create_table(given)
+    path = _path(
+        given,
+        "read it with spark.read.format('paimon').load('<path of the table>'). A name made by CREATE TABLE ... USING "
+        f"paimon or saveAsTable has none, because Spark hands it no path: drop that name, and {_VIEW}",
+    )
     _refuse(given, _WRITE_ONLY, "is an option of writes; leave it out of the read")
     columns = given.pop(COLUMNS, None)
     where = given.pop(FILTER, None)
@@ -105,7 +112,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     path = _path(
         given,
         "write with .save('<path of the table>'); saveAsTable, insertInto and CREATE TABLE ... USING paimon lose it: "
-        "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')",
+        f"{_VIEW}",
     )
     _refuse(given, _READ_ONLY, "is an option of reads; select the rows and columns of the DataFrame before writing it")
     travel = [key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)]
@@ -127,27 +134,22 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     )
 
 
-def parse_columns(text: str) -> tuple[str, ...]:
-    """The names of a comma list; a name with a comma or blanks at its ends stands in backquotes.
-
-    Raises:
-        OptionError: the list is empty, a name is, or a backquote is not closed.
-    """
-    if not re.fullmatch(rf"{_NAME}(?:,{_NAME})*,?\s*", text):
-        raise OptionError(f"option '{COLUMNS}' has the value '{text}': expected column names separated by commas")
-    names = (name.strip() for name in re.findall(_NAME, text))
-    return tuple(name[1:-1].replace("``", "`") if name.startswith("`") else name for name in names)
-
-
-def format_columns(names: tuple[str, ...]) -> str:
-    """The text that ``parse_columns`` reads back as these names."""
-    return ",".join("`" + name.replace("`", "``") + "`" for name in names)
-
-
 def _lowered(options: Mapping[str, str]) -> dict[str, str]:
     """The options with connector keys in lower case; table options keep their case for the table layer to find."""
     own = (PATH, PATHS, *_READ_ONLY, *_WRITE_ONLY, DYNAMIC_OVERWRITE, TIME_ZONE)
     return {key.lower() if key.lower() in own else key: str(value) for key, value in options.items()}
+
+
+def _refuse_create_table(given: Mapping[str, str]) -> None:
+    """CREATE TABLE without columns asks the source for them; with columns Spark asks nobody, and cannot be stopped."""
+    if any(key.lower() == _PROVIDER for key in given):
+        path = given.get(PATH, "<path of the table>")
+        raise UnsupportedFeature(
+            "CREATE TABLE ... USING paimon is not supported by this release: Spark would keep the name and the columns "
+            "but hand over no path when the table is read or written. For a table that exists, use CREATE TEMPORARY "
+            f"VIEW <name> USING paimon OPTIONS (path '{path}'); to make a table, write a DataFrame with "
+            f"df.write.format('paimon').mode('append').save('{path}') or use PaimonTable.create(spark)"
+        )
 
 
 def _path(given: dict[str, str], what_to_do: str) -> str:

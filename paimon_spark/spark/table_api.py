@@ -15,7 +15,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from paimon_spark.spark.commit_write import commit_job
 from paimon_spark.spark.compact_job import SparkRunner, TableOptimizer
+from paimon_spark.spark.frames import Rows, as_frame
 from paimon_spark.spark.maintained_table import MaintainedTable
+from paimon_spark.spark.method_advice import Advised
 from paimon_spark.spark.new_table import NewTable
 from paimon_spark.spark.open_write import open_job
 from paimon_spark.spark.options import (
@@ -25,7 +27,6 @@ from paimon_spark.spark.options import (
     OVERWRITE_WHERE,
     PATH,
     TIME_ZONE,
-    format_columns,
     write_options,
 )
 from paimon_spark.spark.postpone_job import place_staged_with_spark
@@ -33,6 +34,7 @@ from paimon_spark.spark.routed_write import rewrite_with_spark
 from paimon_spark.spark.versioned_table import VersionedTable
 from paimon_spark.spark.write_job import WriteMetrics
 from paimon_spark.spark.write_roads import write_by_bucket
+from paimon_spark.spec.column_names import format_columns
 from paimon_spark.spec.options import BRANCH
 from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
@@ -41,6 +43,7 @@ from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.partition_done import mark_written_partitions
 from paimon_spark.store.rescale import RescaleMetrics, rescale
 from paimon_spark.store.table import Table, find_table, open_table
+from paimon_spark.store.table_options import split_storage_options
 from paimon_spark.store.visibility import wait_until_visible
 
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
@@ -51,14 +54,35 @@ _DETAIL = (
 )
 
 
-class PaimonTable(VersionedTable, MaintainedTable):
-    """A table at a path. It holds no state of the table: every call sees the latest one."""
+class PaimonTable(VersionedTable, MaintainedTable, Advised):
+    """A table at a path. It holds no state of the table: every call sees the latest one.
+
+    - Open and declare: ``forPath``, ``isPaimonTable``, ``create``, ``createIfNotExists``
+    - Read: ``toDF``, ``createOrReplaceTempView``
+    - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
+    - Look: ``detail``, ``history``, ``files``, ``partitions``, ``buckets``, ``schemas``, ``tags``, ``branches``,
+      ``consumers``, ``system_table``, ``check``, ``analyze``
+    - Compact: ``optimize``, ``compact_manifest``, ``rescale``
+    - Expire and clean up: ``expire_snapshots``, ``expire_changelogs``, ``expire_partitions``, ``mark_partition_done``,
+      ``remove_orphan_files``, ``purge_files``
+    - Tags: ``create_tag``, ``replace_tag``, ``rename_tag``, ``delete_tag``, ``expire_tags``,
+      ``trigger_tag_automatic_creation``
+    - Go back: ``rollback``, ``rollback_to_timestamp``, ``rollback_to_watermark``, ``rollback_to_as_latest``
+    - Branches, copies and consumers: ``create_branch``, ``rename_branch``, ``delete_branch``, ``fast_forward``,
+      ``merge_branch``, ``copy``, ``reset_consumer``, ``clear_consumers``
+    - Repair: ``remove_unexisting_files``, ``repair_earliest_snapshot``
+    """
 
     def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
         """Use ``forPath``, which checks that the table is there."""
         self._spark = spark
         self._path = path
         self._options, self._time_zone = _without_zone(options)
+
+    def __repr__(self) -> str:
+        """The path and the options, without those of the storage, which hold secrets. It reads nothing."""
+        _, table = split_storage_options(self._options)
+        return f"PaimonTable({self._path!r}{f', options={table!r}' if table else ''})"
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> PaimonTable:
@@ -92,14 +116,14 @@ class PaimonTable(VersionedTable, MaintainedTable):
 
     def toDF(
         self,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         where: str | Column | None = None,
         options: Mapping[str, str] = _NO_OPTIONS,
     ) -> DataFrame:
         """The rows as a DataFrame. Its first query chooses the snapshot for all its queries.
 
         Args:
-            columns: names of the columns to read, in order; None means all.
+            columns: names of the columns to read, in order, or one text such as "id, total"; None means all.
             where: a condition, read in the time zone of the session. As SQL text it is used for pruning and decided
                 while reading; as a Column it is a ``DataFrame.where``, over the chosen columns only.
             options: more options of the read, such as ``scan.snapshot-id``.
@@ -109,10 +133,23 @@ class PaimonTable(VersionedTable, MaintainedTable):
             return self._read(self._path, columns, where, given)
         return self._read(self._path, columns, None, given).where(where)
 
-    def append(self, df: DataFrame, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+    def createOrReplaceTempView(self, name: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
+        """Gives the table a name in the SQL of this session, for ``SELECT`` and ``INSERT``.
+
+        The first query over the view chooses the snapshot for all later ones. Neither ``INSERT INTO`` the view nor
+        ``REFRESH TABLE`` changes that: call this again to see newer rows.
+
+        Args:
+            name: of the view; one that is there is replaced.
+            options: of the reads and writes through it; ``filter`` or ``scan.snapshot-id`` make it a view to read only.
+        """
+        self.toDF(options=options).createOrReplaceTempView(name)
+
+    def append(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
         """Adds the rows, or upserts them if the table has a primary key.
 
         Args:
+            df: a DataFrame of Spark or pandas, or a pyarrow Table.
             options: of this write; ``row-kind-column`` among them.
 
         Raises:
@@ -120,23 +157,22 @@ class PaimonTable(VersionedTable, MaintainedTable):
         """
         return self._write(df, options, overwrite=False)
 
-    def overwrite(
-        self, df: DataFrame, where: str | None = None, options: Mapping[str, str] = _NO_OPTIONS
-    ) -> WriteMetrics:
+    def overwrite(self, df: Rows, where: str | None = None, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
         """Replaces all rows, or those of some partitions, in one snapshot.
 
         In a session with ``spark.sql.sources.partitionOverwriteMode`` = ``dynamic`` and without a condition it replaces
         the partitions that the DataFrame has rows of; the option ``dynamic-partition-overwrite`` decides otherwise.
 
         Args:
+            df: as for append.
             where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
                 partitions are refused.
         """
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
         return self._write(df, {**options, **chosen}, overwrite=True)
 
-    def dynamic_partition_overwrite(self, df: DataFrame, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
-        """Replaces the partitions that the DataFrame has rows of, and no other."""
+    def dynamic_partition_overwrite(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+        """Replaces the partitions that the rows belong to, and no other; df as for append."""
         return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, overwrite=True)
 
     def _overwrite_of_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
@@ -238,12 +274,14 @@ class PaimonTable(VersionedTable, MaintainedTable):
         """The consumers and what they read next: the system table ``$consumers``."""
         return self.system_table("consumers")
 
-    def system_table(self, name: str, columns: Sequence[str] | None = None, where: str | None = None) -> DataFrame:
-        """A system table, such as "manifests" or "audit_log" (features 1.6); it is made when a query runs.
+    def system_table(
+        self, name: str, columns: str | Sequence[str] | None = None, where: str | None = None
+    ) -> DataFrame:
+        """A system table, such as "manifests" or "audit_log"; it is made when a query runs.
 
         Args:
             name: of the system table, without ``$``.
-            columns: names of the columns to read, in order; None means all.
+            columns: names of the columns to read, in order, or one text such as "id, total"; None means all.
             where: a condition in SQL, which leaves unread what it excludes: partitions, snapshots, tags.
 
         Raises:
@@ -252,12 +290,12 @@ class PaimonTable(VersionedTable, MaintainedTable):
         return self._read(f"{self._path}${name}", columns, where, self._options)
 
     def _read(
-        self, path: str, columns: Sequence[str] | None, where: str | None, options: Mapping[str, str]
+        self, path: str, columns: str | Sequence[str] | None, where: str | None, options: Mapping[str, str]
     ) -> DataFrame:
         given = options if where is None else {**options, FILTER: where}
         reader = self._spark.read.format("paimon").options(**self._in_session(given))
         if columns is not None:
-            reader = reader.option(COLUMNS, format_columns(tuple(columns)))
+            reader = reader.option(COLUMNS, columns if isinstance(columns, str) else format_columns(tuple(columns)))
         return reader.load(path)
 
     def _open(self) -> Table:
@@ -278,8 +316,9 @@ class PaimonTable(VersionedTable, MaintainedTable):
         zone = given or self._session_zone()
         return rest if zone is None else {**rest, TIME_ZONE: zone}
 
-    def _write(self, df: DataFrame, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
+    def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
         began = time.monotonic()
+        df = as_frame(self._spark, rows)
         given = {**self._options, **options, PATH: self._path}
         job = open_job(write_options(self._in_session(given)), df.schema, overwrite)
         messages = place_staged_with_spark(self._spark, job, write_by_bucket(df, job))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 from paimon_spark.store.write_plan import WritePlan
 
@@ -40,8 +41,8 @@ class WriteJob:
     omissible: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class WriteMetrics:
+@dataclass(frozen=True, repr=False)
+class WriteMetrics(Result):
     """What a write did.
 
     Attributes:

@@ -38,6 +38,7 @@ from paimon_spark.store.overwrite import overwritten, upgraded
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.postpone_files import created_at
 from paimon_spark.store.publish import write_hint
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import BucketMode, Table
 
 _log = logging.getLogger(__name__)
@@ -45,8 +46,8 @@ _log = logging.getLogger(__name__)
 Replaced = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["dynamic"] | None
 
 
-@dataclass(frozen=True)
-class CommitResult:
+@dataclass(frozen=True, repr=False)
+class CommitResult(Result):
     """What a commit did.
 
     Attributes:

@@ -30,6 +30,7 @@ from paimon_spark.store.compaction_commit import (
 from paimon_spark.store.compaction_plan import CompactionPlan, plan_compaction
 from paimon_spark.store.discard import discard
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 
 _log = logging.getLogger(__name__)
@@ -78,8 +79,8 @@ class DroppedBucket:
     reason: str
 
 
-@dataclass(frozen=True)
-class CompactionMetrics:
+@dataclass(frozen=True, repr=False)
+class CompactionMetrics(Result):
     """What a compaction did.
 
     Attributes:

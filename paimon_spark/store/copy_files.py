@@ -38,6 +38,7 @@ from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.overwrite import overwritten
 from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
 
@@ -57,8 +58,8 @@ CopyAll: TypeAlias = Callable[[FileIO, FileIO, Sequence[FileCopy]], None]
 """Copies files from one store to another; all are durable on return, and after an error no copy is under way."""
 
 
-@dataclass(frozen=True)
-class CopyMetrics:
+@dataclass(frozen=True, repr=False)
+class CopyMetrics(Result):
     """What was copied.
 
     Attributes:

@@ -36,6 +36,7 @@ from paimon_spark.store.expire_used import (
     tags_before,
 )
 from paimon_spark.store.hold_marks import held_ids
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Limits, Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
@@ -44,8 +45,8 @@ from paimon_spark.store.threads import in_threads
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ExpiryResult:
+@dataclass(frozen=True, repr=False)
+class ExpiryResult(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:

@@ -35,6 +35,7 @@ from paimon_spark.store.orphans_listing import (
     list_directory,
 )
 from paimon_spark.store.orphans_used import branches_of, used_names
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
@@ -45,8 +46,8 @@ _log = logging.getLogger(__name__)
 DAY_MILLIS = 24 * 3_600_000
 
 
-@dataclass(frozen=True)
-class OrphansRemoved:
+@dataclass(frozen=True, repr=False)
+class OrphansRemoved(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:

@@ -31,6 +31,7 @@ from paimon_spark.store.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.local_time import epoch_millis_of_wall
 from paimon_spark.store.manifest_files import read_manifest_columns
 from paimon_spark.store.partition_times import nanos_before, partition_times
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 from paimon_spark.store.tags import Duration
 from paimon_spark.store.truncate import TruncateMetrics, take_away, without_partitions
@@ -45,8 +46,8 @@ _NO_TIME = (
 )
 
 
-@dataclass(frozen=True)
-class PartitionsExpired:
+@dataclass(frozen=True, repr=False)
+class PartitionsExpired(Result):
     """What left the table. The files stay on storage until the older snapshots expire.
 
     Attributes:

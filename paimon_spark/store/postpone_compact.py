@@ -28,6 +28,7 @@ from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.postpone_files import in_write_order
 from paimon_spark.store.postpone_moves import MOVE_THREADS, Move, delete_created, plan_moves, run_moves, settled_numbers
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.write_plan import WritePlan, plan_write
 
@@ -57,8 +58,8 @@ class PostponeCompaction:
         return [move for row in rows for move in plan_moves(row, self.files[row], self.numbers[row], parallelism=1)]
 
 
-@dataclass(frozen=True)
-class PostponeResult:
+@dataclass(frozen=True, repr=False)
+class PostponeResult(Result):
     """What was moved.
 
     Attributes:

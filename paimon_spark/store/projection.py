@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from paimon_spark.errors import OptionError
+from paimon_spark.spec.column_names import parse_columns
 from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
 
@@ -24,8 +25,11 @@ def row_kind_field(schema: TableSchema) -> DataField:
     return ROW_KIND_FIELD
 
 
-def find_fields(schema: TableSchema, columns: Sequence[str]) -> tuple[DataField, ...]:
+def find_fields(schema: TableSchema, columns: str | Sequence[str]) -> tuple[DataField, ...]:
     """The fields of the columns, found by exact name, else in any letter case; ``_row_kind`` is one of every table.
+
+    Args:
+        columns: names, or one text of names with commas between them.
 
     Raises:
         OptionError: a column is not there, named twice, or its letter case fits several.
@@ -34,7 +38,7 @@ def find_fields(schema: TableSchema, columns: Sequence[str]) -> tuple[DataField,
     for field in (*schema.fields, *(() if ROW_KIND in schema.by_name else (ROW_KIND_FIELD,))):
         by_lower.setdefault(field.name.lower(), []).append(field)
     fields: list[DataField] = []
-    for name in columns:
+    for name in parse_columns(columns) if isinstance(columns, str) else columns:
         exact = schema.by_name.get(name)
         found = [exact] if exact is not None else by_lower.get(name.lower(), [])
         if len(found) > 1:

@@ -30,6 +30,7 @@ from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_reading import find_snapshots
 from paimon_spark.store.expire_used import UsedFiles, add_other_root, other_roots, tagged_snapshots
 from paimon_spark.store.orphans import past_millis, remove_orphan_files
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, Retention, RetentionRules
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
@@ -41,8 +42,8 @@ _log = logging.getLogger(__name__)
 _NO_LIMIT = 2**62
 
 
-@dataclass(frozen=True)
-class Purged:
+@dataclass(frozen=True, repr=False)
+class Purged(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:

@@ -34,6 +34,7 @@ from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.plan import skips_level_zero
 from paimon_spark.store.postpone_moves import delete_created
 from paimon_spark.store.publish import publish_file
+from paimon_spark.store.result import Result
 from paimon_spark.store.rewrite import Rewrite, as_stored, rewrite_here
 from paimon_spark.store.row_sources import SplitSource
 from paimon_spark.store.splits import Split, pack_parts
@@ -58,8 +59,8 @@ class RescalePlan:
     previous: dict[str, int]
 
 
-@dataclass(frozen=True)
-class RescaleMetrics:
+@dataclass(frozen=True, repr=False)
+class RescaleMetrics(Result):
     """What a rescale did.
 
     Attributes:
@@ -125,8 +126,8 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     Raises:
         As rescale.
     """
-    if buckets < 1:
-        raise OptionError(f"rescaling {table.location} to {buckets} buckets: give a number above 0")
+    if type(buckets) is not int or buckets < 1:  # True is an int too
+        raise OptionError(f"rescaling {table.location} to {buckets!r} buckets: give a whole number above 0")
     if table.bucket_mode not in (BucketMode.HASH_FIXED, BucketMode.POSTPONE_MODE):
         raise UnsupportedFeature(
             f"rescaling {table.location}: its option 'bucket' is {table.options.value(o.BUCKET)}, and only tables with "

@@ -19,6 +19,7 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot
 from paimon_spark.store.hold_marks import holding
 from paimon_spark.store.publish import publish_file
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.snapshot_chain import cut_after
 from paimon_spark.store.snapshots import has_watermark
@@ -29,8 +30,8 @@ from paimon_spark.store.tags import tagged_snapshot
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RollbackResult:
+@dataclass(frozen=True, repr=False)
+class RollbackResult(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:

@@ -97,14 +97,14 @@ class Table:
 
     def scan(
         self,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         where: str | Expr | Predicate | None = None,
         row_kinds: bool = False,
     ) -> Scan:
         """A read of some columns of the rows that satisfy a condition: of a state, or of a change (``incremental-*``).
 
         Args:
-            columns: names in the order wanted, any letter case; None means all.
+            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate.
             row_kinds: whether a last column ``_row_kind`` holds +I, -U, +U or -D, and rows that take others back are
                 among the result. To have it elsewhere, name it among the columns.
@@ -169,14 +169,14 @@ class Table:
     def system_table(
         self,
         name: str,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         where: str | Expr | Predicate | None = None,
     ) -> MetadataScan | RowScan:
-        """A read of a system table such as "snapshots", "files" or "audit_log" (features 1.6).
+        """A read of a system table such as "snapshots", "files" or "audit_log".
 
         Args:
             name: of the system table, without ``$``.
-            columns: names in the order wanted, any letter case; None means all.
+            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate, over the columns of the system table.
 
         Raises:

@@ -15,6 +15,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_call
 from paimon_spark.spec.option_keys import IMMUTABLE_OPTIONS, known_key, known_keys
 from paimon_spark.spec.options import Option, Options, parse_list
+from paimon_spark.spec.other_systems import OPTION_ADVICE
 from paimon_spark.spec.schema import TableSchema
 
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.")
@@ -49,7 +50,8 @@ def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str
         columns: the columns of the table, whose case keys such as ``fields.<column>.stats-mode`` take.
 
     Raises:
-        OptionError: a key is unknown (the nearest known ones are named), or given twice with two values.
+        OptionError: a key is unknown (the nearest known ones are named, or what stands for an option of another
+            system), or given twice with two values.
     """
     true_columns = {name.lower(): name for name in columns}
     resolved: dict[str, str] = {}
@@ -59,12 +61,19 @@ def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str
             plain = key[len(_SESSION_PREFIX) :]
             raise OptionError(f"the option '{key}' is a session setting of the official connector; give '{plain}'")
         if true_key is None:
-            near = difflib.get_close_matches(key.lower(), [k for k in known_keys() if "<" not in k], n=3, cutoff=0.6)
-            hint = f"; did you mean {' or '.join(repr(k) for k in near)}?" if near else ""
-            raise OptionError(f"the option '{key}' is not known{hint}")
+            raise OptionError(_unknown(key))
         if resolved.setdefault(true_key, value) != value:
             raise OptionError(f"the option '{true_key}' is given twice: '{resolved[true_key]}' and '{value}'")
     return resolved
+
+
+def _unknown(key: str) -> str:
+    advice = OPTION_ADVICE.get(key.lower())
+    if advice is not None:
+        return advice
+    near = difflib.get_close_matches(key.lower(), [k for k in known_keys() if "<" not in k], n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(repr(k) for k in near)}?" if near else ""
+    return f"the option '{key}' is not known{hint}"
 
 
 def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> None:

@@ -32,6 +32,7 @@ from paimon_spark.store.expire_used import (
     reviving_snapshots,
 )
 from paimon_spark.store.hold_marks import held_ids
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
@@ -44,8 +45,8 @@ _TRIES = 3
 _NANOS = 1_000_000_000
 
 
-@dataclass(frozen=True)
-class TagsDeleted:
+@dataclass(frozen=True, repr=False)
+class TagsDeleted(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:

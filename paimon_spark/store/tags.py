@@ -18,6 +18,7 @@ from paimon_spark.spec.paths import tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.auto_tags import auto_tag_time
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.success_files import touch_success_file
@@ -32,8 +33,8 @@ Duration: TypeAlias = timedelta | str
 """A length of time; as text such as "7 d"."""
 
 
-@dataclass(frozen=True)
-class TagCreated:
+@dataclass(frozen=True, repr=False)
+class TagCreated(Result):
     """Attributes:
     name: of the tag.
     snapshot_id: what it keeps.

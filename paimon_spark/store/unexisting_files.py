@@ -23,13 +23,14 @@ from paimon_spark.store.compaction_commit import Place, place_of
 from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.latest_only import refuse_travel
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.vector_files import find_vector_files, vector_changes
 
 
-@dataclass(frozen=True)
-class UnexistingFiles:
+@dataclass(frozen=True, repr=False)
+class UnexistingFiles(Result):
     """What left the table, or would leave it if it was a dry run.
 
     Attributes:

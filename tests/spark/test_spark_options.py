@@ -8,8 +8,6 @@ from paimon_spark.errors import OptionError
 from paimon_spark.spark.options import (
     ReadOptions,
     WriteOptions,
-    format_columns,
-    parse_columns,
     read_options,
     write_options,
 )
@@ -71,22 +69,3 @@ def test_options_that_no_read_has_are_refused(options: dict[str, str], message: 
 def test_options_that_no_write_has_are_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         write_options(options)
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("id", ("id",)),
-        (" id ,total,", ("id", "total")),
-        ("`a,b`, ` c `,`d``e`,é f", ("a,b", " c ", "d`e", "é f")),
-    ],
-)
-def test_column_lists(text: str, names: tuple[str, ...]) -> None:
-    assert parse_columns(text) == names
-    assert parse_columns(format_columns(names)) == names
-
-
-@pytest.mark.parametrize("text", ["", " ", ",", "a,,b", "`a", "a`b", "``"])
-def test_bad_column_lists(text: str) -> None:
-    with pytest.raises(OptionError, match="expected column names"):
-        parse_columns(text)

@@ -146,7 +146,7 @@ class SystemTable:
 
     def scan(
         self,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         where: str | Expr | Predicate | None = None,
     ) -> MetadataScan | RowScan:
         """A read of some columns of the rows that satisfy a condition.
