@@ -25,14 +25,22 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_int(text: str) -> int:
-    return int(text.strip())
+    return _number(int, text, "a whole number such as 4")
 
 
 def parse_ratio(text: str) -> float:
-    value = float(text.strip())
+    value = _number(float, text, "a number such as 0.7")
     if math.isnan(value):
         raise ValueError("expected a number such as 0.7")
     return value
+
+
+def _number(convert: Callable[[str], T], text: str, what: str) -> T:
+    """Python's own words for a text that is no number say nothing to a user."""
+    try:
+        return convert(text.strip())
+    except ValueError:
+        raise ValueError(f"expected {what}") from None
 
 
 def parse_text(text: str) -> str:
@@ -58,7 +66,7 @@ def _parse_quantity(text: str, units: Mapping[str, int], what: str) -> int:
     match = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
     if match is None or match[2] not in units:
         raise ValueError(f"expected {what}")
-    return int(match[1]) * units[match[2]]
+    return _number(int, match[1], what) * units[match[2]]
 
 
 def parse_memory(text: str) -> int:
@@ -86,7 +94,11 @@ def parse_choice(*choices: str) -> Callable[[str], str]:
 
 def parse_level_map(text: str) -> dict[int, str]:
     """A map such as "0:avro,3:parquet"."""
-    return {int(level): value.strip() for level, value in (item.split(":", 1) for item in parse_list(text))}
+    what = "levels and words such as 0:avro,3:parquet"
+    pairs = [item.partition(":") for item in parse_list(text)]
+    if not all(colon for _, colon, _ in pairs):
+        raise ValueError(f"expected {what}")
+    return {_number(int, level, what): value.strip() for level, _, value in pairs}
 
 
 @dataclass(frozen=True)
