@@ -47,10 +47,16 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME", show_default=False, 
 @app.command()
 def expire(
     path: TablePath,
-    retain_max: Annotated[int | None, typer.Option(min=1, show_default=False, help="At most so many stay.")] = None,
-    retain_min: Annotated[int | None, typer.Option(min=1, show_default=False, help="At least so many stay.")] = None,
+    retain_max: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At most so many stay.")
+    ] = None,
+    retain_min: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At least so many stay.")
+    ] = None,
     older_than: OlderThan = None,
-    max_deletes: Annotated[int | None, typer.Option(min=0, show_default=False, help="At most so many go.")] = None,
+    max_deletes: Annotated[
+        int | None, typer.Option(metavar="N", min=0, show_default=False, help="At most so many go.")
+    ] = None,
     changelogs: Annotated[bool, typer.Option("--changelogs", help="Changelogs that outlived their snapshots.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,

@@ -1,9 +1,9 @@
 """Removing files that nothing in a table names (features 7.1; Java: OrphanFilesClean, LocalOrphanFilesClean).
 
 They are left behind by writers that failed, by rollbacks, by branches that were deleted. First all files are listed,
-then what all snapshots, tags, branches and changelogs use is read; so a commit in between keeps its files. Only then the
-first file goes, if it is old; the younger ones, which a writer may be about to commit, are counted. A listing or a read that fails ends it before anything is deleted; after a crash the next
-removal finds the rest.
+then what all snapshots, tags, branches and changelogs use is read; so a commit in between keeps its files. Only then
+the first file goes, if it is old; the younger ones, which a writer may be about to commit, are counted. A listing or a
+read that fails ends it before anything is deleted; after a crash the next removal finds the rest.
 
 Deliberately safer than Java: a listing that fails, or a snapshot whose metadata are missing, stops it; nothing goes
 before the users are known; directories go only when they are old too, never above the root of the data; marks that tell
@@ -131,7 +131,8 @@ def past_millis(older_than: Moment | None, argument: str) -> int:
     if before >= now:
         raise OptionError(
             f"{argument} is {older_than}: it must be past, else files that are being written now, and that no snapshot "
-            "names yet, would go"
+            "names yet, would go",
+            arguments=(argument,),
         )
     return before
 
