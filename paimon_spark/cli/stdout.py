@@ -36,7 +36,7 @@ def guard_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
-    sys.stdout = Stdout(sys.stdout)  # type: ignore[assignment]
+    sys.stdout = Stdout(sys.stdout)
 
 
 def write_no_more() -> None:
