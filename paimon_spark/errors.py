@@ -11,7 +11,15 @@ class PaimonError(Exception):
 
 
 class OptionError(PaimonError, ValueError):
-    """An option is unknown, has a bad value, or contradicts the table: fix the option."""
+    """An option or argument is unknown, has a bad value, or contradicts the table: fix it.
+
+    Attributes:
+        arguments: names of arguments in the message. The command line puts its flags in their place.
+    """
+
+    def __init__(self, message: str, *, arguments: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.arguments = arguments
 
 
 class DataError(PaimonError, ValueError):

@@ -23,6 +23,14 @@ class Output(StrEnum):
     JSON = "json"
 
 
+class RowsOutput(StrEnum):
+    """The same of rows, which spreadsheets and databases take too."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+
+
 TablePath = Annotated[
     str,
     typer.Argument(
@@ -43,6 +51,7 @@ TableOptions = Annotated[
     ),
 ]
 OutputFormat = Annotated[Output, typer.Option("--output", help="How to print the result.")]
+RowsFormat = Annotated[RowsOutput, typer.Option("--output", help="How to print the rows.")]
 At = Annotated[
     str | None,
     typer.Option(

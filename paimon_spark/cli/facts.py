@@ -160,12 +160,17 @@ def view_table(path: str, options: dict[str, str], at: str | None) -> TableView:
     Raises:
         PaimonError: there is no such table or state, or its metadata are damaged.
     """
-    chosen = {**options, **state_options(path, options, at)}
-    found = find_system_table(f"{path.rstrip('/')}$files", chosen)
-    table = open_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
+    table = find_in_state(path, options, at)
     files = system_table(table, "files").scan(_FILES).to_arrow()
     runs = sorted_runs(files, keyed=bool(table.schema.primary_keys))
     return TableView(table, _facts(table, files, runs), runs, files.column("file_size_in_bytes").combine_chunks())
+
+
+def find_in_state(path: str, options: dict[str, str], at: str | None) -> Table:
+    """The table in a state, also one that this release cannot read. Errors as in view_table."""
+    chosen = {**options, **state_options(path, options, at)}
+    found = find_system_table(f"{path.rstrip('/')}$files", chosen)
+    return open_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
 
 
 def sorted_runs(files: pa.Table, keyed: bool) -> pa.Table:

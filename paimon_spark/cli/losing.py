@@ -31,7 +31,7 @@ _LEFT = "what is committed is committed, all else is as it was"
 @app.command("expire-partitions")
 def leave_partitions(
     path: TablePath,
-    older_than: Annotated[
+    expiration_time: Annotated[
         str | None,
         typer.Option("--older-than", metavar="SPAN", show_default=False, help="Such as '90 d'; else by the options."),
     ] = None,
@@ -43,7 +43,7 @@ def leave_partitions(
 ) -> None:
     """Takes partitions out of the table that are too old."""
     table = open_with(path, option, branch)
-    remove(lambda dry: expire_partitions(table, older_than, dry_run=dry), _partitions, dry_run, yes, output, _LEFT)
+    remove(lambda dry: expire_partitions(table, expiration_time, dry_run=dry), _partitions, dry_run, yes, output, _LEFT)
 
 
 @app.command("remove-lost-files")

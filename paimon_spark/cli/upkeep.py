@@ -48,10 +48,16 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME", show_default=False, 
 @app.command()
 def expire(
     path: TablePath,
-    retain_max: Annotated[int | None, typer.Option(min=1, show_default=False, help="At most so many stay.")] = None,
-    retain_min: Annotated[int | None, typer.Option(min=1, show_default=False, help="At least so many stay.")] = None,
+    retain_max: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At most so many stay.")
+    ] = None,
+    retain_min: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At least so many stay.")
+    ] = None,
     older_than: OlderThan = None,
-    max_deletes: Annotated[int | None, typer.Option(min=0, show_default=False, help="At most so many go.")] = None,
+    max_deletes: Annotated[
+        int | None, typer.Option(metavar="N", min=0, show_default=False, help="At most so many go.")
+    ] = None,
     changelogs: Annotated[bool, typer.Option("--changelogs", help="Changelogs that outlived their snapshots.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -87,7 +93,7 @@ def orphans(
 ) -> None:
     """Files that no snapshot, tag, branch or changelog names; nothing is deleted without --delete.
 
-    Only files older than a day are looked at, or than --older-than: younger ones may belong to a write under way.
+    Only files older than a day go, or than --older-than: younger ones may belong to a write under way, and are counted.
     """
     table, before = open_table(path, parse_options(option)), parse_older_than(older_than)
 
@@ -96,7 +102,7 @@ def orphans(
             return remove_orphan_files(table, before, dry, progress=told)
 
     left = "orphans that are left are found again; nothing else was touched"
-    remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext())
+    remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext(), _too_young)
 
 
 @app.command("create-tag")
@@ -191,6 +197,14 @@ def _orphaned(result: OrphansRemoved) -> str:
     told += f", {count_text(directories, 'empty directory', 'empty directories')}" if directories else ""
     told += f"; {count_text(len(result.refused), 'file')} that the store does not let go" if result.refused else ""
     return told + (f"; not looked at: {', '.join(result.not_reached)}" if result.not_reached else "")
+
+
+def _too_young(result: OrphansRemoved) -> str:
+    if not result.younger_files:
+        return ""
+    files = f"{count_text(result.younger_files, 'younger file')} ({size_text(result.younger_bytes)}) that nothing names"
+    takes = "takes them" if result.younger_files > 1 else "takes it"
+    return f"{files}; when no job is writing to the table, --older-than with a later time {takes}"
 
 
 def _tagged(made: TagCreated) -> str:

@@ -1,6 +1,6 @@
 """Orphan files of big tables: directories are listed and files deleted by Spark tasks (Java: SparkOrphanFilesClean).
 
-The driver reads the metadata, and keeps the names of the old files. A storage error in a task is the same error here;
+The driver reads the metadata, and keeps the names of the files. A storage error in a task is the same error here;
 nothing is repeated by Spark because of it.
 """
 
@@ -38,11 +38,11 @@ class SparkWork:
     directories_at_once: int = 50_000
     files_at_once: int = 200_000
 
-    def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
+    def listings(self, directories: Sequence[str]) -> list[Listing]:
         here = ThreadedWork(self.table)
         if len(directories) < self.least_directories:
-            return here.listings(directories, before)
-        found = self._run("list", directories, _DIRECTORIES, lambda paths: here.listings(paths, before))
+            return here.listings(directories)
+        found = self._run("list", directories, _DIRECTORIES, here.listings)
         return [listing for listings in found for listing in listings]
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:

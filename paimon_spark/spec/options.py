@@ -26,13 +26,21 @@ def parse_bool(text: str) -> bool:
 def parse_int(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]+", text.strip()):
         raise ValueError("expected a whole number such as 4")
-    return int(text)
+    return _number(int, text, "a whole number such as 4")
 
 
 def parse_ratio(text: str) -> float:
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text.strip()):
         raise ValueError("expected a number such as 0.7")
     return float(text)
+
+
+def _number(convert: Callable[[str], T], text: str, what: str) -> T:
+    """Python's own words for a text that is no number say nothing to a user."""
+    try:
+        return convert(text.strip())
+    except ValueError:
+        raise ValueError(f"expected {what}") from None
 
 
 def parse_text(text: str) -> str:
@@ -58,7 +66,7 @@ def _parse_quantity(text: str, units: Mapping[str, int], what: str) -> int:
     match = re.fullmatch(r"([0-9]+)\s*([a-z]*)", text.strip().lower())
     if match is None or match[2] not in units:
         raise ValueError(f"expected {what}")
-    return int(match[1]) * units[match[2]]
+    return _number(int, match[1], what) * units[match[2]]
 
 
 def parse_memory(text: str) -> int:
@@ -91,7 +99,7 @@ def parse_level_map(text: str) -> dict[int, str]:
         match = re.fullmatch(r"([0-9]+)\s*:\s*(.+)", item)
         if match is None:
             raise ValueError("expected a level and a value for each, such as 0:avro,3:parquet")
-        levels[int(match[1])] = match[2]
+        levels[_number(int, match[1], "levels of few digits")] = match[2]
     return levels
 
 

@@ -96,7 +96,7 @@ def branches_of(table: Table) -> list[str]:
             time.sleep(wait)
     raise CorruptFile(
         f"removing orphan files of {location}: the branches {', '.join(sorted(broken))} have no schema, so it cannot "
-        "be told what they are; nothing was deleted. Make them again, as after a crash of create_branch, or remove "
+        "be told what they are; nothing was deleted. If a crash left them half made, make them again; or remove "
         "their directories"
     )
 

@@ -167,7 +167,7 @@ def _check_id(table: Table, target: Snapshot) -> None:
     if found is not None and found != target:
         raise SnapshotNotFound(
             f"rolling back {table.location} to what a tag keeps: that snapshot {target.id} was taken back, and another "
-            "one has its id since; make its state the latest snapshot by rollback_to_as_latest"
+            "one has its id since; PaimonTable.rollback_to_as_latest makes its state the latest snapshot"
         )
 
 

@@ -73,7 +73,9 @@ def create_tag(
         UnsupportedFeature: the table has `tag.callbacks`.
     """
     chosen = _chosen(table, name, snapshot, timestamp)
-    return keep_as_tag(table, name, chosen, retained_millis(time_retained, table.options))
+    made = keep_as_tag(table, name, chosen, retained_millis(time_retained, table.options))
+    _warn_of_number(table, name)
+    return made
 
 
 def replace_tag(
@@ -95,7 +97,8 @@ def replace_tag(
     store = table.snapshots
     if store.find_tag(_checked_name(name)) is None:
         raise no_such_tag(store, name)
-    tag = new_tag(_chosen(table, name, snapshot, None), None if time_retained is None else _millis(time_retained))
+    millis = None if time_retained is None else duration_millis(time_retained, "time_retained")
+    tag = new_tag(_chosen(table, name, snapshot, None), millis)
     with keeping(store, tag.snapshot):
         table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
     return _created(name, tag)
@@ -115,6 +118,7 @@ def rename_tag(table: Table, name: str, new_name: str) -> None:
         raise no_such_tag(store, name)
     if name == new_name or store.find_tag(_checked_name(new_name)) != tag:  # else a crash has left both
         publish_tag(store, _checked_name(new_name), tag)
+        _warn_of_number(table, new_name)
     table.file_io.delete(tag_path(table.location, name, table.branch))
 
 
@@ -146,16 +150,23 @@ def success_file_path(store: SnapshotStore, name: str) -> str:
 
 def retained_millis(time_retained: Duration | None, options: Options) -> int | None:
     """How long a new tag lives; None: for ever. Errors: OptionError."""
-    return options.value(o.TAG_DEFAULT_TIME_RETAINED) if time_retained is None else _millis(time_retained)
+    if time_retained is None:
+        return options.value(o.TAG_DEFAULT_TIME_RETAINED)
+    return duration_millis(time_retained, "time_retained")
 
 
-def _millis(time_retained: Duration) -> int:
-    if isinstance(time_retained, timedelta):
-        return time_retained // timedelta(milliseconds=1)
+def duration_millis(duration: Duration, argument: str) -> int:
+    """A length of time in milliseconds.
+
+    Raises:
+        OptionError: it is none; the message names the argument.
+    """
+    if isinstance(duration, timedelta):
+        return duration // timedelta(milliseconds=1)
     try:
-        return parse_duration(time_retained)
+        return parse_duration(duration)
     except ValueError as error:
-        raise OptionError(f"time_retained is '{time_retained}': {error}") from None
+        raise OptionError(f"{argument} is '{duration}': {error}", arguments=(argument,)) from None
 
 
 def _chosen(table: Table, name: str, snapshot: int | None, timestamp: Moment | None) -> Snapshot:
@@ -190,6 +201,15 @@ def _checked_name(name: str) -> str:
     if not name.strip() or "/" in name:
         raise OptionError(f"'{name}' is no name for a tag: it must not be blank, and have no '/'")
     return name
+
+
+def _warn_of_number(table: Table, name: str) -> None:
+    if name.isascii() and name.isdigit():
+        _log.warning(
+            "the name of tag '%s' of %s is a number: where a tag or a snapshot id can be given ('scan.version', --at), "
+            "%s is the tag from now on, and 'scan.snapshot-id' is the way to snapshot %s",
+            *(name, table.location, name, name),
+        )
 
 
 def _check_not_tagged_twice(table: Table, name: str, snapshot: Snapshot) -> None:

@@ -55,3 +55,10 @@ def test_a_text_that_is_no_value_is_told_with_what_is_expected(option: Option[ob
 )
 def test_texts_that_are_values(option: Option[object], text: str, value: object) -> None:
     assert Options({option.key: text}).value(option) == value
+
+
+@pytest.mark.parametrize("option", [o.BUCKET, o.WRITE_BUFFER_SIZE, o.SNAPSHOT_TIME_RETAINED, o.FILE_FORMAT_PER_LEVEL])
+def test_more_digits_than_python_reads(option: Option[object]) -> None:
+    level = ":avro" if option is o.FILE_FORMAT_PER_LEVEL else ""
+    with pytest.raises(OptionError, match=r"expected (a|levels)"):
+        Options({option.key: "9" * 5000 + level}).value(option)
