@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spec.column_names import parse_columns
+from paimon_spark.spec.missing_columns import ERROR, MISSING_COLUMNS
 from paimon_spark.spec.options import Option, Options, parse_bool, parse_choice
-from paimon_spark.store.absent_columns import ERROR, MISSING_COLUMNS
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
 
 PATH = "path"

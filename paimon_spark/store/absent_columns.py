@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from paimon_spark.arrow.alignment import match_columns
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
+from paimon_spark.spec.missing_columns import DEFAULT, ERROR, NULL
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.table import Table
-
-ERROR, NULL, DEFAULT = "error", "null", "default"
-MISSING_COLUMNS = (ERROR, NULL, DEFAULT)
 
 
 def omissible_columns(

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from staging import put
 
-from paimon_spark.store.absent_columns import DEFAULT, NULL, omissible_columns
+from paimon_spark.spec.missing_columns import DEFAULT, NULL
+from paimon_spark.store.absent_columns import omissible_columns
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.table import Table, open_table
 
