@@ -14,7 +14,7 @@ from random import Random
 import pyarrow as pa
 
 ZONES = (
-    "Europe/Berlin", "America/New_York", "UTC", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Sao_Paulo",
+    "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC", "America/Sao_Paulo",
     "Pacific/Apia", "America/St_Johns", "Africa/Casablanca", "Europe/Dublin", "Antarctica/Troll", "Asia/Tokyo",
     "Africa/Monrovia", "America/Los_Angeles", "Asia/Beirut", "Pacific/Kiritimati", "+05:30", "-03:30", "GMT+8",
     "UTC-03:30", "+01:00:15", "EST", "PST", "+18:00", "-18:00", "Z",
