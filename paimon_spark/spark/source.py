@@ -51,8 +51,9 @@ class PaimonDataSource(DataSource):
     carry both. A `where` on the DataFrame is right in any case, only slower. The time zone of the session is not known
     here either: a filter that depends on it needs an offset in its literal, or the option `time-zone` = Europe/Berlin.
 
-    The first query of a loaded DataFrame or view chooses the snapshot for all its queries: Spark plans it once. Load it
-    again (or create the view again) to see newer rows. For the same reason filters are pushed down only on request:
+    The first query of a loaded DataFrame or view chooses the snapshot for all its queries: Spark plans it once, and an
+    ``INSERT INTO`` the view does not change that. Load it again, or create the view again, with
+    ``PaimonTable.createOrReplaceTempView`` or in SQL, to see newer rows. For the same reason filters are pushed down only on request:
     with ``spark.sql.python.filterPushdown.enabled`` on, Spark reads every scan of a DataFrame with the filters of the
     one planned last. The option ``push-filters`` = true allows it, for a DataFrame that is used once, in one query.
 
