@@ -1,12 +1,14 @@
 """Stored bytes: the only package that reads, writes, lists or deletes files."""
 
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream
+from paimon_spark.file_io.confined import ConfinedFileIO
 from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
-from paimon_spark.file_io.locate import absolute_location, file_io_for, is_same_store
+from paimon_spark.file_io.locate import absolute_location, file_io_for, is_same_store, plain_location
 from paimon_spark.file_io.object_store import ObstoreFileIO
 
 __all__ = [
+    "ConfinedFileIO",
     "FileIO",
     "FileStatus",
     "HadoopFileIO",
@@ -18,4 +20,5 @@ __all__ = [
     "file_io_for",
     "is_same_store",
     "local_path",
+    "plain_location",
 ]

@@ -19,6 +19,7 @@ from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.branched_scan import ALONE, BranchedScan, through_branches
+from paimon_spark.store.external_paths import confined
 from paimon_spark.store.scan import Scan, find_fields, row_kind_field
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
@@ -234,7 +235,7 @@ def find_stored_table(location: str, options: Mapping[str, str] | None = None) -
             there = f"its branches are {', '.join(names)}" if names else "it has no branches"
             raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
         return None
-    return Table(root, file_io, schema, Options(schema.options), branch)
+    return Table(root, confined(file_io, root, dynamic), schema, Options(schema.options), branch)
 
 
 def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:
