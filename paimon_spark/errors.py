@@ -74,6 +74,10 @@ class MissingFile(CorruptFile):
         self.path = path
 
 
+class OutsideTable(PaimonError, PermissionError):
+    """A file outside of the table would be changed: name its root in the options of the call if it is the table's."""
+
+
 class CommitConflict(PaimonError):
     """Another writer changed what this commit was based on: run the job again on the new state."""
 

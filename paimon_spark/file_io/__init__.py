@@ -4,10 +4,12 @@
 """
 
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream
+from paimon_spark.file_io.confined import ConfinedFileIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
-from paimon_spark.file_io.locate import absolute_location, file_io_for, is_same_store
+from paimon_spark.file_io.locate import absolute_location, file_io_for, is_same_store, plain_location
 
 __all__ = [
+    "ConfinedFileIO",
     "FileIO",
     "FileStatus",
     "LocalFileIO",
@@ -17,4 +19,5 @@ __all__ = [
     "file_io_for",
     "is_same_store",
     "local_path",
+    "plain_location",
 ]

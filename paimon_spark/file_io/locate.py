@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io.base import FileIO
-from paimon_spark.file_io.local import LocalFileIO
+from paimon_spark.file_io.local import LocalFileIO, local_path
 
 _KIN = ({"s3", "s3a", "s3n"}, {"az", "abfs", "abfss"}, {"hdfs", "viewfs"})
 
@@ -45,6 +45,11 @@ def absolute_location(location: str) -> str:
     """The location without a slash at its end; a local path from the root, for executors may run elsewhere."""
     root = location.rstrip("/") or location
     return root if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", root) else os.path.abspath(root)
+
+
+def plain_location(location: str) -> str:
+    """A local path from the root without its scheme, any other location as it is; without a slash at the end."""
+    return (local_path(location) if _scheme(location) == "file" else location).rstrip("/")
 
 
 def is_same_store(location: str, other: str) -> bool:

@@ -26,23 +26,24 @@ def decode_index_manifest(data: bytes, where: str) -> list[IndexManifestEntry]:
 def _decode_entry(r: AvroRecord) -> IndexManifestEntry:
     r.check_version(INDEX_MANIFEST_VERSION)
     ranges = r.optional_tuple("_DELETIONS_VECTORS_RANGES", dict)
+    name = r.name("_FILE_NAME")
     return IndexManifestEntry(
         kind=r.needed("_KIND", int),
         partition=r.needed("_PARTITION", bytes),
         bucket=r.needed("_BUCKET", int),
         index_type=r.needed("_INDEX_TYPE", str),
-        file_name=r.needed("_FILE_NAME", str),
+        file_name=name,
         file_size=r.needed("_FILE_SIZE", int),
         row_count=r.needed("_ROW_COUNT", int),
         deletion_ranges=None if ranges is None else tuple(_decode_range(AvroRecord(x, r.where)) for x in ranges),
-        external_path=r.optional("_EXTERNAL_PATH", str),
+        external_path=r.external_path(name, in_bucket=False),
         global_index=_decode_global(r) if r.optional("_GLOBAL_INDEX", dict) is not None else None,
     )
 
 
 def _decode_range(r: AvroRecord) -> DeletionRange:
     return DeletionRange(
-        data_file=r.needed("f0", str),
+        data_file=r.name("f0"),
         offset=r.needed("f1", int),
         length=r.needed("f2", int),
         cardinality=r.optional("_CARDINALITY", int),

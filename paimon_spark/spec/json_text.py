@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from paimon_spark.errors import CorruptFile
+from paimon_spark.spec.names import checked_name
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -53,6 +54,14 @@ class JsonObject:
         if value is None:
             raise self.corrupt(key, "a text")
         return value
+
+    def optional_name(self, key: str) -> str | None:
+        """The name of a file in a directory of the table."""
+        value = self.optional_text(key)
+        return None if value is None else checked_name(value, key, self.where)
+
+    def name(self, key: str) -> str:
+        return checked_name(self.text(key), key, self.where)
 
     def array(self, key: str) -> list[Any]:
         value = self.get(key)

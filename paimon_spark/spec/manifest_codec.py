@@ -13,6 +13,7 @@ from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.spec.avro_file import read_records, write_records
 from paimon_spark.spec.avro_schemas import MANIFEST, MANIFEST_LIST
 from paimon_spark.spec.manifest import DataFileMeta, ManifestEntry, ManifestFileMeta, SimpleStats
+from paimon_spark.spec.names import checked_external_path, checked_name
 
 MANIFEST_VERSION = 2
 
@@ -46,6 +47,19 @@ class AvroRecord:
         if not all(isinstance(item, kinds) for item in value):
             raise self.wrong(name, "list of " + " or ".join(kind.__name__ for kind in kinds))
         return tuple(value)
+
+    def name(self, field: str) -> str:
+        """The name of a file in a directory of the table."""
+        return checked_name(self.needed(field, str), field, self.where)
+
+    def names(self, field: str) -> tuple[str, ...]:
+        """The names of files; none for a null."""
+        return tuple(checked_name(name, field, self.where) for name in self.optional_tuple(field, str) or ())
+
+    def external_path(self, name: str, in_bucket: bool) -> str | None:
+        """Where the file of that name lies outside of the table, if it does."""
+        path = self.optional("_EXTERNAL_PATH", str)
+        return None if path is None else checked_external_path(path, name, self.where, in_bucket)
 
     def wrong(self, name: str, expected: str) -> CorruptFile:
         return CorruptFile(
@@ -83,7 +97,7 @@ def decode_manifest_list(data: bytes, where: str) -> list[ManifestFileMeta]:
 def _decode_manifest_meta(r: AvroRecord) -> ManifestFileMeta:
     r.check_version(MANIFEST_VERSION)
     return ManifestFileMeta(
-        file_name=r.needed("_FILE_NAME", str),
+        file_name=r.name("_FILE_NAME"),
         file_size=r.needed("_FILE_SIZE", int),
         num_added_files=r.needed("_NUM_ADDED_FILES", int),
         num_deleted_files=r.needed("_NUM_DELETED_FILES", int),
@@ -138,8 +152,9 @@ def _decode_entry(r: AvroRecord) -> ManifestEntry:
 
 
 def _decode_file(r: AvroRecord) -> DataFileMeta:
+    name = r.name("_FILE_NAME")
     return DataFileMeta(
-        file_name=r.needed("_FILE_NAME", str),
+        file_name=name,
         file_size=r.needed("_FILE_SIZE", int),
         row_count=r.needed("_ROW_COUNT", int),
         min_key=r.needed("_MIN_KEY", bytes),
@@ -150,13 +165,13 @@ def _decode_file(r: AvroRecord) -> DataFileMeta:
         max_sequence_number=r.needed("_MAX_SEQUENCE_NUMBER", int),
         schema_id=r.needed("_SCHEMA_ID", int),
         level=r.needed("_LEVEL", int),
-        extra_files=r.optional_tuple("_EXTRA_FILES", str) or (),
+        extra_files=r.names("_EXTRA_FILES"),
         creation_time=r.optional("_CREATION_TIME", int),
         delete_row_count=r.optional("_DELETE_ROW_COUNT", int),
         embedded_index=r.optional("_EMBEDDED_FILE_INDEX", bytes),
         file_source=r.optional("_FILE_SOURCE", int),
         value_stats_cols=r.optional_tuple("_VALUE_STATS_COLS", str),
-        external_path=r.optional("_EXTERNAL_PATH", str),
+        external_path=r.external_path(name, in_bucket=True),
         first_row_id=r.optional("_FIRST_ROW_ID", int),
         write_cols=r.optional_tuple("_WRITE_COLS", str),
         write_cols_sequences=r.optional_tuple("_WRITE_COLS_SEQUENCES", int),

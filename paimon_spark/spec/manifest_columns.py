@@ -22,6 +22,7 @@ from paimon_spark.spec.avro_lanes import Bools, Column, Ints, LaneError, decode_
 from paimon_spark.spec.avro_plan import Kind, Path, UncoveredSchema, plan_steps
 from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.spec.manifest_codec import MANIFEST_VERSION, decode_manifest, encode_manifest
+from paimon_spark.spec.names import are_names, checked_external_path, checked_name
 
 T = TypeVar("T")
 
@@ -50,6 +51,7 @@ _FILE: dict[str, tuple[Path, Kind]] = {  # by attribute of DataFileMeta
     "write_cols_sequences": (("_FILE", "_WRITE_COLS_SEQUENCES"), Kind.INTEGERS),
 }
 _TEXT = frozenset({"_FILE_NAME", "_EXTERNAL_PATH"})
+_NAME, _EXTRAS = _FILE["file_name"][0], _FILE["extra_files"][0]
 _STATS = {"key_stats": ("_FILE", "_KEY_STATS"), "value_stats": ("_FILE", "_VALUE_STATS")}
 _NULLABLE = frozenset(
     {"creation_time", "delete_row_count", "embedded_index", "file_source", "value_stats_cols", "external_path",
@@ -142,7 +144,7 @@ class ManifestColumns:
         """The entries of these numbers, in this order.
 
         Raises:
-            CorruptFile: a text is not UTF-8.
+            CorruptFile: a text is not UTF-8, or no name of a file (see spec/names.py).
         """
         chosen = np.asarray(indices, np.int64)
         values: dict[str, Iterable[Any]] = {
@@ -182,6 +184,11 @@ class ManifestColumns:
                 values[attribute] = self._texts(path, chosen) if path[-1] in _TEXT else self._slices(path, chosen)
             else:
                 values[attribute] = self._arrays(path, kind, chosen)
+        if self.attribute("external_path").valid[chosen].any():
+            places = zip(chosen.tolist(), values["file_name"], values["external_path"], strict=True)
+            for entry, name, external in places:
+                if external is not None:
+                    checked_external_path(external, name, self.file_of(entry), in_bucket=True)
         values["extra_files"] = [names or () for names in values["extra_files"]]
         for attribute, path in _STATS.items():
             if attribute not in left_out:
@@ -240,10 +247,14 @@ class ManifestColumns:
     def _texts(self, path: Path, chosen: Ints) -> list[Any]:
         slices = self._slices(path, chosen)
         try:
-            return [None if raw is None else raw.decode() for raw in slices]
+            texts: list[Any] = [None if raw is None else raw.decode() for raw in slices]
         except UnicodeDecodeError:
             bad = next(i for i, raw in enumerate(slices) if raw is not None and not _is_text(raw))
             raise self._not_text(slices[bad], int(chosen[bad])) from None
+        if path == _NAME and not are_names(texts):
+            for entry, text in zip(chosen.tolist(), texts, strict=True):
+                checked_name(text, _NAME[-1], self.file_of(entry))
+        return texts
 
     def _arrays(self, path: Path, kind: Kind, chosen: Ints) -> list[Any]:
         """Arrays from their bytes, each distinct one decoded once: most manifests repeat a few of them."""
@@ -258,9 +269,13 @@ class ManifestColumns:
         decoded: dict[bytes | None, tuple[Any, ...] | None] = dict.fromkeys(slices)
         for raw in decoded:
             try:
-                decoded[raw] = None if raw is None else tuple(_items(raw, kind))
+                items = None if raw is None else tuple(_items(raw, kind))
             except UnicodeDecodeError:
                 raise self._not_text(raw, int(chosen[slices.index(raw)])) from None
+            if path == _EXTRAS and items and not are_names(items):
+                for name in items:
+                    checked_name(name, path[-1], self.file_of(int(chosen[slices.index(raw)])))
+            decoded[raw] = items
         return list(map(decoded.__getitem__, slices))
 
     def _not_text(self, raw: bytes | None, entry: int) -> CorruptFile:

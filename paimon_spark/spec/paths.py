@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
 from paimon_spark.spec.java_text import (
     date_text,
     double_text,
@@ -22,6 +22,7 @@ from paimon_spark.spec.java_text import (
     timestamp_text,
 )
 from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry
+from paimon_spark.spec.names import is_inside, joined_name
 from paimon_spark.spec.options import DATA_FILE_PATH_DIRECTORY, INDEX_FILE_IN_DATA_FILE_DIR, Options
 from paimon_spark.spec.types import BINARIES, NESTED, TIMESTAMPS, DataField, DataType, Root
 
@@ -49,8 +50,14 @@ _TEXT_FORMATS = frozenset({"csv", "json"})
 
 
 def branch_root(table: str, branch: str = MAIN_BRANCH) -> str:
-    """Where the schemas, snapshots, tags and consumers of a branch lie; the table itself for main."""
-    return table if branch == MAIN_BRANCH else f"{branches_directory(table)}/{BRANCH_PREFIX}{branch}"
+    """Where the schemas, snapshots, tags and consumers of a branch lie; the table itself for main.
+
+    Raises:
+        OptionError: no branch can have that name.
+    """
+    if branch == MAIN_BRANCH:
+        return table
+    return f"{branches_directory(table)}/{joined_name(BRANCH_PREFIX, branch, 'branch')}"
 
 
 def branches_directory(table: str) -> str:
@@ -96,7 +103,8 @@ def tag_directory(table: str, branch: str = MAIN_BRANCH) -> str:
 
 
 def tag_path(table: str, name: str, branch: str = MAIN_BRANCH) -> str:
-    return f"{tag_directory(table, branch)}/{TAG_PREFIX}{name}"
+    """Errors as in branch_root."""
+    return f"{tag_directory(table, branch)}/{joined_name(TAG_PREFIX, name, 'tag')}"
 
 
 def consumer_directory(table: str, branch: str = MAIN_BRANCH) -> str:
@@ -104,7 +112,8 @@ def consumer_directory(table: str, branch: str = MAIN_BRANCH) -> str:
 
 
 def consumer_path(table: str, consumer: str, branch: str = MAIN_BRANCH) -> str:
-    return f"{consumer_directory(table, branch)}/{CONSUMER_PREFIX}{consumer}"
+    """Errors as in branch_root."""
+    return f"{consumer_directory(table, branch)}/{joined_name(CONSUMER_PREFIX, consumer, 'consumer')}"
 
 
 def id_of(file_name: str, prefix: str) -> int | None:
@@ -163,11 +172,24 @@ def index_file_path(table: str, bucket: str, entry: IndexManifestEntry, options:
 
 
 def bucket_path(table: str, partition: str, bucket: int, options: Options) -> str:
-    """The directory of a bucket; partition is what partition_path gives."""
-    directory = options.value(DATA_FILE_PATH_DIRECTORY)
+    """The directory of a bucket; partition is what partition_path gives. Errors as in data_root."""
     name = "postpone" if bucket == POSTPONE_BUCKET else str(bucket)
-    root = f"{table}/{directory.strip('/')}" if directory else table
-    return f"{root}/{partition}bucket-{name}"
+    return f"{data_root(table, options)}/{partition}bucket-{name}"
+
+
+def data_root(table: str, options: Options) -> str:
+    """Where the directories of partitions and buckets begin.
+
+    Raises:
+        OptionError: `data-file.path-directory` leads out of the table.
+    """
+    directory = (options.value(DATA_FILE_PATH_DIRECTORY) or "").strip("/")
+    if not is_inside(directory):
+        raise OptionError(
+            f"the option '{DATA_FILE_PATH_DIRECTORY.key}' of the table at {table} is '{directory}', which leads out of "
+            "the table; data files elsewhere are recorded with their external paths"
+        )
+    return f"{table}/{directory}" if directory else table
 
 
 def data_file_path(bucket: str, meta: DataFileMeta) -> str:

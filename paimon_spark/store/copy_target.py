@@ -19,6 +19,7 @@ from paimon_spark.spec.paths import schema_path
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.bucket_filter import bucket_fields
+from paimon_spark.store.external_paths import confined
 from paimon_spark.store.publish import publish_file
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.table import Table, find_stored_table, open_table
@@ -109,7 +110,7 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
     file_io = file_io_for(root, storage)
     schemas = _new_schemas(source)
     latest = schemas[-1]
-    made = Table(root, file_io, latest, Options(latest.options))
+    made = Table(root, confined(file_io, root, {}), latest, Options(latest.options))
     _check_apart(source, root)
     there = SchemaStore(file_io, root)
     ids = there.ids()

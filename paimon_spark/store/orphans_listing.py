@@ -13,7 +13,6 @@ from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 from paimon_spark.file_io import FileIO, is_same_store
-from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import (
     CHANGELOG_PREFIX,
@@ -22,12 +21,14 @@ from paimon_spark.spec.paths import (
     SNAPSHOT_PREFIX,
     branch_root,
     changelog_directory,
+    data_root,
     manifest_directory,
     schema_directory,
     snapshot_directory,
     tag_directory,
 )
 from paimon_spark.store.checks.report import Progress
+from paimon_spark.store.external_paths import check_external_path, data_paths
 from paimon_spark.store.hold_marks import HOLD_PREFIX
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.success_files import SUCCESS
@@ -160,6 +161,7 @@ def find_candidates(
         progress: is told how far it is.
 
     Raises:
+        OptionError: an external path of the table is the directory of another one.
         OSError: a directory could not be listed.
     """
     roots, unreachable = _data_roots(table, branches)
@@ -218,15 +220,19 @@ def _is_part(name: str, is_bucket: bool) -> bool:
 
 
 def _data_roots(table: Table, branches: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Where partitions begin, by the options of the call and of each branch; and what is out of reach."""
+    """Where partitions begin, by the options of the call and of each branch; and what is out of reach.
+
+    Errors as in check_external_path.
+    """
     roots, unreachable = dict[str, None](), dict[str, None]()
     for options in (table.options, *(_stored_options(table, branch) for branch in branches)):
-        directory = (options.value(o.DATA_FILE_PATH_DIRECTORY) or "").strip("/")
-        roots[f"{table.location}/{directory}" if directory else table.location] = None
-        for text in (options.value(o.DATA_FILE_EXTERNAL_PATHS) or "").split(","):
-            path = text.strip().rstrip("/")
-            if path:
-                (roots if is_same_store(table.location, path) else unreachable)[path] = None
+        roots[data_root(table.location, options)] = None
+        for path in data_paths(options):
+            if is_same_store(table.location, path):
+                check_external_path(table.file_io, table.location, path)
+                roots[path] = None
+            else:
+                unreachable[path] = None
     return list(roots), tuple(unreachable)
 
 

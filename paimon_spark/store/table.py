@@ -23,6 +23,7 @@ from paimon_spark.spec.options import Options
 from paimon_spark.spec.readable_columns import check_columns
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.external_paths import confined
 from paimon_spark.store.projection import find_fields, row_kind_field
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
@@ -286,7 +287,7 @@ def find_stored_table(
             there = f"its branches are {', '.join(names)}" if names else "it has no branches"
             raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
         return None
-    return Table(root, file_io, schema, Options(schema.options), branch, time_zone)
+    return Table(root, confined(file_io, root, dynamic), schema, Options(schema.options), branch, time_zone)
 
 
 def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:

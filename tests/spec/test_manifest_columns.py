@@ -23,7 +23,7 @@ from paimon_spark.spec.manifest_columns import ManifestColumns, decode_manifests
 
 STATS = SimpleStats(b"min", b"max", (0, None, 5, 2**40))
 FILE = DataFileMeta(
-    "f-é.parquet", 1000, 5, b"k", b"l", EMPTY_STATS, STATS, 0, 4, 0, 5, ("x.index",), 17, 1, b"idx", 0, ("a", "ü"), "s3://x",
+    "f-é.parquet", 1000, 5, b"k", b"l", EMPTY_STATS, STATS, 0, 4, 0, 5, ("x.index",), 17, 1, b"idx", 0, ("a", "ü"), "s3://x/bucket-0/f-é.parquet",
     3, ("a",), (1, -2),
 )  # fmt: skip
 BARE = DataFileMeta("g.parquet", 7, 5, b"", b"", EMPTY_STATS, SimpleStats(b"", b"", None), 0, 4, 0, 0)

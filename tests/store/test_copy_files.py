@@ -227,13 +227,16 @@ def test_options_of_places_and_branches_are_left_out(tmp_path: Path) -> None:
     table = make(tmp_path / "t", COLUMNS, (), {"bucket": "-1"}, ["p"])
     write(table, [(1, "a", 1)])
     ((file, entry),) = ((e.file, e) for e in table_state(table, latest(table)).live_entries(None))
-    outside = Path(tmp_path, "outside", file.file_name)
-    outside.parent.mkdir()
+    outside = Path(tmp_path, "outside", "bucket-0", file.file_name)
+    outside.parent.mkdir(parents=True)
     next(Path(table.location).rglob(file.file_name)).rename(outside)
     moved = replace(file, external_path=f"file:{outside}")
     place = (entry.partition, entry.bucket, entry.total_buckets)
     TableCommit(table, "outside").append([CommitMessage(*place, new_files=(moved,), deleted_files=(file,))])
-    own = {"data-file.external-paths": f"file:{outside.parent}", "data-file.external-paths.strategy": "round-robin"}
+    own = {
+        "data-file.external-paths": f"file:{outside.parent.parent}",
+        "data-file.external-paths.strategy": "round-robin",
+    }
     schema = replace(table.schema, options={**table.schema.options, **own, "scan.fallback-branch": "b"})
     table.file_io.overwrite(schema_path(table.location, 0), encode_schema(schema))
     made = copied_beside(table.with_options({}))

@@ -26,7 +26,11 @@ PARTITIONS = [PLAIN_NULL, RESERVED_NULL, encode_arity_row((Decimal("1.50"),), (D
 FILE = DataFileMeta("f", 1, 1, EMPTY_ROW, EMPTY_ROW, EMPTY_STATS, EMPTY_STATS, 0, 0, 0, 0)
 
 
-def entry(kind: int, partition: bytes, bucket: int, name: str, level: int, **more: Any) -> ManifestEntry:
+def entry(
+    kind: int, partition: bytes, bucket: int, name: str, level: int, elsewhere: str | None = None, **more: Any
+) -> ManifestEntry:
+    if elsewhere is not None:
+        more["external_path"] = f"{elsewhere}/bucket-{bucket}/{name}"
     return ManifestEntry(kind, partition, bucket, 4, replace(FILE, file_name=name, level=level, **more))
 
 
@@ -39,7 +43,7 @@ entries = st.lists(
         st.sampled_from(["a", "b", "c"]),
         st.sampled_from([0, 5]),
         extra_files=st.sampled_from([(), ("a.index",)]),
-        external_path=st.sampled_from([None, "file:/x"]),
+        elsewhere=st.sampled_from([None, "file:/x"]),
     ),
     max_size=25,
 )

@@ -130,7 +130,7 @@ def test_statistics_of_files(tmp_path: Path) -> None:
         replace(
             file("data-3-0.zst.parquet", rows=4, write_cols=("id",), first_row_id=8, file_source=1), value_stats=some
         ),
-        file("data-4-0.orc", external_path="s3://other/data-4-0.orc"),
+        file("data-4-0.orc", external_path="s3://other/bucket-0/data-4-0.orc"),
     )
     TableCommit(table, "us").append([added(*files)])
     found = sorted(rows(f"{table.location}$files"), key=lambda r: r["file_path"][-16:])
@@ -153,7 +153,7 @@ def test_statistics_of_files(tmp_path: Path) -> None:
     three = shown["data-3"]
     assert (three["write_cols"], three["first_row_id"], three["file_source"]) == (["id"], 8, "COMPACT")
     assert three["file_format"] == "parquet"
-    assert shown["data-4"]["file_path"] == "s3://other/data-4-0.orc"
+    assert shown["data-4"]["file_path"] == "s3://other/bucket-0/data-4-0.orc"
     assert {r["min_key"] for r in found} == {None}
 
 

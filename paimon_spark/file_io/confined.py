@@ -1,0 +1,122 @@
+"""The store of one table, in which nothing outside of the table is changed: the last guard, whatever metadata say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Protocol
+
+from paimon_spark.errors import OutsideTable
+from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream
+from paimon_spark.file_io.locate import plain_location
+
+
+class Outside(Protocol):
+    """Which files and directories outside of the table may be deleted. Picklable."""
+
+    def root_of(self, path: str) -> str | None:
+        """The directory outside of the table that the path lies below, and in which the table may delete it.
+
+        Errors: OSError.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ConfinedFileIO:
+    """Reads everything, writes into the table only, and deletes there and where `outside` allows it.
+
+    A directory of a local table may be a link: it is followed by reads; a file behind it is in the table only if the
+    link stays in there. A file that is a link itself may be deleted: that takes away the link.
+
+    Attributes:
+        inner: does the work.
+        root: the table directory.
+        outside: what else may be deleted; None: nothing.
+    """
+
+    inner: FileIO
+    root: str
+    outside: Outside | None = None
+
+    def read_bytes(self, path: str) -> bytes:
+        return self.inner.read_bytes(path)
+
+    def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
+        return self.inner.open_input(path, size)
+
+    def open_output(self, path: str) -> OutputStream:
+        self._check_inside("written", path)
+        return self.inner.open_output(path)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        self._check_inside("written", path)
+        self.inner.write_bytes(path, data)
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        self._check_inside("written", path)
+        return self.inner.create_if_absent(path, data)
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        self._check_inside("written", path)
+        self.inner.overwrite(path, data)
+
+    def list(self, path: str) -> list[FileStatus]:
+        return self.inner.list(path)
+
+    def exists(self, path: str) -> bool:
+        return self.inner.exists(path)
+
+    def delete(self, path: str) -> None:
+        self._check_deletable([path])
+        self.inner.delete(path)
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        self._check_deletable(paths)
+        self.inner.delete_many(paths)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        self._check_deletable([path])
+        return self.inner.remove_empty_directory(path)
+
+    def _check_inside(self, done: str, path: str) -> None:
+        if not _is_below(self.root, path):
+            raise _refused(done, path, self.root)
+
+    def _check_deletable(self, paths: Sequence[str]) -> None:
+        """Before the first of them goes. Files of one directory are looked at together."""
+        checked: set[str] = set()
+        for path in paths:
+            directory, _, name = path.rpartition("/")
+            if directory in checked and _is_normal(name):
+                continue
+            if _is_below(self.root, path):
+                checked.add(directory)
+                continue
+            root = None if self.outside is None else self.outside.root_of(path)
+            if root is None or not _is_below(root, path):
+                raise _refused("deleted", path, self.root)
+
+
+def _refused(done: str, path: str, root: str) -> OutsideTable:
+    return OutsideTable(
+        f"{path} is not {done}: it lies outside of the table at {root}, and not below an external path of its options. "
+        "If it is a file of the table, name its root for this call (data-file.external-paths); else the metadata are "
+        "damaged, or made to reach other files"
+    )
+
+
+def _is_below(root: str, path: str) -> bool:
+    """Whether a file or directory lies below a root, and is not the root; on a local disk behind all links."""
+    base, plain = plain_location(root), plain_location(path)
+    if not plain.startswith(f"{base}/") or not _is_normal(plain[len(base) + 1 :]):
+        return False
+    if not base.startswith("/"):
+        return True
+    behind, real = os.path.realpath(base), os.path.realpath(os.path.dirname(plain))
+    return real == behind or real.startswith(f"{behind.rstrip('/')}/")
+
+
+def _is_normal(path: str) -> bool:
+    return all(part not in ("", ".", "..") for part in path.split("/"))
