@@ -27,6 +27,7 @@ from paimon_spark.store.compact_call import compact_on_call
 from paimon_spark.store.copy_files import copy_table
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.rescale import rescale
 from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.write import TableWrite
@@ -53,10 +54,15 @@ def batch(table: Table, first: int, rows: int, last_is_null: bool = False) -> pa
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(table.schema.fields))
 
 
+def put(write: TableWrite, *batches: pa.RecordBatch) -> list[CommitMessage]:
+    for rows in batches:
+        write.write(rows)
+    return write.finish()
+
+
 def commit(table: Table, first: int = 0) -> None:
-    write = TableWrite(table, f"user-{first}")
-    write.write(batch(table, first, ROWS))
-    TableCommit(table, f"user-{first}").append(write.finish())
+    messages = put(TableWrite(table, f"user-{first}"), batch(table, first, ROWS))
+    TableCommit(table, f"user-{first}").append(messages)
 
 
 def files_of(table: Table) -> set[Path]:
@@ -76,8 +82,7 @@ def test_a_row_that_is_refused(tmp_path: Path, file_format: str) -> None:
     def task() -> None:
         write = TableWrite(table, "user")
         with pytest.raises(DataError, match="column 'v'"):
-            for part in range(6):
-                write.write(batch(table, part * 10_000, 10_000, last_is_null=part == 5))
+            put(write, *(batch(table, part * 10_000, 10_000, last_is_null=part == 5) for part in range(6)))
         write.abort()
 
     assert exit_code_of(task) == 0
@@ -87,9 +92,7 @@ def test_a_row_that_is_refused(tmp_path: Path, file_format: str) -> None:
 def writing(table: Table) -> None:
     write = TableWrite(table, "user")
     with pytest.raises(OSError, match=TOO_LARGE):
-        for part in range(4):
-            write.write(batch(table, part * ROWS, ROWS))
-        write.finish()
+        put(write, *(batch(table, part * ROWS, ROWS) for part in range(4)))
     write.abort()
 
 
@@ -156,6 +159,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         preexec_fn=lambda: limit_files(200_000),
         capture_output=True,
         text=True,
+        check=False,
         env={**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"},
     )
     assert (done.returncode, TOO_LARGE in done.stderr, len(done.stderr.splitlines())) == (2, True, 1), done.stderr
@@ -167,7 +171,6 @@ def test_a_format_that_cannot_be_begun_leaves_no_open_file(tmp_path: Path) -> No
     open_before = len(os.listdir("/proc/self/fd"))
     write = TableWrite(table, "user")
     with pytest.raises(ValueError, match=r"file\.compression"):
-        write.write(batch(table, 0, 10))
-        write.finish()
+        put(write, batch(table, 0, 10))
     assert len(os.listdir("/proc/self/fd")) == open_before
     assert not list(Path(table.location).rglob("data-*"))
