@@ -3,7 +3,7 @@
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream
 from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
-from paimon_spark.file_io.locate import absolute_location, file_io_for, is_same_store
+from paimon_spark.file_io.locate import absolute_location, file_io_for, is_relative, is_same_store
 from paimon_spark.file_io.object_store import ObstoreFileIO
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "OutputStream",
     "absolute_location",
     "file_io_for",
+    "is_relative",
     "is_same_store",
     "local_path",
 ]

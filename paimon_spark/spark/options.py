@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_spark.errors import OptionError
+from paimon_spark.spark.whole_path import whole_path
 from paimon_spark.spec.options import parse_bool
 from paimon_spark.store.time_travel import TIME_TRAVEL_OPTIONS
 
@@ -142,7 +143,7 @@ def _path(given: dict[str, str], what_to_do: str) -> str:
     path = given.pop(PATH, "").strip()
     if not path:
         raise OptionError(f"no path was given: {what_to_do}")
-    return path
+    return whole_path(path)
 
 
 def _refuse(given: Mapping[str, str], keys: tuple[str, ...] | list[str], why: str) -> None:

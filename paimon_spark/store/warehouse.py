@@ -18,7 +18,7 @@ import pyarrow as pa
 from paimon_spark.arrow.predicate import Predicate, columns_of
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.errors import TableNotFound
-from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.options import Options
@@ -144,7 +144,7 @@ def find_warehouse_table(location: str, options: Mapping[str, str] | None = None
     Raises:
         TableNotFound: `sys` has no table of that name, or the folder holds no database.
     """
-    folder, _, name = location.rstrip("/").rpartition("/")
+    folder, _, name = absolute_location(location).rpartition("/")
     root, _, database = folder.rpartition("/")
     if database != _SYS:
         return None
