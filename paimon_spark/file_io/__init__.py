@@ -6,7 +6,7 @@
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream
 from paimon_spark.file_io.confined import ConfinedFileIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
-from paimon_spark.file_io.locate import absolute_location, file_io_for, is_same_store, plain_location
+from paimon_spark.file_io.locate import absolute_location, file_io_for, is_relative, is_same_store, plain_location
 
 __all__ = [
     "ConfinedFileIO",
@@ -17,6 +17,7 @@ __all__ = [
     "OutputStream",
     "absolute_location",
     "file_io_for",
+    "is_relative",
     "is_same_store",
     "local_path",
     "plain_location",

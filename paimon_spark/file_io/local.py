@@ -191,7 +191,7 @@ def _unlink(plain: str) -> None:
 
 def _make_directory(plain: str) -> None:
     """mkdir -p, every new directory durable in its parent."""
-    if os.path.isdir(plain):
+    if not plain or os.path.isdir(plain):
         return
     parent = os.path.dirname(plain)
     _make_directory(parent)

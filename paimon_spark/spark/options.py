@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.spark.whole_path import whole_path
 from paimon_spark.spec.column_names import parse_columns
 from paimon_spark.spec.missing_columns import ERROR, MISSING_COLUMNS
 from paimon_spark.spec.options import Option, Options, parse_bool, parse_choice
@@ -158,7 +159,7 @@ def _path(given: dict[str, str], what_to_do: str) -> str:
     path = given.pop(PATH, "").strip()
     if not path:
         raise OptionError(f"no path was given: {what_to_do}")
-    return path
+    return whole_path(path)
 
 
 def _refuse(given: Mapping[str, str], keys: tuple[str, ...] | list[str], why: str) -> None:

@@ -112,7 +112,11 @@ class BucketWriter:
         path = f"{self._directory}/{name}"
         self._begun.append(path)
         stream = self._file_io.open_output(path)
-        writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)
+        try:
+            writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)
+        except BaseException:
+            stream.discard()
+            raise
         self._file = _OpenFile(name, stream, writer)
         return self._file
 
@@ -146,8 +150,8 @@ class BucketWriter:
     def _finish(self, file: _OpenFile) -> None:
         file.writer.close()
         size = file.stream.tell()
-        self._file = None
         self._closing.run(file.stream.close)
+        self._file = None
         self.files.append(self._meta(file, size))
 
     def _meta(self, file: _OpenFile, size: int) -> DataFileMeta:

@@ -19,7 +19,7 @@ from paimon_spark.arrow.predicate import Predicate, columns_of
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import TableNotFound
-from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.options import Options
@@ -152,7 +152,7 @@ def find_warehouse_table(
     session_zone(time_zone)
     if not is_of_warehouse(location):
         return None
-    folder, _, name = location.rstrip("/").rpartition("/")
+    folder, _, name = absolute_location(location).rpartition("/")
     root = folder.rpartition("/")[0]
     storage, _ = split_storage_options(options or {})
     table = find_stored_table(location, options)
