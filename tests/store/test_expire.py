@@ -109,7 +109,7 @@ def test_times_in_every_form(form: Callable[[dt.datetime], Any]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"retain_max": 5}, "retain_max (5) is less than retain_min (10)"),
+        ({"retain_max": 5}, "retain_max (5) is less than retain_min (10), which is that of the option 'snapshot.num-retained.min'"),
         ({"retain_min": 0}, "at least the newest"),
         ({"max_deletes": -1}, "give 0 or more"),
         ({"older_than": "yesterday"}, "older_than"),
@@ -123,7 +123,7 @@ def test_arguments_that_contradict(tmp_path: Path, arguments: dict[str, Any], wo
 
 def test_the_option_that_contradicts_is_named(tmp_path: Path) -> None:
     table = life(tmp_path, "w", {"changelog.num-retained.min": "20"})
-    with pytest.raises(OptionError, match=r"retain_min \(20\): .* changelog\.num-retained\.min of the table"):
+    with pytest.raises(OptionError, match=r"retain_min \(20\), .* that of the option \'changelog\.num-retained\.min\'"):
         expire_changelogs(table, retain_max=5)
 
 

@@ -187,13 +187,13 @@ def test_options_that_say_what_the_table_says(key: str, value: str, table: str) 
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
-        ("scan.snapshot-id", "x", "a whole number"),
-        ("scan.snapshot-id", "1_0", "a whole number"),  # Python would read 10
-        ("bucket", "abc", "a whole number"),
+        ("scan.snapshot-id", "x", "a whole number such as 4"),
+        ("scan.snapshot-id", "1_0", "a whole number such as 4"),  # Python would read 10
+        ("bucket", "abc", "a whole number such as 4"),
         ("target-file-size", "lots", "a memory size such as 128 mb"),
         ("compaction.small-file-ratio", "much", "a number such as 0.7"),
-        ("file.format.per.level", "orc", "levels with a value each, such as 0:avro,3:parquet"),
-        ("file.format.per.level", "x:orc", "levels with a value each, such as 0:avro,3:parquet"),
+        ("file.format.per.level", "orc", "a level and a value for each, such as 0:avro,3:parquet"),
+        ("file.format.per.level", "x:orc", "a level and a value for each, such as 0:avro,3:parquet"),
     ],
 )
 def test_a_bad_value_is_named_before_anything_is_read_or_written(
