@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
@@ -12,6 +13,7 @@ from paimon_spark.cli.zone import current_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.store.local_time import parse_local_timestamp
+from paimon_spark.store.retention import epoch_millis
 from paimon_spark.store.table import Table, find_stored_table, open_table
 from paimon_spark.store.time_travel import resolve_snapshot
 
@@ -128,13 +130,16 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
     return {o.SCAN_TIMESTAMP_MILLIS.key: str(millis)}
 
 
-def parse_older_than(text: str | None) -> int | None:
-    """A time in the zone of the call as epoch millis.
+def parse_older_than(text: str | None, argument: str = "older_than") -> dt.datetime | None:
+    """A time in the zone of the call.
 
     Raises:
-        OptionError: it is no time.
+        OptionError: it is no time; the message names the argument.
     """
-    return None if text is None else parse_local_timestamp(text, "older_than", current_zone())
+    if text is None:
+        return None
+    zone = current_zone()
+    return dt.datetime.fromtimestamp(epoch_millis(text, argument, zone) / 1000, zone)
 
 
 def tag_or_snapshot(path: str, options: dict[str, str], state: str) -> tuple[str | None, int | None]:

@@ -76,7 +76,9 @@ def purge(
 
     Its schema and options stay, and it can be written on. There is no way back.
     """
-    run = partial(purge_files, open_with(path, option, None), parse_older_than(orphans_older_than))
+    run = partial(
+        purge_files, open_with(path, option, None), parse_older_than(orphans_older_than, "orphans_older_than")
+    )
     remove(run, _purged, dry_run, yes, output, "the table can be read; call it again to go all the way")
 
 

@@ -106,8 +106,13 @@ def retention_rules(values: Options, snapshots: Retention | None = None) -> Rete
     return replace(rules, consumers_hold_snapshots=not only_changelogs)
 
 
-def epoch_millis(moment: Moment, argument: str) -> int:
+def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -> int:
     """A time as epoch millis.
+
+    Args:
+        moment: a text is a local time.
+        argument: that the time was given for.
+        zone: of local times; None: that of this process.
 
     Raises:
         OptionError: it is no time; the message names the argument.
@@ -117,7 +122,7 @@ def epoch_millis(moment: Moment, argument: str) -> int:
     if not isinstance(moment, str):
         return moment
     try:
-        return parse_local_timestamp(moment)
+        return parse_local_timestamp(moment, zone=zone)
     except OptionError:
         raise OptionError(
             f"{argument} is '{moment}': expected a time such as 2026-11-01 12:30:00", arguments=(argument,)
