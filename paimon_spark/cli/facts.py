@@ -10,14 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.cli.arguments import state_options
-from paimon_spark.cli.zone import iso_time
 from paimon_spark.merge.compaction_rules import compaction_rules
 from paimon_spark.spec import options as o
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.type_text import type_sql
 from paimon_spark.store.branches import branch_names
 from paimon_spark.store.consumer_files import consumer_positions
-from paimon_spark.store.local_time import epoch_millis_of_wall
+from paimon_spark.store.local_time import epoch_millis_of_wall, iso_time
 from paimon_spark.store.retention import Retention, retention_rules
 from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, shown_snapshot
 from paimon_spark.store.system_tables.table import system_table

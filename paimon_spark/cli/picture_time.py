@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 
 from paimon_spark.cli.facts import TableView, TagFacts
 from paimon_spark.cli.texts import count_text, cut_text, printable
-from paimon_spark.cli.zone import iso_time
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
+from paimon_spark.store.local_time import iso_time
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.threads import in_threads
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-from contextvars import ContextVar
 from typing import Annotated, Any
 
 import typer
 
 from paimon_spark.arrow.zones import LocalZone, session_zone
 from paimon_spark.errors import OptionError
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_ZONE: ContextVar[dt.tzinfo] = ContextVar("the zone of a call", default=LocalZone())  # noqa: B039  # it has no state
+from paimon_spark.store.local_time import SHOWN_ZONE
 
 
 def current_zone() -> dt.tzinfo:
     """That of ``--time-zone``, else of this machine."""
-    return _ZONE.get()
+    return SHOWN_ZONE.get()
 
 
 def zone_option() -> Any:
@@ -25,16 +22,10 @@ def zone_option() -> Any:
     return typer.main.get_command(_only_zone).params[0]
 
 
-def iso_time(epoch_millis: int, sep: str = "T", timespec: str = "milliseconds") -> str:
-    """An instant in the zone of the call, with its offset: ``2026-11-01T12:30:00.000+01:00``."""
-    moment = _EPOCH + dt.timedelta(milliseconds=epoch_millis)
-    return moment.astimezone(current_zone()).isoformat(sep=sep, timespec=timespec)
-
-
 def choose_zone(value: str | None) -> None:
     """Sets the zone of this call by its name; None: that of this machine. Raises BadParameter for an unknown one."""
     try:
-        _ZONE.set(LocalZone() if value is None else session_zone(value))
+        SHOWN_ZONE.set(LocalZone() if value is None else session_zone(value))
     except OptionError as error:
         raise typer.BadParameter(str(error), param_hint="'--time-zone'") from None
 

@@ -1,6 +1,8 @@
 """What PaimonTable does to keep a table small, sound and known; what is big of it runs on Spark.
 
-Each method is a function of the store on the table as it is now; arguments and errors are told there.
+Each method is a function of the store on the table as it is now; arguments and errors are told there. Conditions are
+read in the time zone of the session; times as text, and those in partitions, in the local zone of this process, as the
+official system does.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class ReadOptions:
         where: the text of the `filter` option.
         push_filters: whether filters that Spark pushes down make the read smaller.
         row_kinds: whether a column `_row_kind` says what each row does, and rows that take others back are read.
-        time_zone: in which `where` is read; None: nobody has said.
         table: dynamic table options and storage options.
+        time_zone: in which `where` is read; None: nobody has said.
     """
 
     path: str
@@ -52,8 +52,8 @@ class ReadOptions:
     where: str | None = None
     push_filters: bool = False
     row_kinds: bool = False
-    time_zone: str | None = None
     table: Mapping[str, str] = field(default_factory=dict)
+    time_zone: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ class WriteOptions:
         row_kind_column: the column of the DataFrame that holds +I, -U, +U or -D and is not stored.
         overwrite_where: SQL text over the partition columns: what an overwrite replaces.
         overwrite_dynamic: an overwrite replaces the partitions that the rows touch.
-        time_zone: in which `overwrite_where` is read; None: nobody has said.
         table: options of a new table, or of this write to an existing one; storage options.
         missing_columns: what becomes of table columns that the DataFrame lacks, as for omissible_columns.
+        time_zone: in which `overwrite_where` is read; None: nobody has said.
     """
 
     path: str
     row_kind_column: str | None = None
     overwrite_where: str | None = None
     overwrite_dynamic: bool = False
-    time_zone: str | None = None
     table: Mapping[str, str] = field(default_factory=dict)
     missing_columns: str = ERROR
+    time_zone: str | None = None
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -100,7 +100,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     pushes = _bool(PUSH_FILTERS, given.pop(PUSH_FILTERS, "false"))
     kinds = _bool(ROW_KINDS, given.pop(ROW_KINDS, "false"))
     zone = given.pop(TIME_ZONE, None)
-    return ReadOptions(path, names, where if where and where.strip() else None, pushes, kinds, zone, given)
+    return ReadOptions(path, names, where if where and where.strip() else None, pushes, kinds, given, zone)
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:
@@ -118,7 +118,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     _refuse(given, _READ_ONLY, "is an option of reads; select the rows and columns of the DataFrame before writing it")
     travel = [key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)]
     _refuse(given, travel, "chooses what a read sees; a write always goes on top of the latest snapshot, leave it out")
-    dynamic = given.pop(DYNAMIC_OVERWRITE, None)
+    dynamic, zone = given.pop(DYNAMIC_OVERWRITE, None), given.pop(TIME_ZONE, None)
     where = given.pop(OVERWRITE_WHERE, None)
     missing = Options(given).value(WRITE_MISSING_COLUMNS)
     given.pop(WRITE_MISSING_COLUMNS.key, None)
@@ -129,9 +129,9 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         given.pop(ROW_KIND_COLUMN, None),
         where,
         dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic),
-        given.pop(TIME_ZONE, None),
         given,
         missing,
+        zone,
     )
 
 

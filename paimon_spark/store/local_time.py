@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime, timedelta, tzinfo
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta, tzinfo
 
+from paimon_spark.arrow.zones import LocalZone
 from paimon_spark.errors import OptionError
 
+SHOWN_ZONE: ContextVar[tzinfo] = ContextVar("SHOWN_ZONE", default=LocalZone())  # noqa: B039  # it holds nothing
+"""The zone in which this call shows instants; a program may choose another one than that of the process."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(\.\d{1,9})?)?", re.ASCII)
 
 
@@ -58,7 +64,11 @@ def epoch_millis_of_wall(wall_millis: int) -> int:
     return round(wall.timestamp()) * 1000 + millis  # astimezone takes an hour left out for another instant
 
 
+def iso_time(millis: int, sep: str = "T", timespec: str = "milliseconds") -> str:
+    """An instant in SHOWN_ZONE, with its offset: ``2026-11-01T12:30:00.000+01:00``."""
+    return (_EPOCH + timedelta(milliseconds=millis)).astimezone(SHOWN_ZONE.get()).isoformat(sep, timespec)
+
+
 def time_text(millis: int) -> str:
-    """An instant for messages: the local time, and the epoch millis that options take."""
-    moment = datetime.fromtimestamp(millis / 1000).astimezone()
-    return f"{moment.isoformat(sep=' ', timespec='milliseconds')} ({millis})"
+    """An instant for messages: the time in SHOWN_ZONE, and the epoch millis that options take."""
+    return f"{iso_time(millis, ' ')} ({millis})"

@@ -66,7 +66,9 @@ def test_times_of_snapshots_go_in_as_they_come_out(table: Path) -> None:
         assert command("read", f"{table}$snapshots", *JSON, *given).documents[0]["commit_time"] == listed[0]
     late = (dt.datetime.fromtimestamp(millis[1] / 1000, dt.UTC) + dt.timedelta(hours=1)).strftime("%Y-%m-%d %H:%M:%S")
     assert "nothing to do" in command("orphans", table, "--older-than", late, "--time-zone", "+02:00").out
-    assert command("read", table, "--at", late, "--time-zone", "+12:00").code == 2  # before the first snapshot there
+    refused = command("read", table, "--at", late, "--time-zone", "+12:00")  # before the first snapshot there
+    assert refused.code == 2
+    assert f"as of {late}.000+12:00" in refused.err
 
 
 def test_the_zone_of_the_machine_is_meant_if_none_is_named(table: Path) -> None:

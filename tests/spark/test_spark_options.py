@@ -17,6 +17,8 @@ def test_connector_options_are_told_from_table_options_in_any_letter_case() -> N
     assert read_options({"Path": "/t", "COLUMNS": "a, B", "Filter": "a > 1", "Scan.Snapshot-Id": "3"}) == ReadOptions(
         "/t", ("a", "B"), "a > 1", False, False, {"Scan.Snapshot-Id": "3"}
     )
+    assert read_options({"path": "/t", "Time-Zone": "+01:00"}) == ReadOptions("/t", time_zone="+01:00")
+    assert write_options({"path": "/t", "TIME-ZONE": "+01:00"}) == WriteOptions("/t", time_zone="+01:00")
     assert read_options({"path": "/t", "Row-Kinds": "TRUE"}) == ReadOptions("/t", row_kinds=True)
     assert read_options({"path": "/t", "Push-Filters": "True"}) == ReadOptions("/t", push_filters=True)
     options = {"PATH": "/t", "Row-Kind-Column": "op", "Overwrite-Where": "dt = 1", "Bucket": "4"}
