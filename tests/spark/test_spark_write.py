@@ -337,7 +337,7 @@ def test_types_that_spark_shows_differently_are_written_back_as_they_are_read(
     assert sorted(late.collect()) == [(1, 86_399_999, "a", "b"), (11, 86_399_999, "a", "b")]
     spark.conf.unset("spark.sql.python.filterPushdown.enabled")
     with pytest.raises(PySparkException, match=r"'c'.*does not fit into CHAR"):
-        save(spark.sql("select 9 id, 'abcd' c"), path)
+        save(spark.sql("select 9 id, 0 t, 'abcd' c, 'b' v"), path)
 
 
 def writer_for(spark: SparkSession, path: Path, overwrite: bool = False) -> PaimonWriter:
