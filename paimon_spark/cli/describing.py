@@ -10,7 +10,7 @@ import typer
 
 from paimon_spark.cli.arguments import At, Branch, Output, OutputFormat, TableOptions, TablePath, parse_options
 from paimon_spark.cli.facts import find_in_state
-from paimon_spark.cli.tables import Column, print_json, print_pairs, print_rows
+from paimon_spark.cli.tables import print_json, print_pairs, print_whole
 from paimon_spark.cli.texts import time_text
 from paimon_spark.cli.zone import iso_time
 from paimon_spark.errors import OptionError
@@ -105,12 +105,10 @@ def _keys(schema: TableSchema, name: str) -> Iterator[str]:
 
 def _print(schema: TableSchema) -> None:
     facts = _facts(schema)
-    rows = [
-        [column.name, column.type, ", ".join(column.key), column.default, column.comment] for column in facts.columns
-    ]
-    header = [Column(name) for name in ("column", "type", "key", "default", "comment")]
-    used = [i for i in range(len(header)) if i < 2 or any(row[i] for row in rows)]
-    print_rows([header[i] for i in used], [[row[i] or "" for i in used] for row in rows])
+    rows = [[c.name, c.type, ", ".join(c.key), c.default or "", c.comment or ""] for c in facts.columns]
+    names = ("column", "type", "key", "default", "comment")
+    used = [i for i in range(len(names)) if i < 2 or any(row[i] for row in rows)]
+    print_whole([names[i] for i in used], [[row[i] for i in used] for row in rows])
     print()
     print_pairs(_rest(facts, schema.time_millis))
 

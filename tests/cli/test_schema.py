@@ -67,3 +67,28 @@ def test_an_older_schema(tmp_path: Path) -> None:
 def test_a_narrow_terminal(tmp_path: Path) -> None:
     table = GoldenTable(GENERATION, "pk_dedup").unpack(tmp_path)
     assert max(map(len, command("schema", table, columns=40).out.splitlines())) <= 40
+
+
+def types_shown(out: str) -> list[str]:
+    """The column of types of a table that goes on below itself, without blanks."""
+    lines = out.partition("\n\n")[0].splitlines()
+    begin, end = lines[0].index("type"), lines[0].find("comment")
+    found: list[str] = []
+    for line in lines[2:]:
+        piece = "".join((line[begin:end] if end > 0 else line[begin:]).split())
+        if line[0] == " ":
+            found[-1] += piece
+        else:
+            found.append(piece)
+    return found
+
+
+@pytest.mark.parametrize("columns", [40, 60, 200])
+def test_no_type_is_cut(tmp_path: Path, columns: int) -> None:
+    table = GoldenTable(GENERATION, "types_parquet").unpack(tmp_path)
+    told = command("schema", table, columns=columns)
+    expected = [
+        "".join(column["type"].split()) for column in command("schema", table, "--output", "json").document["columns"]
+    ]
+    assert max(map(len, expected)) > 50
+    assert types_shown(told.out) == expected
