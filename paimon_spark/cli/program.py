@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from paimon_spark.cli.messages import STOPPED, say
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
 
 NAME = "paimon-spark"
 FAILED, NOT_READ = 2, 141
@@ -104,11 +104,12 @@ class Commands(TyperGroup):
             sys.stdout.flush()
         except BrokenPipeError:
             raise _unread() from None
-        except (PaimonError, OSError) as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        except PaimonError as error:
+            raise _failed(ctx, error) from None
+        except OSError as error:  # not of a table, whose faults have names: of what the command prints or draws
+            if error.errno == errno.EPIPE:
                 raise _unread() from None
-            say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(str(error).split())}")
-            raise typer.Exit(FAILED) from None
+            raise _failed(ctx, StorageError.of("writing", str(error.filename or "the output"), error)) from None
         except KeyboardInterrupt:
             say(f"{NAME} {ctx.invoked_subcommand}: stopped; nothing was changed")
             raise typer.Exit(STOPPED) from None
@@ -126,6 +127,11 @@ def _program() -> None:
 def main() -> None:
     """Runs the program with the arguments of this process, and ends it."""
     app(prog_name=NAME)
+
+
+def _failed(ctx: Any, error: PaimonError) -> typer.Exit:
+    say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(str(error).split())}")
+    return typer.Exit(FAILED)
 
 
 def _take_ctrl_c_once() -> None:

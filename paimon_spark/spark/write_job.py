@@ -5,7 +5,9 @@ A job is frozen and picklable; its commit user is drawn when it is opened, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +18,7 @@ from pyspark import TaskContext
 from pyspark.sql.types import StringType, StructType
 
 from paimon_spark.arrow.alignment import align_batch
-from paimon_spark.errors import CommitConflict, DataError, OptionError, RetriesExhausted
+from paimon_spark.errors import CommitConflict, DataError, OptionError, RetriesExhausted, StorageError
 from paimon_spark.spark.batches import spark_arrow_schema, with_times
 from paimon_spark.spark.options import OVERWRITE_WHERE, ROW_KIND_COLUMN, WriteOptions
 from paimon_spark.spark.replaced import replaced_partitions
@@ -31,6 +33,7 @@ from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.table import Table, find_table, open_table
 from paimon_spark.store.write_plan import WritePlan, plan_write
 
+_log = logging.getLogger(__name__)
 Kinds = npt.NDArray[np.int8]
 KIND_TEXTS = ("+I", "-U", "+U", "-D")  # by their byte on disk
 
@@ -117,15 +120,17 @@ def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -
 
     Raises:
         DataError: a row does not fit the table.
+        StorageError: a file could not be written.
     """
-    writer = open_task_write(job.table, job.commit_user, task_id, job.plan)
-    try:
-        for batch in batches:
-            writer.write(*job_rows(job, batch))
-        return writer.finish()
-    except BaseException:
-        writer.abort()
-        raise
+    with nothing_committed():
+        writer = open_task_write(job.table, job.commit_user, task_id, job.plan)
+        try:
+            for batch in batches:
+                writer.write(*job_rows(job, batch))
+            return writer.finish()
+        except BaseException:
+            writer.abort()
+            raise
 
 
 def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kinds | None]:
@@ -162,33 +167,53 @@ def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[Comm
     Raises:
         Any error of place_staged; the files of all messages are deleted.
     """
-    try:
-        return place_staged(job.table, job.commit_user, job.plan, messages)
-    except BaseException:
-        abort_job(job, messages)
-        raise
+    with nothing_committed():
+        try:
+            return place_staged(job.table, job.commit_user, job.plan, messages)
+        except BaseException:
+            abort_job(job, messages)
+            raise
 
 
 def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult | None:
     """Commits what the tasks wrote; None when there is nothing to commit.
 
     Raises:
-        CommitConflict, RetriesExhausted, DataError: nothing was committed, and the files are deleted again.
+        CommitConflict, RetriesExhausted, DataError, StorageError: nothing was committed, and the files are deleted
+            again.
         CommitStateUnknown: nothing is deleted.
     """
     commit = TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base)
-    try:
-        if job.overwrites:
-            return commit.overwrite(messages, job.replaced)
-        return commit.append(messages)
-    except (CommitConflict, RetriesExhausted, DataError):
-        commit.abort(messages)  # looks first whether the table has this commit after all
-        raise
+    with nothing_committed():
+        try:
+            if job.overwrites:
+                return commit.overwrite(messages, job.replaced)
+            return commit.append(messages)
+        except (CommitConflict, RetriesExhausted, DataError, StorageError):
+            _abort(commit, messages)
+            raise
 
 
 def abort_job(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
     """Deletes the files of a job that did not come to its commit."""
-    TableCommit(job.table, job.commit_user, job.plan.since).abort(messages)
+    _abort(TableCommit(job.table, job.commit_user, job.plan.since), messages)
+
+
+def _abort(commit: TableCommit, messages: Sequence[CommitMessage]) -> None:
+    """Looks first whether the table has this commit after all. If the storage does not tell, the files stay."""
+    try:
+        commit.abort(messages)
+    except StorageError as error:
+        _log.warning("the files of a failed job are left behind, which no snapshot names: %s", error)
+
+
+@contextmanager
+def nothing_committed() -> Iterator[None]:
+    """For the work of a job up to its commit, which fails for certain or with CommitStateUnknown."""
+    try:
+        yield
+    except StorageError as error:
+        raise StorageError(f"{error}. Nothing was committed: remove the cause and run the job again") from error
 
 
 def row_kinds(column: pa.Array, name: str) -> Kinds:

@@ -96,7 +96,7 @@ class StorageWork(Protocol):
             before: epoch millis; only older files are told.
 
         Raises:
-            OSError: one could not be listed.
+            StorageError: one could not be listed.
         """
         ...
 
@@ -104,7 +104,7 @@ class StorageWork(Protocol):
         """Deletes files; absent ones are fine. Returns: those that are gone; others the store refuses to delete.
 
         Raises:
-            OSError: the storage failed; some may be gone.
+            StorageError: the storage failed; some may be gone.
         """
         ...
 
@@ -141,7 +141,7 @@ class OldFiles:
 
 def list_directory(file_io: FileIO, path: str, before: int) -> Listing:
     """One directory; before: epoch millis. A file of just that age is not old, nor is one of which the store tells no
-    time. Errors: OSError."""
+    time. Errors: StorageError."""
     listed = file_io.list(path)
     directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
     old = (s for s in listed if not s.is_directory and 0 < s.modified_millis < before)
@@ -161,7 +161,7 @@ def find_old_files(
         progress: is told how far it is.
 
     Raises:
-        OSError: a directory could not be listed.
+        StorageError: a directory could not be listed.
     """
     roots, unreachable = _data_roots(table, branches)
     # Of partitions whose data files lie elsewhere nothing is left here but the mark that they are complete.

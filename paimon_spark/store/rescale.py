@@ -187,7 +187,7 @@ def set_option(table: Table, key: str, value: str) -> None:
     """Publishes a schema with this option, unless the latest has it.
 
     Raises:
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     while True:
         latest = table.schemas.latest()
