@@ -64,6 +64,10 @@ class SnapshotNotFound(PaimonError):
     """The snapshot, tag, branch or point in time does not exist or has expired; the message names what is available."""
 
 
+class TableChanged(PaimonError):
+    """The columns of the table are others than when it was opened: open it again."""
+
+
 class UnsupportedFeature(PaimonError):
     """The table or the call uses a feature this release does not support; it is refused by name, never guessed."""
 
