@@ -12,12 +12,12 @@ from paimon_spark.cli.arguments import At, Branch, Output, OutputFormat, TableOp
 from paimon_spark.cli.facts import find_in_state
 from paimon_spark.cli.tables import print_json, print_pairs, print_whole
 from paimon_spark.cli.texts import time_text
-from paimon_spark.cli.zone import iso_time
 from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.type_text import type_sql
+from paimon_spark.store.local_time import iso_time
 from paimon_spark.store.schemas import SchemaStore
 
 app = typer.Typer()

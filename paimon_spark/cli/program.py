@@ -27,7 +27,7 @@ from paimon_spark.cli.commands import COMMANDS, Place
 from paimon_spark.cli.messages import STOPPED, in_flags, say
 from paimon_spark.cli.stdout import OutputFailed, guard_streams, write_no_more
 from paimon_spark.cli.zone import zone_option
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
 
 NAME = "paimon-spark"
 FAILED, NOT_READ = 2, 141
@@ -80,17 +80,16 @@ class Commands(TyperGroup):
             sys.stdout.flush()
         except BrokenPipeError:
             raise _unread() from None
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise _unread() from None
-            if isinstance(error, OutputFailed):
-                write_no_more()
-            say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(str(error).split())}")
-            raise typer.Exit(FAILED) from None
         except PaimonError as error:
             command: Any = self.commands[ctx.invoked_subcommand]
-            say(f"{NAME} {ctx.invoked_subcommand}: {in_flags(error, command.loaded().params)}")
-            raise typer.Exit(FAILED) from None
+            raise _failed(ctx, in_flags(error, command.loaded().params)) from None
+        except OutputFailed as error:
+            write_no_more()
+            raise _failed(ctx, str(error)) from None
+        except OSError as error:  # not of a table, whose faults have names: of what the command draws
+            if error.errno == errno.EPIPE:
+                raise _unread() from None
+            raise _failed(ctx, str(StorageError.of("writing", str(error.filename or "the output"), error))) from None
         except KeyboardInterrupt:
             say(f"{NAME} {ctx.invoked_subcommand}: stopped; nothing was changed")
             raise typer.Exit(STOPPED) from None
@@ -136,6 +135,11 @@ def main() -> None:
         write_no_more()
         say(f"{NAME}: {error}")
         sys.exit(FAILED)
+
+
+def _failed(ctx: Any, sentence: str) -> typer.Exit:
+    say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(sentence.split())}")
+    return typer.Exit(FAILED)
 
 
 def _take_ctrl_c_once() -> None:

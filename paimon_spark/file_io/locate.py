@@ -44,8 +44,8 @@ def absolute_location(location: str) -> str:
     """The location as every process understands it, for executors may run elsewhere.
 
     A local path, also one of ``file:``, begins at the root: in place of ``~`` with the home directory, else with the
-    working directory of this process. It has no ``.`` and ``..``, and no slash too many. Of other locations only the
-    slashes at the end go.
+    working directory of this process. It has no ``.`` and ``..``, and no slash too many. Other locations only lose
+    slashes at their end.
 
     Raises:
         OptionError: nothing was given, there is no such home directory, or ``file:`` names another machine.

@@ -28,7 +28,7 @@ from paimon_spark.spark.tasks import (
     with_given_names,
     with_plain_names,
 )
-from paimon_spark.spark.write_job import WriteJob
+from paimon_spark.spark.write_job import WriteJob, nothing_committed
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.hash_assigner import Channels, HashAssigner, halves, key_numbers, plan_channels
 from paimon_spark.store.messages import CommitMessage
@@ -131,14 +131,15 @@ def write_task(job: WriteJob, placed: Callable[[Iterator[pa.RecordBatch]], Itera
     """
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        write = TableWrite(job.table, job.commit_user, current_task(), job.plan)
-        try:
-            for rows, kinds, buckets in placed(batches):
-                write.write(rows, kinds, buckets)
-            messages = write.finish()
-        except BaseException:
-            write.abort()
-            raise
+        with nothing_committed():
+            write = TableWrite(job.table, job.commit_user, current_task(), job.plan)
+            try:
+                for rows, kinds, buckets in placed(batches):
+                    write.write(rows, kinds, buckets)
+                messages = write.finish()
+            except BaseException:
+                write.abort()
+                raise
         yield from message_rows(messages)
 
     return task

@@ -52,7 +52,7 @@ class SparkWork:
         return [path for gone in self._run("delete", paths, _FILES, here.delete) for path in gone]
 
     def _run(self, what: str, paths: Sequence[str], piece: int, work: Callable[[Sequence[str]], Any]) -> list[Any]:
-        """What the work gives for each piece of the paths. Errors: OSError."""
+        """What the work gives for each piece of the paths. Errors: StorageError."""
         pieces = [paths[start : start + piece] for start in range(0, len(paths), piece)]
         return run_pieces(self.spark, pieces, work, f"{what} {len(paths)} paths of {self.table.location}")
 

@@ -13,7 +13,7 @@ from pyspark import TaskContext
 from paimon_spark.arrow.alignment import align_batch
 from paimon_spark.errors import DataError
 from paimon_spark.spark.batches import with_times
-from paimon_spark.spark.write_job import WriteJob
+from paimon_spark.spark.write_job import WriteJob, nothing_committed
 from paimon_spark.spec.schema import KIND_TEXTS
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.messages import CommitMessage
@@ -31,15 +31,17 @@ def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -
 
     Raises:
         DataError: a row does not fit the table.
+        StorageError: a file could not be written.
     """
-    writer = open_task_write(job.table, job.commit_user, task_id, job.plan)
-    try:
-        for batch in batches:
-            writer.write(*job_rows(job, batch))
-        return writer.finish()
-    except BaseException:
-        writer.abort()
-        raise
+    with nothing_committed():
+        writer = open_task_write(job.table, job.commit_user, task_id, job.plan)
+        try:
+            for batch in batches:
+                writer.write(*job_rows(job, batch))
+            return writer.finish()
+        except BaseException:
+            writer.abort()
+            raise
 
 
 def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kinds | None]:

@@ -6,9 +6,12 @@ A job is frozen and picklable; its commit user is drawn when it is opened, so th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from paimon_spark.errors import StorageError
 from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 from paimon_spark.store.write_plan import WritePlan
@@ -60,3 +63,12 @@ class WriteMetrics(Result):
     millis: int
     snapshot_id: int | None
     compaction: CompactionMetrics | None = None
+
+
+@contextmanager
+def nothing_committed() -> Iterator[None]:
+    """For the work of a job up to its commit, which fails for certain or with CommitStateUnknown."""
+    try:
+        yield
+    except StorageError as error:
+        raise StorageError(f"{error}. Nothing was committed: remove the cause and run the job again") from error

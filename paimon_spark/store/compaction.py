@@ -133,7 +133,7 @@ def compact_table(
     Raises:
         CompactionFailed: tasks or commits failed, again and again; all other buckets are compacted.
         CommitStateUnknown: as TableCommit.append; what was committed before stays.
-        OSError: the storage failed when the work was planned.
+        StorageError: the storage failed when the work was planned.
         OptionError, PredicateError: the condition does not fit.
     """
     job = _Job(table, runner, commit_bytes)

@@ -96,7 +96,7 @@ def copy_file(source: FileIO, target: FileIO, file: FileCopy) -> None:
 
     Raises:
         CorruptFile: it is not there, or has another size than the metadata say.
-        OSError: a store failed.
+        StorageError: a store failed.
     """
     try:
         with source.open_input(file.source) as given, target.open_output(file.target) as made:

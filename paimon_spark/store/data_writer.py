@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from paimon_spark.arrow.data_file import open_writer
 from paimon_spark.arrow.file_access import FileWriter
 from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import to_internal
+from paimon_spark.errors import StorageError
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.spec.binary_row import encode_arity_row
 from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta
@@ -102,9 +104,10 @@ class BucketWriter:
             self._finish(self._file)
 
     def discard(self) -> None:
-        """Gives up the file that is open."""
+        """Gives up the file that is open. Raises nothing: who aborts deletes all files by their names, and tells."""
         if self._file is not None:
-            self._file.stream.discard()
+            with suppress(StorageError):
+                self._file.stream.discard()
             self._file = None
 
     def _open(self) -> _OpenFile:

@@ -101,7 +101,7 @@ def expire_snapshots(
     Raises:
         OptionError: the arguments contradict each other or the options.
         CorruptFile: metadata of the table are damaged; nothing was deleted.
-        OSError: the storage failed; the next expiry goes on where this one stopped.
+        StorageError: the storage failed; the next expiry goes on where this one stopped.
     """
     kept = retention(table.options, Limits(retain_max, retain_min, older_than, max_deletes))
     return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run, finishes=True)

@@ -116,7 +116,7 @@ def remove_orphan_files(
     Raises:
         OptionError: the time is none, or not past (Java's rule: OrphanFilesClean.olderThanMillis).
         CorruptFile: metadata are damaged or missing; nothing was deleted.
-        OSError: the storage failed. While listing and reading nothing was deleted; else the next removal goes on.
+        StorageError: the storage failed. While listing and reading nothing was deleted; else the next removal goes on.
     """
     return remove_orphans_before(table, past_millis(older_than, "older_than"), dry_run, work, progress)
 

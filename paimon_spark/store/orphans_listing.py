@@ -96,7 +96,7 @@ class StorageWork(Protocol):
             directories: paths; one that is not there has no entries.
 
         Raises:
-            OSError: one could not be listed.
+            StorageError: one could not be listed.
         """
         ...
 
@@ -104,7 +104,7 @@ class StorageWork(Protocol):
         """Deletes files; absent ones are fine. Returns: those that are gone; others the store refuses to delete.
 
         Raises:
-            OSError: the storage failed; some may be gone.
+            StorageError: the storage failed; some may be gone.
         """
         ...
 
@@ -141,7 +141,7 @@ class Candidates:
 
 
 def list_directory(file_io: FileIO, path: str) -> Listing:
-    """One directory. Errors: OSError."""
+    """One directory; a file of which the store tells no time is passed over. Errors: StorageError."""
     listed = file_io.list(path)
     directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
     dated = (s for s in listed if not s.is_directory and s.modified_millis > 0)
@@ -162,7 +162,7 @@ def find_candidates(
 
     Raises:
         OptionError: an external path of the table is the directory of another one.
-        OSError: a directory could not be listed.
+        StorageError: a directory could not be listed.
     """
     roots, unreachable = _data_roots(table, branches)
     # Of partitions whose data files lie elsewhere nothing is left here but the mark that they are complete.

@@ -81,7 +81,7 @@ def branches_of(table: Table) -> list[str]:
 
     Raises:
         CorruptFile: a branch has snapshots or tags and no schema (Java: OrphanFilesClean.validBranches).
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     file_io, location = table.file_io, table.location
     for wait in (*_WAITS, None):
@@ -120,7 +120,7 @@ def used_names(table: Table, wanted: Set[str], progress: Progress) -> set[str]:
 
     Raises:
         CorruptFile: a snapshot, tag or branch is damaged, or metadata it needs are missing though nobody deletes them.
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     reader, known, waits = _Reader(table, wanted, progress), set[Key](), iter(_WAITS)
     newest: dict[str, int] | None = None  # the last snapshot of each branch, when all was read

@@ -80,7 +80,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
         UnsupportedFeature: the table is opened on another branch, or cannot be written.
         OptionError: the table reads from one of its branches, or the time is not past; nothing was changed.
         CorruptFile: metadata of a branch are damaged; nothing was changed. Of the main branch: some steps were done.
-        OSError: the storage failed; purge the table again to finish.
+        StorageError: the storage failed; purge the table again to finish.
     """
     began = time.monotonic()
     _check_call(table, orphans_older_than)

@@ -44,6 +44,7 @@ from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.deletion_files import read_deleted_positions
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
 from paimon_spark.store.gone import telling_expiry
+from paimon_spark.store.newer_schemas import schema_of_file
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.sorted_runs import sorted_runs
@@ -86,6 +87,7 @@ class SplitReader:
         Raises:
             CorruptFile: a data file or deletion vector is missing or damaged.
             SnapshotNotFound: it is missing because the snapshot has expired meanwhile.
+            TableChanged: it was written with a newer schema, where a wanted column is another.
             UnsupportedFeature: the numbers of rows wherein two states differ are asked for.
         """
         match split:
@@ -282,7 +284,7 @@ class SplitReader:
         """The rows of one file of a split that live, in the columns of the request. Errors as in read."""
         snapshots = SnapshotStore(self.file_io, self.schemas.table, self.schemas.branch)
         with telling_expiry(snapshots, self.options, split.snapshot_id):
-            schema = self.schema if file.schema_id == self.schema.id else self.schemas.load(file.schema_id)
+            schema = schema_of_file(self.schema, self.schemas, file.schema_id, request.fields)
             deletion = split.deletions.get(file.file_name)
             deleted = None if deletion is None else read_deleted_positions(self.file_io, deletion)
             path = data_file_path(split.bucket_path, file)

@@ -74,7 +74,8 @@ def rollback(
         OptionError: not just one target is given.
         SnapshotNotFound: there is no such target, it is expiring just now, or another snapshot has its id since;
             nothing was changed.
-        CommitConflict: other jobs go on committing to what is taken away. OSError: the storage failed. Call it again.
+        CommitConflict: other jobs go on committing to what is taken away. Call it again.
+        StorageError: the storage failed. Call it again.
     """
     return _roll_back(table, rollback_target(table, version, snapshot, tag)[0], dry_run)
 

@@ -84,7 +84,7 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
 
     Raises:
         CorruptFile: metadata are damaged; nothing was deleted.
-        OSError: the storage failed; the next deletion of a tag finishes the work.
+        StorageError: the storage failed; the next deletion of a tag finishes the work.
         UnsupportedFeature: the table has `tag.callbacks`.
     """
     check_tagging(table.options)

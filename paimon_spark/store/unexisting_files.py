@@ -60,7 +60,7 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFil
         dry_run: whether only to tell which they are.
 
     Raises:
-        OSError: the storage could not say of every file whether it is there; nothing was changed.
+        StorageError: the storage could not say of every file whether it is there; nothing was changed.
         CorruptFile: metadata of the table are lost or damaged too; nothing was changed.
         OptionError: an option chooses a snapshot.
         UnsupportedFeature: the table cannot be written.
