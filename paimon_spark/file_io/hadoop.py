@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
 
 DEFAULT_HOST = "default"
 
@@ -111,6 +111,7 @@ class HadoopFileIO:
     def read_bytes(self, path: str) -> bytes:
         client, plain = self._locate(path)
         with client.files.open_input_file(plain) as stream:
+            check_size(stream.size(), path)
             return cast(bytes, stream.read())
 
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:

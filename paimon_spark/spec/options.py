@@ -16,6 +16,8 @@ from paimon_spark.errors import OptionError
 
 T = TypeVar("T")
 
+_INT64 = range(-(2**63), 2**63)
+
 
 def parse_bool(text: str) -> bool:
     lowered = text.strip().lower()
@@ -25,7 +27,10 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_int(text: str) -> int:
-    return int(text.strip())
+    value = int(text.strip())
+    if value not in _INT64:
+        raise ValueError("expected an integer of 64 bits")
+    return value
 
 
 def parse_ratio(text: str) -> float:
@@ -58,7 +63,10 @@ def _parse_quantity(text: str, units: Mapping[str, int], what: str) -> int:
     match = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
     if match is None or match[2] not in units:
         raise ValueError(f"expected {what}")
-    return int(match[1]) * units[match[2]]
+    quantity = int(match[1]) * units[match[2]]
+    if quantity not in _INT64:
+        raise ValueError(f"expected {what}, of 64 bits")
+    return quantity
 
 
 def parse_memory(text: str) -> int:
