@@ -24,6 +24,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.avro_container import SYNC_SIZE, codec_name, scan_container
 from paimon_spark.spec.avro_file import without_logical_types
+from paimon_spark.spec.avro_limits import checked_growth
 from paimon_spark.spec.types import DataField
 
 _BLOCK_BYTES = 64_000
@@ -39,6 +40,7 @@ class AvroReader:
         with reading(where):
             self._packed = scan_container(bytes(source.read()), where)
         with damaged(where):
+            checked_growth(self._packed.schema)
             self._record = record_of(self._packed.schema)
         self._fields = {field["name"]: field["type"] for field in self._record["fields"]}
 

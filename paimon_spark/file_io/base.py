@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Protocol, Self
 
-from paimon_spark.errors import StorageError
+from paimon_spark.errors import CorruptFile, StorageError
+from paimon_spark.limits import MAX_FILE_BYTES, TOLD
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,19 @@ class FileStatus:
     size: int
     is_directory: bool
     modified_millis: int
+
+
+def check_size(size: int, path: str) -> None:
+    """Whether a file of so many bytes is small enough to be read whole.
+
+    Raises:
+        CorruptFile: it is not.
+    """
+    if size > MAX_FILE_BYTES:
+        raise CorruptFile(
+            f"cannot read {path}: it has {size} bytes, and files that are read whole have at most {MAX_FILE_BYTES}; it "
+            f"is damaged, or made to fill the memory; {TOLD}"
+        )
 
 
 class NotCreated(StorageError):
@@ -86,7 +100,11 @@ class FileIO(Protocol):
     """
 
     def read_bytes(self, path: str) -> bytes:
-        """The whole content of a small file."""
+        """The whole content of a small file.
+
+        Raises:
+            CorruptFile: it is far too large for what is read whole, or no regular file (a pipe, a device).
+        """
         ...
 
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from paimon_spark.errors import UnsupportedFeature, fault_words
-from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
 from paimon_spark.file_io.faults import named_faults, names_faults
 
 DEFAULT_HOST = "default"
@@ -146,6 +146,7 @@ class HadoopFileIO:
     def read_bytes(self, path: str) -> bytes:
         client, plain = self._locate(path)
         with client.files.open_input_file(plain) as stream:
+            check_size(stream.size(), path)
             return cast(bytes, stream.read())
 
     @names_faults("reading")

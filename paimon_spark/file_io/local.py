@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from paimon_spark.errors import UnsupportedFeature, fault_words
-from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing
+from paimon_spark.errors import CorruptFile, UnsupportedFeature, fault_words
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
 from paimon_spark.file_io.faults import named_faults, names_faults
 
 _DIRECTORY_TRIES = 5
@@ -79,14 +79,20 @@ class LocalFileIO:
 
     @names_faults("reading")
     def read_bytes(self, path: str) -> bytes:
-        return Path(local_path(path)).read_bytes()
+        plain = local_path(path)
+        found = os.stat(plain)
+        _check_regular(found, path)
+        check_size(found.st_size, path)
+        return Path(plain).read_bytes()
 
     @names_faults("reading")
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
         import pyarrow as pa  # not for metadata: what only looks at a table starts without it
 
         plain = local_path(path)
-        if os.path.getsize(plain) == 0:  # nothing to map
+        found = os.stat(plain)
+        _check_regular(found, path)
+        if found.st_size == 0:  # nothing to map
             return cast("IO[bytes]", pa.BufferReader(b""))
         return cast("IO[bytes]", pa.memory_map(plain))
 
@@ -189,6 +195,12 @@ def _open_new(plain: str, syncs_directory: bool) -> DurableFile:
             with suppress(FileNotFoundError):
                 _make_directory(os.path.dirname(plain))
     return DurableFile(plain, syncs_directory)
+
+
+def _check_regular(found: os.stat_result, path: str) -> None:
+    """Raises CorruptFile for what may never end, or make the reader wait. Directories are refused by who opens them."""
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise CorruptFile(f"cannot read {path}: it is no regular file, but a pipe, a socket or a device")
 
 
 def _status(directory: str, entry: os.DirEntry[str]) -> FileStatus | None:

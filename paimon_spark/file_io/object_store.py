@@ -19,7 +19,7 @@ from obstore import exceptions
 from obstore.store import MemoryStore, from_url
 
 from paimon_spark.errors import AccessDenied, OptionError, StorageError, UnsupportedFeature
-from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing
+from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
 
 _log = logging.getLogger(__name__)
 
@@ -128,7 +128,9 @@ class ObstoreFileIO:
     def read_bytes(self, path: str) -> bytes:
         store, key = self._locate(path)
         with _named_errors("reading", path):
-            return obstore.get(store, key).bytes().to_bytes()
+            found = obstore.get(store, key)
+            check_size(int(found.meta["size"]), path)
+            return found.bytes().to_bytes()
 
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
         store, key = self._locate(path)

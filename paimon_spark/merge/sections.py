@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from paimon_spark.merge.key_order import SortKey, sort_key_of
-from paimon_spark.spec.binary_row import arity_row_decoder
+from paimon_spark.merge.key_order import SortKey
+from paimon_spark.merge.key_ranges import key_range_of
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.types import DataType
 
@@ -51,7 +51,7 @@ def partition_sections(files: Sequence[DataFileMeta], key_types: Sequence[DataTy
         key_types: types of the trimmed primary key, in key order.
 
     Raises:
-        CorruptFile, ValueError: a minimum or maximum key does not decode.
+        CorruptFile: a minimum or maximum key does not decode, or holds a null.
     """
     return [_fewest_runs(section) for section in _ranges_by_section(files, key_types)]
 
@@ -87,8 +87,8 @@ def runs_by_age(section: Section, key_types: Sequence[DataType]) -> Section | No
 
 def _ranges_by_section(files: Sequence[DataFileMeta], key_types: Sequence[DataType]) -> list[list[_Range]]:
     """The files with their key ranges, sorted by (first, last) and cut where no earlier file reaches."""
-    decode, make = arity_row_decoder(key_types), sort_key_of(key_types)
-    ranges = sorted((_range(file, decode, make) for file in files), key=lambda r: (r.first, r.last))
+    key_range = key_range_of(key_types)
+    ranges = sorted((_Range(*key_range(file), file) for file in files), key=lambda r: (r.first, r.last))
     sections: list[list[_Range]] = []
     reach: SortKey = ()
     for item in ranges:
@@ -97,14 +97,6 @@ def _ranges_by_section(files: Sequence[DataFileMeta], key_types: Sequence[DataTy
         sections[-1].append(item)
         reach = max(reach, item.last)
     return sections
-
-
-def _range(
-    file: DataFileMeta, decode: Callable[[bytes], tuple[object, ...]], make: Callable[[Sequence[object]], SortKey]
-) -> _Range:
-    first = make(decode(file.min_key))
-    last = first if file.max_key == file.min_key else make(decode(file.max_key))
-    return _Range(first, last, file)
 
 
 def _fewest_runs(section: list[_Range]) -> Section:

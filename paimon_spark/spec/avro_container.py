@@ -7,7 +7,6 @@ file from elsewhere compares it.
 from __future__ import annotations
 
 import bz2
-import json
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,6 +17,8 @@ import cramjam
 import zstandard
 
 from paimon_spark.errors import CorruptFile, OptionError
+from paimon_spark.spec.avro_limits import Budget, LimitError
+from paimon_spark.spec.json_text import load_json
 
 MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
@@ -92,12 +93,18 @@ class PackedContainer:
     codec: str
     blocks: tuple[tuple[int, int, int], ...]
 
-    def unpack(self) -> Iterator[tuple[int, bytes]]:
+    def unpack(self, budget: Budget | None = None) -> Iterator[tuple[int, bytes]]:
         """Number of records and decompressed bytes of each block, one block at a time.
+
+        Args:
+            budget: of the files that are decoded together; None: for who keeps no more than a block.
 
         Raises:
             BlockError: a block is damaged.
+            LimitError: the budget does not allow it.
         """
+        if budget is not None:
+            budget.announce(count for count, _, _ in self.blocks)
         decompress = _DECOMPRESS[self.codec]()
         for count, start, end in self.blocks:
             try:
@@ -108,6 +115,8 @@ class PackedContainer:
                 raise BlockError(str(error)) from None
             if not 0 <= count <= len(raw) or (raw and not count):
                 raise BlockError(f"a block of {len(raw)} bytes announces {count} records")
+            if budget is not None:
+                budget.unpack(len(raw))
             yield count, raw
 
 
@@ -121,7 +130,7 @@ def scan_container(data: bytes, where: str) -> PackedContainer:
         if not data.startswith(MAGIC):
             raise BlockError(f"it begins with {data[:4]!r}, not with {MAGIC!r}")
         header, at = _read_header(data)
-        schema = json.loads(header.get("avro.schema", b"").decode("utf-8"))
+        schema = load_json(header.get("avro.schema", b""))
         codec = header.get("avro.codec", b"null").decode("utf-8")
         if codec not in _DECOMPRESS:
             raise BlockError(f"the codec '{codec}' is not known")
@@ -140,16 +149,21 @@ def scan_container(data: bytes, where: str) -> PackedContainer:
     return PackedContainer(data, schema, codec, tuple(blocks))
 
 
-def read_container(data: bytes, where: str) -> Container:
+def read_container(data: bytes, where: str, budget: Budget | None = None) -> Container:
     """Split a file into blocks, check every sync marker and decompress.
 
+    Args:
+        data, where: the file.
+        budget: of the files that are decoded together; None: it is the only one.
+
     Raises:
-        CorruptFile: not an Avro container, truncated, damaged, or compressed with an unknown codec.
+        CorruptFile: not an Avro container, truncated, damaged, compressed with an unknown codec, or more than the
+            budget allows.
     """
     packed = scan_container(data, where)
     try:
-        return Container(packed.schema, tuple(packed.unpack()))
-    except BlockError as error:
+        return Container(packed.schema, tuple(packed.unpack(budget or Budget(len(data)))))
+    except (BlockError, LimitError) as error:
         raise corrupt(where, data, error) from None
 
 
@@ -212,7 +226,7 @@ def _bzip2() -> Callable[[bytes], bytes]:
 
 def _xz() -> Callable[[bytes], bytes]:
     def decompress(payload: bytes) -> bytes:
-        stream = lzma.LZMADecompressor()
+        stream = lzma.LZMADecompressor(memlimit=MAX_BLOCK_BYTES)
         raw = stream.decompress(payload, MAX_BLOCK_BYTES)
         if not stream.eof:
             raise BlockError("an xz stream does not end with its block")

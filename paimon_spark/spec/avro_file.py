@@ -4,39 +4,64 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
 
 import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
-from paimon_spark.spec.avro_container import codec_name, corrupt, read_container
+from paimon_spark import limits
+from paimon_spark.spec.avro_container import BlockError, codec_name, corrupt, read_container
+from paimon_spark.spec.avro_limits import LimitError, checked_growth, count_items
 
 _ZSTD_LEVEL = 1
 
 
-def read_records(data: bytes, where: str) -> list[dict[str, Any]]:
+def read_records(data: bytes, where: str) -> Iterator[dict[str, Any]]:
     """The records of a file as dicts by field name, in file order. Logical types stay as they are stored.
 
+    They come block by block: who makes something smaller of each never has all the dicts.
+
     Raises:
-        CorruptFile: not an Avro file of records, truncated or damaged; the message names where.
+        CorruptFile: not an Avro file of records, truncated, damaged, or far larger than a genuine one; the message
+            names where.
     """
     container = read_container(data, where)
-    records: list[Any] = []
+    items = unpacked = 0
     try:
+        growth = checked_growth(container.schema)
         schema = fastavro.parse_schema(without_logical_types(container.schema))
         for count, raw in container.blocks:
-            source = io.BytesIO(raw)
-            records.extend(fastavro.schemaless_reader(source, schema, None) for _ in range(count))
-            if source.tell() != len(raw):
-                raise corrupt(where, data, f"a block of {len(raw)} bytes holds its {count} records in {source.tell()}")
+            if len(raw) * growth > limits.MAX_OBJECT_BYTES:
+                raise LimitError(f"a block of {len(raw)} bytes may become too many values; {limits.TOLD}")
+            records = _read_block(count, raw, schema)
+            unpacked += len(raw)
+            if unpacked > limits.MAX_ITEMS:  # each item takes a byte
+                items += sum(map(count_items, records))
+            if items > limits.MAX_ITEMS:
+                raise LimitError(f"its arrays have more than {limits.MAX_ITEMS} items; {limits.TOLD}")
+            yield from records
     except (SchemaParseException, UnknownType) as error:
         raise corrupt(where, data, f"its schema is not valid ({error})") from None
+    except (BlockError, LimitError) as error:
+        raise corrupt(where, data, error) from None
+
+
+def _read_block(count: int, raw: bytes, schema: Any) -> list[dict[str, Any]]:
+    """
+    Raises:
+        BlockError: the bytes are not that many records.
+    """
+    source = io.BytesIO(raw)
+    try:
+        records = [fastavro.schemaless_reader(source, schema, None) for _ in range(count)]
     except (EOFError, ValueError, LookupError, TypeError, AttributeError, OverflowError, struct.error) as error:
-        raise corrupt(where, data, repr(error)) from None
+        raise BlockError(repr(error)) from None
+    if source.tell() != len(raw):
+        raise BlockError(f"a block of {len(raw)} bytes holds its {count} records in {source.tell()}")
     if not all(isinstance(record, dict) for record in records):
-        raise corrupt(where, data, "it holds values that are not records")
-    return records
+        raise BlockError("it holds values that are not records")
+    return cast("list[dict[str, Any]]", records)
 
 
 def write_records(records: Iterable[dict[str, Any]], schema: dict[str, Any], compression: str = "zstd") -> bytes:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap, BitMap64
 
+from paimon_spark import limits
 from paimon_spark.errors import CorruptFile, DataError
 from paimon_spark.spec.manifest import DeletionRange
 
@@ -67,9 +68,12 @@ def decode_vector(entry: bytes, where: str, recorded_length: int | None = None) 
     if recorded_length is not None and recorded_length != (size + _FRAME if is_64 else size):
         raise _corrupt(where, f"it has {size} bytes of data, the index manifest recorded a length of {recorded_length}")
     try:
-        return BitMap64.deserialize(data[4:]) if is_64 else BitMap.deserialize(data[4:])
+        vector = BitMap64.deserialize(data[4:]) if is_64 else BitMap.deserialize(data[4:])
     except ValueError as error:
         raise _corrupt(where, str(error)) from None
+    if len(vector) > limits.MAX_DELETED_ROWS:
+        raise _corrupt(where, f"it deletes {len(vector)} rows, more than {limits.MAX_DELETED_ROWS} ({limits.TOLD})")
+    return vector
 
 
 def _corrupt(where: str, why: str) -> CorruptFile:

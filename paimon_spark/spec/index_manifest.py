@@ -8,7 +8,7 @@ from typing import Any
 from paimon_spark.spec.avro_file import read_records, write_records
 from paimon_spark.spec.avro_schemas import INDEX_MANIFEST
 from paimon_spark.spec.manifest import DeletionRange, GlobalIndexMeta, IndexManifestEntry
-from paimon_spark.spec.manifest_codec import AvroRecord
+from paimon_spark.spec.manifest_codec import COUNT, INT32, KINDS, AvroRecord
 
 INDEX_MANIFEST_VERSION = 1
 
@@ -28,13 +28,13 @@ def _decode_entry(r: AvroRecord) -> IndexManifestEntry:
     ranges = r.optional_tuple("_DELETIONS_VECTORS_RANGES", dict)
     name = r.name("_FILE_NAME")
     return IndexManifestEntry(
-        kind=r.needed("_KIND", int),
+        kind=r.integer("_KIND", KINDS),
         partition=r.needed("_PARTITION", bytes),
-        bucket=r.needed("_BUCKET", int),
+        bucket=r.integer("_BUCKET", INT32),
         index_type=r.needed("_INDEX_TYPE", str),
         file_name=name,
-        file_size=r.needed("_FILE_SIZE", int),
-        row_count=r.needed("_ROW_COUNT", int),
+        file_size=r.integer("_FILE_SIZE", COUNT),
+        row_count=r.integer("_ROW_COUNT", COUNT),
         deletion_ranges=None if ranges is None else tuple(_decode_range(AvroRecord(x, r.where)) for x in ranges),
         external_path=r.external_path(name, in_bucket=False),
         global_index=_decode_global(r) if r.optional("_GLOBAL_INDEX", dict) is not None else None,

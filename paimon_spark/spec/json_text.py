@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from paimon_spark import limits
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.names import checked_name
 
 _INT64 = range(-(2**63), 2**63)
+_MAX_EXPONENT = 400  # a double has 308; a number that is written out takes as many digits
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def parse_json_object(data: bytes, where: str) -> JsonObject:
         CorruptFile: the bytes are not UTF-8, not JSON, or not an object; the message names where.
     """
     try:
-        value = json.loads(data.decode("utf-8"), parse_float=Decimal, parse_constant=_refuse_constant)
+        value = load_json(data, _fraction)
         if b"\\u" in data:
             format_json(value).encode("utf-8")  # an unpaired surrogate cannot be stored again
     except (ValueError, RecursionError) as error:
@@ -117,8 +119,50 @@ def parse_json_object(data: bytes, where: str) -> JsonObject:
     return JsonObject(value, where)
 
 
+def load_json(data: bytes, parse_float: Callable[[str], Any] = float) -> Any:
+    """The value of a JSON text of a size and depth that genuine files have.
+
+    Args:
+        data: the text.
+        parse_float: makes a value of a fraction.
+
+    Raises:
+        ValueError, RecursionError: it is not UTF-8, not JSON, or too large or deep.
+    """
+    _check_size(data)
+    value = json.loads(data.decode("utf-8"), parse_float=parse_float, parse_constant=_refuse_constant)
+    _check_depth(value)
+    return value
+
+
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _fraction(text: str) -> Decimal:
+    value = Decimal(text)
+    if abs(value.adjusted()) > _MAX_EXPONENT or len(text) > _MAX_EXPONENT:
+        raise ValueError(f"the number {text:.40} is out of range")
+    return value
+
+
+def _check_size(data: bytes) -> None:
+    """Before anything is made of it. Raises ValueError."""
+    if len(data) > limits.MAX_JSON_BYTES:
+        raise ValueError(f"it is larger than {limits.MAX_JSON_BYTES} bytes; {limits.TOLD}")
+    if sum(map(data.count, (b",", b"[", b"{"))) > limits.MAX_JSON_VALUES:
+        raise ValueError(f"it holds more than {limits.MAX_JSON_VALUES} values; {limits.TOLD}")
+
+
+def _check_depth(value: Any) -> None:
+    """Raises ValueError."""
+    level = [value]
+    for _ in range(limits.MAX_JSON_DEPTH):
+        inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [item for items in inner for item in items]
+        if not level:
+            return
+    raise ValueError(f"it is nested deeper than {limits.MAX_JSON_DEPTH} levels")
 
 
 def format_json(value: Any) -> str:

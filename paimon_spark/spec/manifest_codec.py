@@ -16,6 +16,9 @@ from paimon_spark.spec.manifest import DataFileMeta, ManifestEntry, ManifestFile
 from paimon_spark.spec.names import checked_external_path, checked_name
 
 MANIFEST_VERSION = 2
+KINDS = range(2)
+INT32 = range(-(2**31), 2**31)
+COUNT = range(2**63)
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,13 @@ class AvroRecord:
         value = self.values.get(name)
         if value is not None and not isinstance(value, kind):
             raise self.wrong(name, kind.__name__)
+        return value
+
+    def integer(self, name: str, values: range) -> int:
+        """An integer that is one of some values."""
+        value: int = self.needed(name, int)
+        if value not in values:
+            raise self.wrong(name, f"integer from {values.start} to {values.stop - 1}")
         return value
 
     def needed(self, name: str, kind: type) -> Any:
@@ -98,9 +108,9 @@ def _decode_manifest_meta(r: AvroRecord) -> ManifestFileMeta:
     r.check_version(MANIFEST_VERSION)
     return ManifestFileMeta(
         file_name=r.name("_FILE_NAME"),
-        file_size=r.needed("_FILE_SIZE", int),
-        num_added_files=r.needed("_NUM_ADDED_FILES", int),
-        num_deleted_files=r.needed("_NUM_DELETED_FILES", int),
+        file_size=r.integer("_FILE_SIZE", COUNT),
+        num_added_files=r.integer("_NUM_ADDED_FILES", COUNT),
+        num_deleted_files=r.integer("_NUM_DELETED_FILES", COUNT),
         partition_stats=_decode_stats(r.nested("_PARTITION_STATS")),
         schema_id=r.needed("_SCHEMA_ID", int),
         min_bucket=r.optional("_MIN_BUCKET", int),
@@ -143,10 +153,10 @@ def decode_manifest(data: bytes, where: str) -> list[ManifestEntry]:
 def _decode_entry(r: AvroRecord) -> ManifestEntry:
     r.check_version(MANIFEST_VERSION)
     return ManifestEntry(
-        kind=r.needed("_KIND", int),
+        kind=r.integer("_KIND", KINDS),
         partition=r.needed("_PARTITION", bytes),
-        bucket=r.needed("_BUCKET", int),
-        total_buckets=r.needed("_TOTAL_BUCKETS", int),
+        bucket=r.integer("_BUCKET", INT32),
+        total_buckets=r.integer("_TOTAL_BUCKETS", INT32),
         file=_decode_file(r.nested("_FILE")),
     )
 
@@ -155,8 +165,8 @@ def _decode_file(r: AvroRecord) -> DataFileMeta:
     name = r.name("_FILE_NAME")
     return DataFileMeta(
         file_name=name,
-        file_size=r.needed("_FILE_SIZE", int),
-        row_count=r.needed("_ROW_COUNT", int),
+        file_size=r.integer("_FILE_SIZE", COUNT),
+        row_count=r.integer("_ROW_COUNT", COUNT),
         min_key=r.needed("_MIN_KEY", bytes),
         max_key=r.needed("_MAX_KEY", bytes),
         key_stats=_decode_stats(r.nested("_KEY_STATS")),
@@ -164,7 +174,7 @@ def _decode_file(r: AvroRecord) -> DataFileMeta:
         min_sequence_number=r.needed("_MIN_SEQUENCE_NUMBER", int),
         max_sequence_number=r.needed("_MAX_SEQUENCE_NUMBER", int),
         schema_id=r.needed("_SCHEMA_ID", int),
-        level=r.needed("_LEVEL", int),
+        level=r.integer("_LEVEL", INT32),
         extra_files=r.names("_EXTRA_FILES"),
         creation_time=r.optional("_CREATION_TIME", int),
         delete_row_count=r.optional("_DELETE_ROW_COUNT", int),

@@ -19,13 +19,23 @@ import numpy as np
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.spec.avro_container import Container, read_container, read_varint
 from paimon_spark.spec.avro_lanes import Bools, Column, Ints, LaneError, decode_lanes
+from paimon_spark.spec.avro_limits import Budget
 from paimon_spark.spec.avro_plan import Kind, Path, UncoveredSchema, plan_steps
 from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
-from paimon_spark.spec.manifest_codec import MANIFEST_VERSION, decode_manifest, encode_manifest
+from paimon_spark.spec.manifest_codec import (
+    COUNT,
+    INT32,
+    KINDS,
+    MANIFEST_VERSION,
+    decode_manifest,
+    encode_manifest,
+)
 from paimon_spark.spec.names import are_names, checked_external_path, checked_name
 
 T = TypeVar("T")
 
+_MOST_TURNS = 2**14
+"""Records of a block: lanes take a turn, and some kB, for each. Writers put some hundred into one."""
 _INTEGER, _BYTES = Kind.INTEGER, Kind.BYTES
 _VERSION: Path = ("_VERSION",)
 _PARTITION: Path = ("_PARTITION",)
@@ -62,6 +72,10 @@ _WANTED: dict[Path, Kind] = {
     **dict(_FILE.values()),
     **{(*stats, name): _BYTES for stats in _STATS.values() for name in ("_MIN_VALUES", "_MAX_VALUES")},
     **{(*stats, "_NULL_COUNTS"): Kind.COUNTS for stats in _STATS.values()},
+}  # fmt: skip
+_RANGES: dict[Path, range] = {
+    ("_KIND",): KINDS, ("_BUCKET",): INT32, ("_TOTAL_BUCKETS",): INT32, _FILE["level"][0]: INT32,
+    _FILE["file_size"][0]: COUNT, _FILE["row_count"][0]: COUNT,
 }  # fmt: skip
 _NEEDED = frozenset(
     path for path in _WANTED if path[-1] != "_NULL_COUNTS" and path not in {_FILE[name][0] for name in _NULLABLE}
@@ -297,7 +311,8 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
         UnsupportedFeature: a record version this release does not know.
     """
     names = tuple(name for name, _ in manifests)
-    containers = [_covered_container(data, name) for name, data in manifests]
+    budget = Budget(sum(len(data) for _, data in manifests))
+    containers = [_covered_container(data, name, budget) for name, data in manifests]
     counts = np.array([sum(count for count, _ in container.blocks) for container in containers], np.int64)
     starts = np.cumsum(counts) - counts
     try:
@@ -312,6 +327,7 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
         if not column.valid.all():
             where = _file_of(names, starts, int(np.argmin(column.valid)))
             raise CorruptFile(f"cannot read {where}: an entry has no '{path[-1]}'; this is not a manifest")
+    _check_ranges(columns, names, starts)
     versions = columns[_VERSION].values
     if (versions != MANIFEST_VERSION).any():
         other = int(np.argmax(versions != MANIFEST_VERSION))
@@ -325,14 +341,28 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
     return ManifestColumns(names, starts, decoded.buffer, columns, list(codes), partition_code)
 
 
-def _covered_container(data: bytes, name: str) -> Container:
+def _covered_container(data: bytes, name: str, budget: Budget) -> Container:
     """The file split into blocks; one that lanes do not cover is written anew the way they do."""
-    container = read_container(data, name)
+    container = read_container(data, name, budget)
     try:
         plan_steps(container.schema, _WANTED)
+        if all(count <= _MOST_TURNS for count, _ in container.blocks):
+            return container
     except UncoveredSchema:
-        return read_container(encode_manifest(decode_manifest(data, name), "null"), name)
-    return container
+        pass
+    return read_container(encode_manifest(decode_manifest(data, name), "null"), name)
+
+
+def _check_ranges(columns: Mapping[Path, Column], names: Sequence[str], starts: Ints) -> None:
+    """As AvroRecord.integer does for one entry."""
+    for path, allowed in _RANGES.items():
+        values = columns[path].values
+        if len(values) and not (values.min() >= allowed.start and values.max() < allowed.stop):
+            bad = int(np.argmax((values < allowed.start) | (values > allowed.stop - 1)))
+            raise CorruptFile(
+                f"cannot read {_file_of(names, starts, bad)}: field '{path[-1]}' is {values[bad]}, not an integer from "
+                f"{allowed.start} to {allowed.stop - 1}"
+            )
 
 
 def _absent(count: int) -> Column:

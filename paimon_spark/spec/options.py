@@ -15,6 +15,8 @@ from paimon_spark.errors import OptionError
 
 T = TypeVar("T")
 
+_INT64 = range(-(2**63), 2**63)
+
 
 def parse_bool(text: str) -> bool:
     lowered = text.strip().lower()
@@ -26,7 +28,10 @@ def parse_bool(text: str) -> bool:
 def parse_int(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]+", text.strip()):
         raise ValueError("expected a whole number such as 4")
-    return _number(int, text, "a whole number such as 4")
+    value = _number(int, text, "a whole number such as 4")
+    if value not in _INT64:
+        raise ValueError("expected a whole number of 64 bits")
+    return value
 
 
 def parse_ratio(text: str) -> float:
@@ -66,7 +71,10 @@ def _parse_quantity(text: str, units: Mapping[str, int], what: str) -> int:
     match = re.fullmatch(r"([0-9]+)\s*([a-z]*)", text.strip().lower())
     if match is None or match[2] not in units:
         raise ValueError(f"expected {what}")
-    return _number(int, match[1], what) * units[match[2]]
+    quantity = _number(int, match[1], what) * units[match[2]]
+    if quantity not in _INT64:
+        raise ValueError(f"expected {what}, of 64 bits")
+    return quantity
 
 
 def parse_memory(text: str) -> int:

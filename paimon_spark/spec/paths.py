@@ -35,6 +35,8 @@ TAG_PREFIX = "tag-"
 BRANCH_PREFIX = "branch-"
 CONSUMER_PREFIX = "consumer-"
 RENAME_PREFIX = ".renamed-from-"  # of a mark beside the schemas of a branch that gets its name just now
+MAX_ID_DIGITS = 18
+"""A number of more digits is none: it may not fit into 64 bits."""
 LATEST = "LATEST"
 EARLIEST = "EARLIEST"
 
@@ -119,7 +121,8 @@ def consumer_path(table: str, consumer: str, branch: str = MAIN_BRANCH) -> str:
 def id_of(file_name: str, prefix: str) -> int | None:
     """The number at the end of a name such as ``snapshot-12``; None for any other name."""
     digits = file_name.removeprefix(prefix)
-    return int(digits) if digits != file_name and digits.isascii() and digits.isdigit() else None
+    is_number = digits != file_name and digits.isascii() and digits.isdigit() and len(digits) <= MAX_ID_DIGITS
+    return int(digits) if is_number else None
 
 
 # ----------------------------------------------------------------------------------------------------- metadata files

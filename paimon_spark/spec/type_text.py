@@ -145,7 +145,11 @@ class _Parser:
         if self.depth > _MAX_DEPTH:
             raise SchemaError(f"a type is nested deeper than {_MAX_DEPTH} levels")
         data_type = self.base_type().with_nullable(self.nullability())
+        levels = self.depth
         while self.at < len(self.tokens) and self.tokens[self.at].upper() in ("ARRAY", "MULTISET"):
+            levels += 1
+            if levels > _MAX_DEPTH:
+                raise SchemaError(f"a type is nested deeper than {_MAX_DEPTH} levels")
             root = Root(self.take().upper())
             data_type = DataType(root, self.nullability(), element=data_type)
         self.depth -= 1

@@ -17,11 +17,10 @@ from paimon_spark.errors import OptionError
 from paimon_spark.merge.compact_steps import CompactStep, compact_steps
 from paimon_spark.merge.compaction_pick import drops_deletes, never, pick_compaction, pick_full
 from paimon_spark.merge.compaction_rules import CompactionRules, compaction_rules
-from paimon_spark.merge.key_order import sort_key_of
+from paimon_spark.merge.key_ranges import key_range_of
 from paimon_spark.merge.levels import CompactUnit, level_runs, top_level
 from paimon_spark.merge.record_expiry import expired_files, record_expiry
 from paimon_spark.merge.sections import Section
-from paimon_spark.spec.binary_row import arity_row_decoder
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.options import MB, Options
 from paimon_spark.spec.snapshot import Snapshot
@@ -212,10 +211,10 @@ def _with_its_files(
     task = replace(whole, steps=steps)
     looked_up = [file for step in steps if step.changelog for file in step.files]
     if looked_up and above:
-        decode, make = arity_row_decoder(key_types), sort_key_of(key_types)
-        first = min(make(decode(file.min_key)) for file in looked_up)
-        last = max(make(decode(file.max_key)) for file in looked_up)
-        met = (f for f in above if make(decode(f.min_key)) <= last and first <= make(decode(f.max_key)))
-        task = replace(task, above=tuple(met))
+        key_range = key_range_of(key_types)
+        ranges = [key_range(file) for file in looked_up]
+        first, last = min(low for low, _ in ranges), max(high for _, high in ranges)
+        met = ((file, *key_range(file)) for file in above)
+        task = replace(task, above=tuple(file for file, low, high in met if low <= last and first <= high))
     names = [file.file_name for file in (*task.files, *task.above)]
     return replace(task, deletions={name: deletions[name] for name in names if name in deletions})

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import CommitConflict
-from paimon_spark.merge.key_order import sort_key_of
-from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.merge.key_ranges import key_range_of
 from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.spec.types import DataType
@@ -153,7 +152,7 @@ def _data_files(entry: IndexManifestEntry) -> Iterable[str]:
 
 def _check_key_ranges(rules: ConflictRules, latest: Snapshot, entries: Iterable[ManifestEntry]) -> None:
     """Files of one level above 0 are one sorted run: their key ranges must not meet."""
-    order = sort_key_of(rules.key_types)
+    key_range = key_range_of(rules.key_types)
     levels: dict[tuple[bytes, int, int], list[ManifestEntry]] = {}
     for entry in entries:
         if entry.file.level >= 1:
@@ -162,12 +161,7 @@ def _check_key_ranges(rules: ConflictRules, latest: Snapshot, entries: Iterable[
     for found in levels.values():
         if len(found) == 1:
             continue
-        ranges = sorted(
-            (
-                (order(_key(rules, e.file.min_key)), order(_key(rules, e.file.max_key)), number)
-                for number, e in enumerate(found)
-            )
-        )
+        ranges = sorted((*key_range(entry.file), number) for number, entry in enumerate(found))
         for (_, last, a), (first, _, b) in itertools.pairwise(ranges):
             if last >= first:
                 one, other = found[a], found[b]
@@ -176,10 +170,6 @@ def _check_key_ranges(rules: ConflictRules, latest: Snapshot, entries: Iterable[
                     f"level {one.file.level} of {_place(rules, one)} overlap. Another job has compacted the bucket "
                     "meanwhile; run the job again on the new state of the table"
                 )
-
-
-def _key(rules: ConflictRules, row: bytes) -> tuple[object, ...]:
-    return decode_arity_row(row, rules.key_types)
 
 
 def _place(rules: ConflictRules, entry: ManifestEntry) -> str:

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from paimon_spark.merge.key_order import sort_key_of
-from paimon_spark.spec.binary_row import decode_arity_row
+from paimon_spark.merge.key_ranges import key_range_of
 from paimon_spark.spec.manifest import FileKind, ManifestEntry
 from paimon_spark.spec.types import DataType
 from paimon_spark.store.changes import Changes
@@ -46,16 +45,13 @@ def upgraded(
     """
     if not key_types or any(e.file.level > 0 or e.bucket < 0 for e in files):
         return tuple(files)
-    order = sort_key_of(key_types)
+    key_range = key_range_of(key_types)
     buckets: dict[tuple[bytes, int], list[ManifestEntry]] = {}
     for entry in files:
         buckets.setdefault((entry.partition, entry.bucket), []).append(entry)
     result: list[ManifestEntry] = []
     for found in buckets.values():
-        ranges = sorted(
-            (order(decode_arity_row(e.file.min_key, key_types)), order(decode_arity_row(e.file.max_key, key_types)))
-            for e in found
-        )
+        ranges = sorted(key_range(e.file) for e in found)
         if all(last < first for (_, last), (first, _) in itertools.pairwise(ranges)):
             found = [replace(e, file=replace(e.file, level=max_level)) for e in found]
         result += found

@@ -15,7 +15,7 @@ from paimon_spark.arrow.predicate import AlwaysTrue, Compare, Op, Predicate
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.merge.engines.lookup import with_level
 from paimon_spark.merge.key_order import SortKey, sort_key_of
-from paimon_spark.spec.binary_row import arity_row_decoder
+from paimon_spark.merge.key_ranges import key_range_of
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.schema import FILE_NUMBER
 from paimon_spark.spec.types import FLOATS, DataField
@@ -45,13 +45,12 @@ def files_above(
         inputs: at least one.
         key_fields: the trimmed primary key.
     """
-    types = [field.type for field in key_fields]
-    decode, make = arity_row_decoder(types), sort_key_of(types)
-    low = min(make(decode(file.min_key)) for file in inputs)
-    high = max(make(decode(file.max_key)) for file in inputs)
+    key_range = key_range_of([field.type for field in key_fields])
+    ranges = [key_range(file) for file in inputs]
+    low, high = min(first for first, _ in ranges), max(last for _, last in ranges)
     levels: dict[int, list[UpperFile]] = {}
     for number, file in enumerate(files):
-        upper = UpperFile(number, file, make(decode(file.min_key)), make(decode(file.max_key)))
+        upper = UpperFile(number, file, *key_range(file))
         if upper.first <= high and low <= upper.last:
             levels.setdefault(file.level, []).append(upper)
     return [sorted(levels[level], key=lambda upper: upper.first) for level in sorted(levels)]

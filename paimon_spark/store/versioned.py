@@ -6,7 +6,7 @@ With them the hints that point at the newest and the oldest. Format section 1, "
 from __future__ import annotations
 
 from paimon_spark.file_io import FileIO, FileStatus
-from paimon_spark.spec.paths import BRANCH_PREFIX, branches_directory, id_of
+from paimon_spark.spec.paths import BRANCH_PREFIX, MAX_ID_DIGITS, branches_directory, id_of
 
 
 def list_ids(file_io: FileIO, directory: str, prefix: str) -> list[int]:
@@ -32,7 +32,7 @@ def read_hint(file_io: FileIO, path: str) -> int | None:
     """The number in a hint file; None when the hint is absent or being rewritten. A hint is never the truth."""
     data = find_bytes(file_io, path)
     text = "" if data is None else data.decode("ascii", "replace").strip()
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS else None
 
 
 def find_bytes(file_io: FileIO, path: str) -> bytes | None:

@@ -28,6 +28,7 @@ names = st.text(st.characters(codec="utf-8", exclude_characters="/\\\0"), min_si
 roots = st.sampled_from(["/else/where", "file:/else", "file:///else", "s3://bucket", "hdfs://host:8020/a/k=v"])
 int32 = st.integers(-(2**31), 2**31 - 1)
 int64 = st.one_of(st.integers(0, 100), st.integers(-(2**63), 2**63 - 1))
+count64 = st.one_of(st.integers(0, 100), st.integers(0, 2**63 - 1))
 rows = st.one_of(
     st.binary(max_size=30),
     st.builds(lambda text, n: encode_arity_row([text, n], [_STRING, _LONG]), texts, int64),
@@ -39,8 +40,8 @@ stats = st.builds(SimpleStats, rows, rows, st.none() | counts)
 _files_of_tables = st.builds(
     DataFileMeta,
     file_name=names,
-    file_size=int64,
-    row_count=int64,
+    file_size=count64,
+    row_count=count64,
     min_key=rows,
     max_key=rows,
     key_stats=stats,
@@ -71,9 +72,9 @@ entries = st.builds(ManifestEntry, st.integers(0, 1), rows, int32, int32, data_f
 manifest_metas = st.builds(
     ManifestFileMeta,
     file_name=names,
-    file_size=int64,
-    num_added_files=int64,
-    num_deleted_files=int64,
+    file_size=count64,
+    num_added_files=count64,
+    num_deleted_files=count64,
     partition_stats=stats,
     schema_id=int64,
     min_bucket=st.none() | int32,
@@ -100,8 +101,8 @@ _index_files = st.builds(
     bucket=int32,
     index_type=texts,
     file_name=names,
-    file_size=int64,
-    row_count=int64,
+    file_size=count64,
+    row_count=count64,
     deletion_ranges=st.none() | st.lists(deletion_ranges, max_size=3).map(tuple),
     external_path=st.none(),
     global_index=st.none() | global_indexes,

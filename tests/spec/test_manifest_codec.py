@@ -60,7 +60,7 @@ def as_golden(value: Any) -> Any:
 
 @pytest.mark.parametrize("path", GENUINE, ids=lambda path: path.name)
 def test_genuine_files_decode_to_the_records_beside_them(path: Path) -> None:
-    records = read_records(path.read_bytes(), path.name)
+    records = list(read_records(path.read_bytes(), path.name))
     assert as_golden(records) == json.loads(path.with_suffix(".json").read_text("utf-8"))["records"]
 
 

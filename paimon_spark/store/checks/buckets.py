@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import PaimonError, StorageError
-from paimon_spark.merge.key_order import sort_key_of
+from paimon_spark.merge.key_ranges import key_range_of
 from paimon_spark.merge.sections import partition_sections
 from paimon_spark.merge.sort_merge import merge_runs
 from paimon_spark.merge.window import MergeSpec, Window
 from paimon_spark.spec import options as o
-from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.deletion_vector import decode_vector, deleted_positions, range_to_read
 from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry
 from paimon_spark.spec.paths import data_file_path
@@ -33,18 +32,13 @@ from paimon_spark.store.table import Table
 
 def level_faults(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> Iterator[str]:
     """The files of one level above 0 whose key ranges meet, in words."""
-    order = sort_key_of(key_types)
+    key_range = key_range_of(key_types)
     levels: dict[int, list[DataFileMeta]] = {}
     for file in files:
         if file.level > 0:
             levels.setdefault(file.level, []).append(file)
     for level, found in levels.items():
-        ranges = sorted(
-            (
-                (order(decode_arity_row(f.min_key, key_types)), order(decode_arity_row(f.max_key, key_types)), n)
-                for n, f in enumerate(found)
-            )
-        )
+        ranges = sorted((*key_range(file), number) for number, file in enumerate(found))
         for (_, last, one), (first, _, other) in itertools.pairwise(ranges):
             if last >= first:
                 yield f"the keys of {found[one].file_name} and {found[other].file_name} overlap on level {level}"

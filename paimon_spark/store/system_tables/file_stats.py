@@ -15,6 +15,7 @@ import pyarrow as pa
 from paimon_spark.arrow.evolution import converter
 from paimon_spark.arrow.java_texts import listed, object_texts
 from paimon_spark.arrow.row_columns import RowBytes, row_field
+from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.types import NESTED, DataField, DataType, Root
 from paimon_spark.store.live_files import Indices
@@ -64,8 +65,18 @@ def value_statistics(
 
 
 def _shape(table: StoredTable, schema_id: int, kept: tuple[str, ...] | None, written: tuple[str, ...] | None) -> _Shape:
+    """
+    Raises:
+        CorruptFile: statistics are of columns that the schema does not have.
+    """
     schema = table.schema if schema_id == table.schema.id else table.schemas.load(schema_id)
     stored = schema.fields
+    unknown = [name for name in kept or () if name not in schema.by_name]
+    if unknown:
+        raise CorruptFile(
+            f"reading the statistics of the files of {table.location}: a manifest names the columns "
+            f"{', '.join(unknown)!r:.200}, which schema {schema_id} does not have; the manifest is damaged"
+        )
     if written is not None:
         stored = tuple(schema.by_name[name] for name in written if name in schema.by_name)
     in_rows = stored if kept is None else tuple(schema.by_name[name] for name in kept)
