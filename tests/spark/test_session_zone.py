@@ -81,6 +81,16 @@ def test_a_read_that_does_not_know_the_zone(berlin: SparkSession, plain: str) ->
         berlin.read.format("paimon").option("filter", "id = 1").option("time-zone", "Berlin").load(plain).collect()
 
 
+@pytest.mark.parametrize(("condition", "found"), [(SINCE_NOVEMBER, [1]), ("ts in ('2026-10-31 23:30:00')", [2])])
+def test_filters_that_spark_pushes_down(berlin: SparkSession, plain: str, condition: str, found: list[int]) -> None:
+    """Spark has made instants of them."""
+    berlin.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        assert ids(berlin.read.format("paimon").option("push-filters", "true").load(plain).where(condition)) == found
+    finally:
+        berlin.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
 def test_system_tables_and_tables_without_spark(plain: str) -> None:
     with pytest.raises(PredicateError, match="time_zone="):
         open_table(plain).scan(where=SINCE_NOVEMBER)
