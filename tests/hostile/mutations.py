@@ -46,6 +46,18 @@ BYTES: tuple[bytes, ...] = (
     b"\0\0\0\x01" + b"\xff" * 16,
     b"\x7f" * 64,
 )
+OPTIONS = (
+    "bucket", "bucket-key", "bucket-function.type", "file.format", "file.compression", "merge-engine", "sequence.field",
+    "data-file.path-directory", "data-file.external-paths", "global-index.external-path", "data-file.prefix", "branch",
+    "scan.fallback-branch", "scan.primary-branch", "partition.default-name", "partition.legacy-name", "path",
+    "index-file-in-data-file-dir", "deletion-vectors.enabled", "changelog-producer", "file-operation.thread-num",
+    "snapshot.num-retained.max", "snapshot.time-retained", "snapshot.expire.limit", "source.split.target-size",
+    "source.split.open-file-cost", "record-level.expire-time", "record-level.time-field", "manifest.compression",
+    "tag.automatic-creation", "tag.num-retained-max", "num-levels", "target-file-size", "scan.tag-name", "ignore-delete",
+    "fields.x.aggregate-function", "fields.default-aggregate-function", "fields.x.default-value", "rowkind.field",
+    "partition.timestamp-formatter", "partition.timestamp-pattern", "partition.expiration-time", "incremental-between",
+    "sequence.snapshot-ordering", "row-tracking.enabled", "primary-key", "partition", "consumer-id", "type",
+)  # fmt: skip
 JSON_FILES = ("schema-", "snapshot-", "tag-", "changelog-", "consumer-", "stat")
 
 
@@ -185,6 +197,8 @@ def _json(table: Path, path: Path, chance: random.Random) -> str:
         value = json.loads(path.read_bytes())
     except ValueError:
         return _bytes(table, path, chance)
+    if path.name.startswith("schema-") and isinstance(value, dict) and chance.random() < 0.3:
+        return _option(path, value, chance)
     places = list(_places(value))
     if not places:
         return _bytes(table, path, chance)
@@ -203,6 +217,19 @@ def _json(table: Path, path: Path, chance: random.Random) -> str:
         holder[key] = _other_value(old, chance)
     path.write_bytes(json.dumps(value).encode())
     return f"{key} was {str(old)[:40]!r}, {kind} {str(holder[key])[:40]!r}" if kind != "gone" else f"{key} gone"
+
+
+def _option(path: Path, schema: dict[str, Any], chance: random.Random) -> str:
+    """The table gets an option with a value that nobody meant."""
+    options = schema.get("options")
+    if not isinstance(options, dict):
+        options = schema["options"] = {}
+    key = chance.choice(OPTIONS)
+    old = options.get(key, "")
+    value = _other_value(old if isinstance(old, str) else "", chance)
+    options[key] = value if chance.random() < 0.2 or isinstance(value, str) else str(value)
+    path.write_bytes(json.dumps(schema).encode())
+    return f"option {key} = {str(options[key])[:60]!r}"
 
 
 def _nested(chance: random.Random) -> Any:
