@@ -18,10 +18,9 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.option_entries import DATA_FORMATS, OFFICIAL, Moment, Refusal
 from paimon_spark.spec.option_keys import catalogued, unknown_keys
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.readable_columns import check_all_columns, unreadable_root
+from paimon_spark.spec.readable_columns import check_all_columns, holds_blobs
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import Root
 
 _UNSUPPORTED_MARKS = {
     "done-partition": "which needs a metastore",
@@ -53,7 +52,7 @@ def check_readable(schema: TableSchema, options: Options) -> None:
         UnsupportedFeature: it does not; the message names the option or column.
     """
     for field in schema.fields:
-        if unreadable_root(field.type) is Root.BLOB:  # its files hold rows of their own beside those of the others
+        if holds_blobs(field.type):  # its files hold rows of their own beside those of the others
             raise UnsupportedFeature(
                 f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
                 f"does not support tables with BLOB columns; {OFFICIAL}"

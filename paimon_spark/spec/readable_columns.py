@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.schema import TableSchema
@@ -14,11 +14,19 @@ _UNREADABLE_ROOTS = frozenset({Root.VARIANT, Root.BLOB, Root.VECTOR, Root.GEOMET
 
 def unreadable_root(data_type: DataType) -> Root | None:
     """The type within a type, at any depth, that this release has no reader for; None: there is none."""
-    if data_type.root in _UNREADABLE_ROOTS:
-        return data_type.root
+    return next((root for root in _roots(data_type) if root in _UNREADABLE_ROOTS), None)
+
+
+def holds_blobs(data_type: DataType) -> bool:
+    """Whether a type is BLOB or has one in it."""
+    return Root.BLOB in _roots(data_type)
+
+
+def _roots(data_type: DataType) -> Iterator[Root]:
+    yield data_type.root
     inner = [t for t in (data_type.key, data_type.element) if t is not None]
-    inner += [field.type for field in data_type.fields]
-    return next((root for root in map(unreadable_root, inner) if root is not None), None)
+    for part in (*inner, *(field.type for field in data_type.fields)):
+        yield from _roots(part)
 
 
 def check_columns(schema: TableSchema, fields: Iterable[DataField], conditions: Collection[str] = ()) -> None:

@@ -164,7 +164,7 @@ def test_a_column_without_a_reader_is_refused_by_name_and_the_others_are_not(tex
         check_writable(schema, Options())
 
 
-@pytest.mark.parametrize("text", ["BLOB", "ROW<a ROW<b BLOB>>"])
+@pytest.mark.parametrize("text", ["BLOB", "ROW<a ROW<b BLOB>>", "ROW<v VARIANT, b BLOB>"])
 def test_a_table_with_a_blob_is_refused(text: str) -> None:
     """Blobs have files of their own beside those of the other columns, which count as rows without data evolution."""
     schema = TableSchema(0, (*FIELDS, DataField(2, "odd", parse_type(text))), 9)
