@@ -140,8 +140,8 @@ def _retention(
         )
     if retain_max < retain_min:
         raise OptionError(
-            f"retain_max ({retain_max}) is less than retain_min ({retain_min}), which is that of the option '{key}' "
-            f"unless it is given: give retain_min too, {retain_max} or less",
+            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): give retain_min too, {retain_max} or "
+            f"less; without it the option '{key}' of the table holds",
             arguments=("retain_max", "retain_min"),
         )
     if max_deletes < 0:

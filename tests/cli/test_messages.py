@@ -34,13 +34,13 @@ def table(tmp_path: Path) -> Path:
     [
         (
             ["expire", "--retain-max", "2"],
-            "--retain-max (2) is less than --retain-min (10), which is that of the option "
-            "'snapshot.num-retained.min' unless it is given: give --retain-min too, 2 or less",
+            "--retain-max (2) is less than --retain-min (10): give --retain-min too, 2 or less; without it the option "
+            "'snapshot.num-retained.min' of the table holds",
         ),
         (
             ["expire", "--changelogs", "--retain-max", "2"],
-            "--retain-max (2) is less than --retain-min (10), which is that of the option "
-            "'changelog.num-retained.min' unless it is given: give --retain-min too, 2 or less",
+            "--retain-max (2) is less than --retain-min (10): give --retain-min too, 2 or less; without it the option "
+            "'changelog.num-retained.min' of the table holds",
         ),
         (["expire", "--older-than", "x"], "--older-than is 'x': expected a time such as 2026-11-01 12:30:00"),
         (["orphans", "--older-than", "x"], "--older-than is 'x': expected a time such as 2026-11-01 12:30:00"),
