@@ -168,8 +168,9 @@ class PaimonTable(VersionedTable, MaintainedTable, Advised):
             where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
                 partitions are refused.
         """
+        rows = as_frame(self._spark, df)
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
-        return self._write(df, {**options, **chosen}, overwrite=True)
+        return self._write(rows, {**options, **chosen}, overwrite=True)
 
     def dynamic_partition_overwrite(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
         """Replaces the partitions that the rows belong to, and no other; df as for append."""
