@@ -45,7 +45,7 @@ LEAST_RECORD_BYTES = 4
 MAX_BLOCKS = 2**17 * _FACTOR
 """Of the Avro files that are decoded together, unless each takes LEAST_BLOCK_BYTES. Writers fill 16 to 64 kB first."""
 LEAST_BLOCK_BYTES = 256
-MAX_ITEMS = 2**23 * _FACTOR
+MAX_ITEMS = 2**21 * _FACTOR
 """Of all arrays in a file that is decoded record by record, such as the deletion vectors of an index manifest."""
 MAX_OBJECT_BYTES = 2**31 * _FACTOR
 """Of Python objects that one block may become, at worst, when it is decoded record by record."""

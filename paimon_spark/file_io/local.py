@@ -198,8 +198,10 @@ def _open_new(plain: str, syncs_directory: bool) -> DurableFile:
 
 
 def _check_regular(found: os.stat_result, path: str) -> None:
-    """Raises CorruptFile for what may never end, or make the reader wait. Directories are refused by who opens them."""
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+    """Raises CorruptFile for what may never end, or make the reader wait, and IsADirectoryError."""
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(found.st_mode):
         raise CorruptFile(f"cannot read {path}: it is no regular file, but a pipe, a socket or a device")
 
 

@@ -33,6 +33,8 @@ from paimon_spark.spec.avro_plan import (
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+MAX_ITEM_TURNS = 2**18
+"""Items one after the other, each of which takes 20 microseconds; a block of 64 kB, as writers make them, has fewer."""
 _ITEM_WORDS = 128  # of null counts looked at in one go
 _PADDING = bytes(8 * _ITEM_WORDS + 8)  # words are read past the last block
 _ZIGZAG = np.array([(b >> 1) ^ -(b & 1) for b in range(128)], np.int64)
@@ -144,6 +146,7 @@ class _Run:
         self.starts, self.ends, self.counts, self.firsts = starts, ends, counts, firsts
         self.kept: dict[Path, _Kept] = {}
         self.turns: list[Ints] = []  # the records that were decoded together
+        self.item_turns = 0
 
     def decode(self, plan: Sequence[Step]) -> None:
         """Decode record after record of all lanes."""
@@ -262,6 +265,9 @@ class _Run:
         """Pass over the items of one block of each lane's array."""
         left = counts.copy()
         while True:
+            self.item_turns += 1
+            if self.item_turns > MAX_ITEM_TURNS:
+                raise LaneError(f"an array has more than {MAX_ITEM_TURNS} items", int(records[np.argmax(left)]))
             if step.kind is Kind.COUNTS:
                 small = self.small_counts(left, at)
                 left -= small

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 from paimon_spark.arrow.predicate import Compare, In, IsNull, Op, Or, Predicate, Value, conjuncts
+from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.bucket import bucket_of
 from paimon_spark.spec.options import Options
@@ -17,8 +18,18 @@ MAX_KEYS = 1000  # more keys than that are not worth hashing one by one
 
 
 def bucket_fields(schema: TableSchema, options: Options) -> tuple[DataField, ...]:
-    """The columns that are hashed to the bucket, in order: option `bucket-key`, else the trimmed primary key."""
+    """The columns that are hashed to the bucket, in order: option `bucket-key`, else the trimmed primary key.
+
+    Raises:
+        OptionError: the option names a column that the table does not have.
+    """
     names = options.value(o.BUCKET_KEY) or schema.trimmed_primary_keys
+    unknown = [name for name in names if name not in schema.by_name]
+    if unknown:
+        raise OptionError(
+            f"the option '{o.BUCKET_KEY.key}' names {', '.join(unknown)!r:.200}, and the columns of the table are "
+            f"{', '.join(schema.names)}"
+        )
     return tuple(schema.by_name[name] for name in names)
 
 

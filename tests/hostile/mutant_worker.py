@@ -1,8 +1,8 @@
 """A process that lives through mutants and tells of each on its standard output, so that one that kills it has a name.
 
-``python mutant_worker.py FOLDER FIRST COUNT SECONDS BYTES``: mutants FIRST to FIRST + COUNT - 1 in a folder of their own;
-one may take so many seconds, and the process so much address space. Lines: ``> seed`` before, a JSON object after, and at
-the end the peak of the memory that was really used, in KiB.
+``python mutant_worker.py FOLDER FIRST COUNT SECONDS BYTES``: mutants FIRST to FIRST + COUNT - 1 in a folder of their
+own; one may take so many seconds, and the process so much address space. Lines: ``> seed`` before, a JSON object after,
+and at the end the peak of the memory that was really used, in KiB.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Many mutants, in child processes: what came of them, and which of them broke the process. Also a program of its own."""
+"""Many mutants, in child processes: what came of them, and which of them broke the process.
+
+``python mutants.py FIRST COUNT`` tells of the mutants FIRST to FIRST + COUNT - 1.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any
 import fastavro
 
 NAMES: tuple[str, ...] = (
-    "..", ".", "", "/", "../../victim.parquet", "../victim.parquet", "/etc/hostname", "a/b", "..\\..\\victim", "\0", "x\0",
+    "..", ".", "", "/", "../../victim.parquet", "../victim.parquet", "/etc/hostname", "a/b", "..\\..\\victim", "\0",
     "%2e%2e", "file:/etc/hostname", "s3://x/y", "LATEST", "snapshot-1", "\udc80", "é" * 300, "main", "nul\n", "~", "$x",
 )  # fmt: skip
 NUMBERS: tuple[Any, ...] = (
@@ -46,6 +46,13 @@ BYTES: tuple[bytes, ...] = (
     b"\0\0\0\x01" + b"\xff" * 16,
     b"\x7f" * 64,
 )
+ODD_PLACES = (
+    "branch/branch-..", "branch/branch-", "branch/branch-x/schema", "tag/tag-..", "tag/tag-", "consumer/consumer-..",
+    "bucket-x", "bucket--9", "dt=../bucket-0", "index",
+)  # fmt: skip
+HINTS = (
+    "-1", "0", "1", "2", "99999999", str(2**63), "9" * 5000, "x", "", " 3\n", "1_0", "\u0661", "0x3", "../1",
+)  # fmt: skip
 OPTIONS = (
     "bucket", "bucket-key", "bucket-function.type", "file.format", "file.compression", "merge-engine", "sequence.field",
     "data-file.path-directory", "data-file.external-paths", "global-index.external-path", "data-file.prefix", "branch",
@@ -53,7 +60,7 @@ OPTIONS = (
     "index-file-in-data-file-dir", "deletion-vectors.enabled", "changelog-producer", "file-operation.thread-num",
     "snapshot.num-retained.max", "snapshot.time-retained", "snapshot.expire.limit", "source.split.target-size",
     "source.split.open-file-cost", "record-level.expire-time", "record-level.time-field", "manifest.compression",
-    "tag.automatic-creation", "tag.num-retained-max", "num-levels", "target-file-size", "scan.tag-name", "ignore-delete",
+    "tag.automatic-creation", "tag.num-retained-max", "num-levels", "target-file-size", "scan.tag-name",
     "fields.x.aggregate-function", "fields.default-aggregate-function", "fields.x.default-value", "rowkind.field",
     "partition.timestamp-formatter", "partition.timestamp-pattern", "partition.expiration-time", "incremental-between",
     "sequence.snapshot-ordering", "row-tracking.enabled", "primary-key", "partition", "consumer-id", "type",
@@ -170,8 +177,7 @@ def _shape(table: Path, path: Path, chance: random.Random) -> str:
         (directory / f"{prefix}-{number}").write_bytes(source.read_bytes() if source.is_file() else b"")
         kind += f" {prefix}-{number}"
     elif kind == "odd name":
-        made = table / chance.choice(["branch/branch-..", "branch/branch-", "branch/branch-x/schema", "tag/tag-..", "tag/tag-",
-                                      "consumer/consumer-..", "bucket-x", "bucket--9", "dt=../bucket-0", "index"])  # fmt: skip
+        made = table / chance.choice(ODD_PLACES)
         made.mkdir(parents=True, exist_ok=True)
         kind += f" {made.relative_to(table)}"
     else:
@@ -182,9 +188,7 @@ def _shape(table: Path, path: Path, chance: random.Random) -> str:
 
 
 def _hint(table: Path, path: Path, chance: random.Random) -> str:
-    text = chance.choice(
-        ["-1", "0", "1", "2", "99999999", str(2**63), "9" * 5000, "x", "", " 3\n", "1_0", "١", "0x3", "../1"]
-    )
+    text = chance.choice(HINTS)
     path.write_text(text)
     return f"hint {text[:20]!r}"
 

@@ -79,7 +79,8 @@ def test_links_are_read_through_and_never_deleted_through(places: tuple[Confined
             change(store, f"{table}/out/f")
     store.delete(f"{table}/in/g")
     store.delete(f"{table}/link")
-    assert sorted(os.listdir(table)) == ["f", "in", "inner", "out"] and os.listdir(table / "inner") == []
+    assert sorted(os.listdir(table)) == ["f", "in", "inner", "out"]
+    assert os.listdir(table / "inner") == []
     assert (beside / "f").read_bytes() == b"x"
 
 
@@ -101,7 +102,8 @@ def test_orphans_behind_a_link_stay(tmp_path: Path) -> None:
     before = sorted(os.listdir(other))
     age(tmp_path)
     done = remove_orphan_files(table, dry_run=False)
-    assert done.paths == () and f"{table.location}/bucket-1/data-orphan.parquet" in done.refused
+    assert done.paths == ()
+    assert f"{table.location}/bucket-1/data-orphan.parquet" in done.refused
     assert sorted(os.listdir(other)) == before
 
 
@@ -142,18 +144,21 @@ def test_an_external_file_expires_below_a_root_of_any_schema(tmp_path: Path) -> 
     newer = Path(table.location, "schema", "schema-1")
     shutil.copy(Path(table.location, "schema", "schema-0"), newer)
     edit_json(newer, id=1, options={"bucket": "1"})
-    assert expired(table) == () and not out.exists()
+    assert expired(table) == ()
+    assert not out.exists()
     assert (tmp_path / "far").exists()
 
 
 def test_an_external_file_stays_where_no_root_of_the_table_is(tmp_path: Path) -> None:
     table, out = a_life(tmp_path, {})
-    assert expired(table) == (f"file:{out}",) and out.exists()
+    assert expired(table) == (f"file:{out}",)
+    assert out.exists()
 
 
 def test_the_caller_may_name_a_root(tmp_path: Path) -> None:
     table, out = a_life(tmp_path, {})
-    assert expired(table, **{"data-file.external-paths": f"file://{tmp_path}/far/"}) == () and not out.exists()
+    assert expired(table, **{"data-file.external-paths": f"file://{tmp_path}/far/"}) == ()
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("inner", ["", "/far"])
@@ -162,7 +167,8 @@ def test_files_of_another_table_stay(inner: str, tmp_path: Path) -> None:
     root = str(tmp_path / "far") if inner == "" else str(tmp_path)
     table, out = a_life(tmp_path, {"data-file.external-paths": root})
     (tmp_path / "far" / "schema").mkdir()
-    assert expired(table) == (f"file:{out}",) and out.exists()
+    assert expired(table) == (f"file:{out}",)
+    assert out.exists()
 
 
 def test_orphans_are_not_looked_for_in_another_table(tmp_path: Path) -> None:
@@ -191,7 +197,7 @@ def test_external_places_that_no_writer_chooses(place: str, tmp_path: Path) -> N
         return [replace(entry, file=replace(entry.file, external_path=path))]
 
     change_entries(Path(table.location), change)
-    with pytest.raises(CorruptFile, match="manifest/manifest-.*field '_EXTERNAL_PATH' is"):
+    with pytest.raises(CorruptFile, match=r"manifest/manifest-.*field '_EXTERNAL_PATH' is"):
         open_table(table.location).scan().to_arrow()
 
 

@@ -1,4 +1,4 @@
-"""What a table makes us touch: a store that notes every path it is asked for, and a hook on the calls of Python itself."""
+"""What a table makes us touch: a store that notes every path it is asked for, and a hook on the calls of Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WatchedFileIO:
     touched: list[tuple[str, str]] = field(default_factory=list)
 
     def strangers(self, root: str) -> list[tuple[str, str]]:
-        """What was touched outside of a directory, links resolved; reads of recorded external places are no strangers."""
+        """What was touched outside of a directory, links resolved."""
         return [(did, path) for did, path in self.touched if not is_within(root, plain_location(path))]
 
     def read_bytes(self, path: str) -> bytes:
@@ -91,9 +91,9 @@ def watch_changes(root: str) -> list[tuple[str, str]]:
         if event not in _CHANGES and event != "open":
             return
         for path in arguments[:2]:
-            if isinstance(path, str | bytes) and (given := os.fsdecode(path)).startswith("/"):
-                if not given.startswith((f"{root}/", "/dev/")):
-                    noted.append((event, given))
+            given = os.fsdecode(path) if isinstance(path, str | bytes) else ""
+            if given.startswith("/") and not given.startswith((f"{root}/", "/dev/")):
+                noted.append((event, given))
 
     sys.addaudithook(hook)
     return noted
