@@ -33,6 +33,9 @@ _CHANGES = (  # local times about which clocks change in one of the zones, and o
     "0001-01-02 00:00", "0001-12-31 12:00", "1582-10-15 00:00", "9999-12-31 23:00", "9999-12-30 12:00",
     "9999-07-01 00:00", "2026-11-01 12:00",
 )  # fmt: skip
+_NEVER = (dt.date(2011, 12, 30) - dt.date(1970, 1, 1)).days
+"""A day that Apia does not have. Compared with the midnight after it, Spark says that it is that moment (IN with several
+values, literals), and that it is before it (the optimizer's form of ``=`` or ``<``): it decides nothing here."""
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICRO = dt.timedelta(microseconds=1)
 _HOUR = 3_600_000_000
@@ -93,8 +96,10 @@ def rows(random: Random, count: int, offsets: Mapping[str, int]) -> pa.RecordBat
         values = [near(random, -random.choice(list(offsets.values())) if instant else 0) for _ in range(count)]
         kept = [None if random.random() < 0.08 else value for value in values]
         unit = 86_400 * 10**6 if name == "day" else 1000 if name.endswith("3") else 1
-        counts = pa.array([None if v is None else v // unit for v in kept], pa.int32() if name == "day" else pa.int64())
-        columns[name] = counts.cast(COLUMNS[name])
+        counts = [None if value is None else value // unit for value in kept]
+        if name == "day":
+            counts = [_NEVER - 1 if count == _NEVER else count for count in counts]
+        columns[name] = pa.array(counts, pa.int32() if name == "day" else pa.int64()).cast(COLUMNS[name])
     return pa.RecordBatch.from_pydict(columns, pa.schema(COLUMNS.items()))
 
 

@@ -95,7 +95,8 @@ class PaimonTable(VersionedTable, MaintainedTable, Advised):
         Raises:
             TableNotFound: there is none; the message tells what was found there.
         """
-        table = open_table(path, _without_zone(options)[0])
+        rest, zone = _without_zone(options)
+        table = open_table(path, rest, time_zone=zone)
         branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
         return cls(spark, table.location, {**options, **branch})
 
@@ -311,10 +312,9 @@ class PaimonTable(VersionedTable, MaintainedTable, Advised):
 
     def _in_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """The options with the zone in which a condition among them is read; one that is given comes first."""
-        rest, given = _without_zone(options)
-        if not any(key.lower() in (FILTER, OVERWRITE_WHERE) for key in rest):
-            return rest
-        zone = given or self._session_zone()
+        rest, zone = _without_zone(options)
+        if zone is None and any(key.lower() in (FILTER, OVERWRITE_WHERE) for key in rest):
+            zone = self._session_zone()
         return rest if zone is None else {**rest, TIME_ZONE: zone}
 
     def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
