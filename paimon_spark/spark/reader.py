@@ -17,6 +17,7 @@ from paimon_spark.errors import DataError, OptionError
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
 from paimon_spark.spark.options import COLUMNS, ReadOptions
+from paimon_spark.spark.plain_errors import plainly
 from paimon_spark.spark.types import can_show, spark_schema, spark_type
 from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
@@ -83,10 +84,12 @@ class PaimonReader(DataSourceReader):
         self._predicate = and_(self._predicate, pushed)
         return left
 
+    @plainly
     def partitions(self) -> list[InputPartition]:
         """One per task; none for an empty result, for which Spark then runs one task with nothing to read."""
         return [SplitPartition(splits) for splits in self._scan().tasks()]
 
+    @plainly
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, SplitPartition):
             return iter(())
@@ -99,6 +102,7 @@ class PaimonReader(DataSourceReader):
     def _scan(self) -> Scan | SystemScan:
         return self._table.scan([field.name for field in self._columns.values()], self._predicate)
 
+    @plainly
     def __getstate__(self) -> dict[str, Any]:
         return {"_split_reader": self._scan().reader(), "_arrow_schema": self._arrow_schema}
 
@@ -110,6 +114,7 @@ class _PushFilters:
         self.__func__ = DataSourceReader.pushFilters  # on the object: on the class it would become a bound method
         self._reader = reader
 
+    @plainly
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
         return self._reader.push(filters)
 

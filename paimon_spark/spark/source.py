@@ -8,6 +8,7 @@ from pyspark.sql.types import StructType
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spark.options import ReadOptions, read_options, write_options
+from paimon_spark.spark.plain_errors import plainly
 from paimon_spark.spark.reader import PaimonReader, Readable, table_schema
 from paimon_spark.spark.writer import PaimonWriter, open_writer
 from paimon_spark.store.table import find_system_table, open_table
@@ -68,23 +69,28 @@ class PaimonDataSource(DataSource):
     def name(cls) -> str:
         return "paimon"
 
+    @plainly
     def schema(self) -> StructType:
         table, options = self._open()
         return table_schema(table, options)
 
+    @plainly
     def reader(self, schema: StructType) -> DataSourceReader:
         table, options = self._open()
         return PaimonReader(table, schema, options.where, options.push_filters)
 
+    @plainly
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
         return open_writer(write_options(self.options), schema, overwrite)
 
+    @plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         raise UnsupportedFeature(
             "streaming reads of a Paimon table are not supported by this release: read it with spark.read, "
             "'scan.snapshot-id' names the state to read"
         )
 
+    @plainly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         raise UnsupportedFeature(
             "streaming writes to a Paimon table are not supported by this release: use foreachBatch with "

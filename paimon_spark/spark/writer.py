@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from paimon_spark.spark.options import WriteOptions
+from paimon_spark.spark.plain_errors import plainly
 from paimon_spark.spark.write_job import WriteJob, abort_job, commit_job, current_task, open_job, place_job, write_rows
 from paimon_spark.store.dynamic_buckets import cross_partition_refusal
 from paimon_spark.store.inline_compaction import compact_after_write
@@ -37,9 +38,11 @@ class PaimonWriter(DataSourceArrowWriter):
     def __init__(self, job: WriteJob) -> None:
         self._job = job
 
+    @plainly
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
         return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)))
 
+    @plainly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         files = place_job(self._job, _files(messages))
         if commit_job(self._job, files) is not None:
@@ -49,6 +52,7 @@ class PaimonWriter(DataSourceArrowWriter):
             mark_written_partitions(self._job.table, files)
             finish_maintenance()  # Spark ends this process without waiting for its threads
 
+    @plainly
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Removes the files of finished tasks if the job failed before its commit.
 
