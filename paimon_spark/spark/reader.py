@@ -15,6 +15,7 @@ from paimon_spark.arrow.predicate_expr import as_predicate
 from paimon_spark.errors import DataError
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
+from paimon_spark.spark.plain_errors import plainly
 from paimon_spark.spark.readable import Readable, check_readable_columns, find_column
 from paimon_spark.spark.types import can_show, spark_type
 from paimon_spark.spec.schema import ROW_KIND_FIELD
@@ -70,10 +71,12 @@ class PaimonReader(DataSourceReader):
         self._predicate = and_(self._predicate, pushed)
         return left
 
+    @plainly
     def partitions(self) -> list[InputPartition]:
         """One per task; none for an empty result, for which Spark then runs one task with nothing to read."""
         return [SplitPartition(splits) for splits in self._scan().tasks()]
 
+    @plainly
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, SplitPartition):
             return iter(())
@@ -86,6 +89,7 @@ class PaimonReader(DataSourceReader):
     def _scan(self) -> Scan | SystemScan:
         return self._sent or self._table.scan([field.name for field in self._columns.values()], self._predicate)
 
+    @plainly
     def __getstate__(self) -> dict[str, Any]:
         return {"_sent": self._scan(), "_arrow_schema": self._arrow_schema}
 
@@ -97,6 +101,7 @@ class _PushFilters:
         self.__func__ = DataSourceReader.pushFilters  # on the object: on the class it would become a bound method
         self._reader = reader
 
+    @plainly
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
         return self._reader.push(filters)
 

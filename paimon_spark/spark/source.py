@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spark.plain_errors import plainly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,11 +76,13 @@ class PaimonDataSource(DataSource):
     def name(cls) -> str:
         return "paimon"
 
+    @plainly
     def schema(self) -> StructType:
         from paimon_spark.spark.readable import open_readable, readable_schema
 
         return readable_schema(*open_readable(self.options))
 
+    @plainly
     def reader(self, schema: StructType) -> DataSourceReader:
         from paimon_spark.spark.readable import open_readable
         from paimon_spark.spark.reader import PaimonReader
@@ -87,18 +90,21 @@ class PaimonDataSource(DataSource):
         table, options = open_readable(self.options)
         return PaimonReader(table, schema, options.where, options.push_filters)
 
+    @plainly
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
         from paimon_spark.spark.options import write_options
         from paimon_spark.spark.writer import open_writer
 
         return open_writer(write_options(self.options), schema, overwrite)
 
+    @plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         raise UnsupportedFeature(
             "streaming reads of a Paimon table are not supported by this release: read it with spark.read, "
             "'scan.snapshot-id' names the state to read"
         )
 
+    @plainly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         raise UnsupportedFeature(
             "streaming writes to a Paimon table are not supported by this release: write each batch in foreachBatch, "

@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from paimon_spark.spark.options import WriteOptions
+from paimon_spark.spark.plain_errors import plainly
 from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.table import BucketMode, Table
@@ -59,11 +60,13 @@ class PaimonWriter(DataSourceArrowWriter):
     def __init__(self, job: WriteJob) -> None:
         self._job = job
 
+    @plainly
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
         from paimon_spark.spark.task_rows import current_task, write_rows
 
         return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)))
 
+    @plainly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         from paimon_spark.spark.commit_write import commit_job, place_job
         from paimon_spark.store.inline_compaction import compact_after_write
@@ -79,6 +82,7 @@ class PaimonWriter(DataSourceArrowWriter):
             mark_written_partitions(self._job.table, files)
             finish_maintenance()  # Spark ends this process without waiting for its threads
 
+    @plainly
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Removes the files of finished tasks if the job failed before its commit.
 
