@@ -35,7 +35,7 @@ _CHANGES = (  # local times about which clocks change in one of the zones, and o
 )  # fmt: skip
 _NEVER = (dt.date(2011, 12, 30) - dt.date(1970, 1, 1)).days
 """A day that Apia does not have. Compared with the midnight after it, Spark says that it is that moment (IN with
-several values, literals), and that it is before it (the optimizer's form of ``=`` or ``<``): it decides nothing here."""
+several values, literals), and that it is before it (the optimizer's form of ``=``, ``<``): it decides nothing here."""
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICRO = dt.timedelta(microseconds=1)
 _HOUR = 3_600_000_000
