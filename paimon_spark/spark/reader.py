@@ -18,7 +18,7 @@ from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.filters import push_filters
 from paimon_spark.spark.options import COLUMNS, ReadOptions
 from paimon_spark.spark.plain_errors import plainly
-from paimon_spark.spark.types import can_show, spark_schema, spark_type
+from paimon_spark.spark.types import can_show, shown_schema, spark_schema, spark_type
 from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.scan import Scan, row_kind_field
@@ -133,7 +133,7 @@ def table_schema(table: Readable, options: ReadOptions) -> StructType:
     repeated = sorted({f.name for f in fields if fields.count(f) > 1})
     if repeated:
         raise OptionError(f"the option '{COLUMNS}' names {', '.join(repeated)} more than once")
-    return spark_schema(fields)
+    return shown_schema(spark_schema(fields))
 
 
 def find_column(table: Readable, name: str) -> DataField:
