@@ -28,8 +28,9 @@ class OrcWriter:
     """One ORC file being written (see ``file_access.FileWriter``).
 
     Arrow's ORC writer takes no zstd level. TIMESTAMP_LTZ is written as the instant it is, as Java does in a UTC
-    process (format section 7.4). Before 1970 it stores negative fractions of a second: Java reads whole milliseconds of
-    them right, and fails on finer ones, which are therefore refused.
+    process (format section 7.4). It cuts timestamps into seconds towards zero, so that fractions before 1970 are
+    negative, where Java stores positive ones: Java reads whole milliseconds of them right, and fails on finer ones,
+    which are therefore refused.
 
     A file that is given up is simply forgotten: nothing more is written to the sink.
     """
@@ -134,5 +135,5 @@ def _refuse_fine_old_timestamps(column: str, array: pa.Array) -> None:
             found = leaf.take(pa.array([int(fine.argmax())])).cast(pa.string())[0]
             raise UnsupportedFeature(
                 f"writing column '{column}': ORC files cannot hold {found} so that Java reads it back, a timestamp "
-                "before 1970 with a fraction of a millisecond: use another file.format"
+                "before 1970 with a fraction of a millisecond: give this write 'file.format' = 'parquet'"
             )

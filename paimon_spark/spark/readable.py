@@ -9,7 +9,7 @@ from pyspark.sql.types import StructType
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.spark.options import COLUMNS, ReadOptions, read_options
-from paimon_spark.spark.types import spark_schema
+from paimon_spark.spark.types import shown_schema, spark_schema
 from paimon_spark.spec.readable_columns import check_columns
 from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
@@ -85,7 +85,7 @@ def readable_schema(table: Readable, options: ReadOptions) -> StructType:
     if repeated:
         raise OptionError(f"the option '{COLUMNS}' names {', '.join(repeated)} more than once")
     check_readable_columns(table, fields)
-    return spark_schema(fields)
+    return shown_schema(spark_schema(fields))
 
 
 def check_readable_columns(table: Readable, fields: Sequence[DataField]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,19 @@ def test_every_format_comes_back(tmp_path: Path, file_format: str) -> None:
     commit(table, *messages)
     check_table(table.location)
     assert read(table) == sorted(rows, key=repr)
+
+
+def test_a_timestamp_that_orc_cannot_hold_goes_to_a_parquet_file(tmp_path: Path) -> None:
+    columns = pa.schema([("id", pa.int64()), ("t", pa.timestamp("us"))])
+    make(tmp_path, keys=("id",), parts=(), columns=columns, bucket="1", file_format="orc")
+    old = datetime(1969, 1, 1, 0, 0, 0, 5001)
+    for n, (options, value) in enumerate([({}, old.replace(microsecond=5000)), ({"file.format": "parquet"}, old)]):
+        table = open_table(str(tmp_path), options)
+        commit(table, *write(table, [(n, value)]))
+    with pytest.raises(UnsupportedFeature, match=r"'t'.*00\.005001.*'file\.format' = 'parquet'"):
+        write(open_table(str(tmp_path)), [(2, old)])
+    assert read(table) == [(0, old.replace(microsecond=5000)), (1, old)]
+    check_table(table.location)
 
 
 def test_names_and_places(tmp_path: Path) -> None:
