@@ -22,11 +22,12 @@ from pyspark.sql import functions as sf
 from paimon_spark.arrow.predicate_sql import parse_predicate
 from paimon_spark.arrow.zones import find_zone, to_local
 from paimon_spark.errors import OptionError, PredicateError
+from paimon_spark.spark.commit_write import commit_job
+from paimon_spark.spark.open_write import open_job
 from paimon_spark.spark.options import write_options
 from paimon_spark.spark.source import PaimonDataSource
 from paimon_spark.spark.table_api import PaimonTable
 from paimon_spark.spark.types import spark_schema
-from paimon_spark.spark.write_job import commit_job, open_job
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.table import Table, open_table

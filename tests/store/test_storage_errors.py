@@ -26,9 +26,12 @@ from pyspark.sql.types import StructType
 from paimon_spark import check, expire_snapshots, open_table
 from paimon_spark.errors import CommitStateUnknown, PaimonError, StorageError
 from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.spark.commit_write import commit_job
+from paimon_spark.spark.open_write import open_job
 from paimon_spark.spark.options import write_options
+from paimon_spark.spark.task_rows import write_rows
 from paimon_spark.spark.types import spark_schema
-from paimon_spark.spark.write_job import WriteJob, commit_job, open_job, write_rows
+from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.store.branches import create_branch
 from paimon_spark.store.compact_call import compact_on_call
 from paimon_spark.store.copy_files import copy_table
