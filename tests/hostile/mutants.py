@@ -1,6 +1,6 @@
 """Many mutants, in child processes: what came of them, and which of them broke the process.
 
-``python mutants.py FIRST COUNT`` tells of the mutants FIRST to FIRST + COUNT - 1.
+``python mutants.py FIRST COUNT`` tells of the mutants FIRST to FIRST + COUNT - 1, of all so far after each batch.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 BATCH = 500
-SECONDS = 30.0
+SECONDS = 120.0  # of wall time: the machine may have other work
 MOST_BYTES = 6 * 2**30
 HERE = Path(__file__).parent
 
@@ -56,11 +56,15 @@ class Tally:
         return "\n".join([*lines, *(f"  seed {seed}: {wrong}\n    {what}" for seed, what, wrong in self.wrong)])
 
 
-def live_through(first: int, count: int) -> Tally:
-    """Mutants first to first + count - 1; a number is a seed, which makes the same mutant again."""
+def live_through(first: int, count: int, tell: Callable[[Tally], None] = lambda tally: None) -> Tally:
+    """Mutants first to first + count - 1; a number is a seed, which makes the same mutant again.
+
+    tell: is called after each process.
+    """
     tally, seed, end = Tally(), first, first + count
     while seed < end:
         seed = _batch(tally, seed, min(BATCH, end - seed))
+        tell(tally)
     return tally
 
 
@@ -103,4 +107,4 @@ def _memory_disk() -> str | None:
 
 
 if __name__ == "__main__":
-    print(live_through(int(sys.argv[1]), int(sys.argv[2])))
+    live_through(int(sys.argv[1]), int(sys.argv[2]), lambda tally: print(tally, flush=True))
