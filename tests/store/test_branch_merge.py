@@ -148,8 +148,9 @@ def test_tables_that_cannot(tmp_path: Path) -> None:
 def test_a_merge_that_is_killed(tmp_path: Path) -> None:
     """All or nothing, and a second call ends it."""
     whole = forked(tmp_path)
-    log = FaultyFileIO(whole.file_io)
-    merge_branch(replace(copied(whole, tmp_path / "log"), file_io=log), "b")
+    copy = copied(whole, tmp_path / "log")
+    log = FaultyFileIO(copy.file_io)
+    merge_branch(replace(copy, file_io=log), "b")
     changes = [at for at, name in enumerate(log.log) if name.startswith("!")]
     assert len(changes) >= 3
     for at in changes:

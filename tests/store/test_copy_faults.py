@@ -124,7 +124,7 @@ def test_a_copy_that_broke_off_while_it_made_the_table_is_finished(table: Table,
     schema = replace(table.schema, id=1, comment="second")
     table.file_io.write_bytes(schema_path(table.location, 1), encode_schema(schema))
     first = table.file_io.read_bytes(schema_path(table.location, 0))
-    table.file_io.write_bytes(schema_path(f"{tmp_path}/copy", 0), first)
+    LocalFileIO().write_bytes(schema_path(f"{tmp_path}/copy", 0), first)
     made = copied_beside(table)
     assert (made.schemas.ids(), rows_of(made)) == ([0, 1], ROWS)
 

@@ -24,7 +24,7 @@ from turns import in_turns, operations
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown, SnapshotNotFound
-from paimon_spark.file_io import file_io_for
+from paimon_spark.file_io import LocalFileIO, file_io_for
 from paimon_spark.store.branches import create_branch
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
@@ -169,8 +169,8 @@ def test_every_order_of_operations(tmp_path: Path, writer_first: bool) -> None:
     """One goes up to any of its operations, the other up to any of its own, then the one ends, then the other."""
     whole = life(tmp_path)
     job = planned(whole)
-    writes = operations(whole.file_io, lambda io: commit(replace(copied(whole, tmp_path / "a"), file_io=io), job))
-    steps = operations(whole.file_io, lambda io: rollback(replace(copied(whole, tmp_path / "b"), file_io=io), 2))
+    writes = operations(LocalFileIO(), lambda io: commit(replace(copied(whole, tmp_path / "a"), file_io=io), job))
+    steps = operations(LocalFileIO(), lambda io: rollback(replace(copied(whole, tmp_path / "b"), file_io=io), 2))
     seen = set()
     for i in range(len(writes) + 1):
         for j in range(len(steps) + 1):
@@ -194,7 +194,7 @@ def test_a_writer_that_is_killed(tmp_path: Path, when: When) -> None:
     """Whatever it leaves, the table reads, and a rollback again takes away what it may have brought back."""
     whole = life(tmp_path)
     job = planned(whole)
-    names = operations(whole.file_io, lambda io: commit(replace(copied(whole, tmp_path / "log"), file_io=io), job))
+    names = operations(LocalFileIO(), lambda io: commit(replace(copied(whole, tmp_path / "log"), file_io=io), job))
     for at, name in enumerate(names):
         if not name.startswith("!"):
             continue
