@@ -18,7 +18,7 @@ from prepared import NEW, After, commit, life, planned
 from turns import Actor, operations
 
 from paimon_spark.errors import RetriesExhausted
-from paimon_spark.file_io import FileIO
+from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.store.branches import create_branch
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.expire import expire_snapshots_by
@@ -78,7 +78,7 @@ def test_nobody_builds_on_what_will_be_taken_back(
 def test_who_waits_comes_on_top(tmp_path: Path, happens: Callable[[Table], None], ids: list[int]) -> None:
     table = life(tmp_path)
     job = planned(table)
-    steps = operations(table.file_io, lambda io: commit(replace(copied(table, tmp_path / "log"), file_io=io), job))
+    steps = operations(LocalFileIO(), lambda io: commit(replace(copied(table, tmp_path / "log"), file_io=io), job))
 
     def act(io: FileIO) -> None:
         commit(replace(table, file_io=Between(io, [lambda: happens(table)])), job)
@@ -109,7 +109,7 @@ def test_a_writer_that_was_killed_comes_again(tmp_path: Path, happens: Callable[
     """It finds its own snapshot, but that one is not there to stay."""
     table = open_table(life(tmp_path).location, {"commit.max-retries": "1"})
     job = planned(table)
-    steps = operations(table.file_io, lambda io: commit(replace(copied(table, tmp_path / "log"), file_io=io), job))
+    steps = operations(LocalFileIO(), lambda io: commit(replace(copied(table, tmp_path / "log"), file_io=io), job))
     dying = FaultyFileIO(table.file_io, steps.index("!create"), When.AFTER, act=kill)
     assert is_killed(lambda: commit(replace(table, file_io=Between(dying, [lambda: happens(table)])), job))
     assert table.snapshots.ids() == ids
