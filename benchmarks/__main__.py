@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_cold
 import bench_compaction
 import bench_dynamic
 import bench_engines
@@ -21,6 +22,7 @@ import bench_write
 from measure import Results, write_results
 
 PARTS = {
+    "cold": bench_cold.run,
     "read": bench_read.run,
     "engines": bench_engines.run,
     "write": bench_write.run,

@@ -31,7 +31,7 @@ def main(directory: str) -> None:
     spark.createDataFrame([(7, "2026-11-01", 99.0)], orders.schema).write.format("paimon").mode("append").save(path)
     spark.read.format("paimon").load(path).where("dt = '2026-11-01' and id = 7").show()
 
-    # From SQL, and as it was before.
+    # From SQL, and as it was before. A view keeps the snapshot of its first query, here the one after the INSERT.
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW orders USING paimon OPTIONS (path '{path}')")
     spark.sql("INSERT INTO orders VALUES (10, '2026-11-02', 5.0)")
     spark.sql("SELECT * FROM orders ORDER BY id").show()

@@ -25,7 +25,10 @@ _HOMES = {
     "open_table": "store.table",
     "register": "spark.source",
 }
-__all__ = ["errors", *_HOMES]  # noqa: PLE0604 - all are texts
+__all__ = ["__version__", "errors", *_HOMES]  # noqa: PLE0604 - all are texts
+
+# pyproject.toml takes it from here: so it is the version of the code that runs, in a zip or a checkout too.
+__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:

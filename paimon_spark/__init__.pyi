@@ -10,12 +10,15 @@ from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.table import open_table
 
+__version__: str
+
 __all__ = [
     "CompactionMetrics",
     "ExpiryResult",
     "PaimonTable",
     "Report",
     "WriteMetrics",
+    "__version__",
     "check",
     "col",
     "errors",

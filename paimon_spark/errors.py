@@ -5,13 +5,43 @@ The message alone must let the user act, because Spark keeps only its text: what
 deleting files.
 """
 
+from __future__ import annotations
+
+import errno
+
+_FAULTS = {
+    errno.EDQUOT: "the quota of the disk is used up",
+    errno.EFBIG: "the file would be larger than this process, or its disk, may have one",
+    errno.EIO: "the disk fails",
+    errno.EISDIR: "there is a directory of that name",
+    errno.ELOOP: "its links lead back to themselves",
+    errno.ENOSPC: "the disk is full",
+    errno.ENOTDIR: "a part of the path is a file, not a directory",
+    errno.EROFS: "the disk is read-only",
+}
+
+
+def fault_words(error: OSError) -> str:
+    """What an error of the system means, and in parentheses what the system calls it."""
+    told = error.strerror or " ".join(str(error).split())
+    words = _FAULTS.get(error.errno or 0)
+    return f"{words} ({told})" if words else told
+
 
 class PaimonError(Exception):
     """Base of all errors raised on purpose by paimon_spark."""
 
 
 class OptionError(PaimonError, ValueError):
-    """An option is unknown, has a bad value, or contradicts the table: fix the option."""
+    """An option or argument is unknown, has a bad value, or contradicts the table: fix it.
+
+    Attributes:
+        arguments: names of arguments in the message. The command line puts its flags in their place.
+    """
+
+    def __init__(self, message: str, *, arguments: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.arguments = arguments
 
 
 class DataError(PaimonError, ValueError):
@@ -42,8 +72,16 @@ class SnapshotNotFound(PaimonError):
     """The snapshot, tag, branch or point in time does not exist or has expired; the message names what is available."""
 
 
+class TableChanged(PaimonError):
+    """The columns of the table are others than when it was opened: open it again."""
+
+
 class UnsupportedFeature(PaimonError):
     """The table or the call uses a feature this release does not support; it is refused by name, never guessed."""
+
+
+class UnsupportedMethod(UnsupportedFeature, AttributeError):
+    """The object has no method of this name, which another system has; the message says what to call."""
 
 
 class CorruptFile(PaimonError):
@@ -64,6 +102,22 @@ class MissingFile(CorruptFile):
 
 class OutsideTable(PaimonError, PermissionError):
     """A file outside of the table would be changed: name its root in the options of the call if it is the table's."""
+
+
+class StorageError(PaimonError, OSError):
+    """The storage refused or failed (a full disk, no permission, no answer): remove the cause and run again."""
+
+    @staticmethod
+    def of(doing: str, path: str, error: OSError) -> StorageError:
+        """An error of the system in a sentence that names the file. doing: "reading", "writing", ..."""
+        kind = AccessDenied if isinstance(error, PermissionError) else StorageError
+        named = kind(f"{doing} {path}: {fault_words(error)}")
+        named.errno = error.errno
+        return named
+
+
+class AccessDenied(StorageError, PermissionError):
+    """The storage knows who asks, and refuses: see to the permissions."""
 
 
 class CommitConflict(PaimonError):

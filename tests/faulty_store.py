@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -50,6 +53,25 @@ def is_killed(action: Callable[[], object]) -> bool:
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert code in (ENDED, -signal.SIGKILL)
     return code == -signal.SIGKILL
+
+
+def exit_code_of(action: Callable[[], object]) -> int:
+    """How a forked process ends that does the action and then collects the garbage: 0, 1 after an error, -signal."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            action()
+            gc.collect()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def fault_points(log: Sequence[str], one_in: int = 1) -> list[tuple[int, When]]:

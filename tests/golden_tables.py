@@ -30,6 +30,9 @@ REFUSED = {
     "vector": "VECTOR",
 }
 
+# Those of them that are read without a column: name -> the column.
+READ_BUT_FOR = {"variant": "v", "vector": "e"}
+
 
 @dataclass(frozen=True)
 class GoldenTable:

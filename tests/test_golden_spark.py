@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from comparing import comparable
 from golden_tables import GoldenTable, expected_rows
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_spark import open_table
@@ -32,3 +33,18 @@ def test_spark_reads_as_its_writer(table: GoldenTable, spark: SparkSession, tmp_
     types = [field.type for field in open_table(path).schema.fields]
     rows = spark.read.format("paimon").load(path).toArrow()
     assert comparable(rows) == expected_rows(table.expectation()["rows"], types)
+
+
+def test_a_column_without_a_reader_is_refused_and_the_others_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """A schema that left it out would hide that there is such a column."""
+    path = str(GoldenTable("java-2.1", "variant").unpack(tmp_path))
+    reader = spark.read.format("paimon")
+    advice = r"column 'v' has the type VARIANT.*\.option\(\"columns\", \"id\"\)"
+    with pytest.raises(AnalysisException, match=advice):
+        reader.load(path)
+    with pytest.raises(PySparkException, match=advice):
+        reader.schema("id int, v string").load(path).collect()
+    assert sorted(row.id for row in reader.schema("id int").load(path).collect()) == list(range(8))
+    assert sorted(row.id for row in reader.option("columns", "id").load(path).where("id > 2").collect()) == [
+        *range(3, 8)
+    ]

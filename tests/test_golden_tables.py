@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any
 
 import pytest
 from comparing import Row, comparable
-from golden_tables import REFUSED, GoldenTable, expected_rows, golden_tables, parse_nanos, readable_tables
+from golden_tables import READ_BUT_FOR, REFUSED, GoldenTable, expected_rows, golden_tables, parse_nanos, readable_tables
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.types import DataType
+from paimon_spark.store.write import TableWrite
 
 TABLES = golden_tables()
 
@@ -94,6 +96,33 @@ def test_refuses_by_name_only_what_is_allowed(tmp_path: Path, capsys: pytest.Cap
         lines.append(f"  {table}: {refusal.value}")
     with capsys.disabled():
         print(f"\nrefused golden tables ({len(lines)} of {len(TABLES)}):", *lines, sep="\n")
+
+
+@pytest.mark.parametrize("name", READ_BUT_FOR)
+def test_other_columns_are_read_as_their_writer_reads_them(name: str, tmp_path: Path) -> None:
+    """The column that cannot be read is refused by name, with the list of the others to paste."""
+    table = next(t for t in TABLES if t.name == name)
+    path, column = str(table.unpack(tmp_path)), READ_BUT_FOR[name]
+    opened, whole = open_table(path), table.expectation()
+    readable = [n for n in whole["columns"] if n != column]
+    kept = [i for i, n in enumerate(whole["columns"]) if n != column]
+    rows = [[kind, [values[i] for i in kept]] for kind, values in whole["rows"]]
+    expected = expected_rows(rows, [opened.schema.fields[i].type for i in kept])
+    assert comparable(opened.scan(readable).to_arrow()) == expected
+    assert opened.scan(columns=[]).count() == len(rows)
+    some = opened.scan(readable, where="id > 1").to_arrow()
+    assert 0 < some.num_rows < len(rows)
+    advice = re.escape(f'read the other columns, with .option("columns", "{", ".join(readable)}") in Spark')
+    for columns, where in ((None, None), ([column], None), (readable, f"{column} is null")):
+        with pytest.raises(UnsupportedFeature, match=f"column '{column}' has the type .*{advice}"):
+            opened.scan(columns, where)
+    with pytest.raises(UnsupportedFeature, match=f"cannot write to the table: column '{column}'"):
+        TableWrite(opened, "me")
+    changed = {"incremental-between": "0,1"}
+    assert comparable(open_table(path, changed).scan(readable).to_arrow()) == expected
+    changed["incremental-between-scan-mode"] = "diff"
+    with pytest.raises(UnsupportedFeature, match=f"all columns: column '{column}'.*= 'delta'"):
+        open_table(path, changed).scan(readable).to_arrow()
 
 
 def test_nanoseconds_of_dates_far_away() -> None:

@@ -2,12 +2,13 @@
 
 Columns are matched by name, first exactly, then in any letter case. A value is stored only where Spark's ANSI rules let
 it: numbers into numbers if they fit, dates into timestamps and back, any plain value into a string; never text into
-numbers. An absent column takes its default, or null.
+numbers. A column that the rows lack is an error, for its values would be lost without a word, unless the caller says
+that it may be: then it is null, which becomes its default value later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,18 +36,27 @@ DATED = TIMESTAMPS | {Root.DATE}
 _COUNT = DataType(Root.INT, nullable=False)
 
 
-def align_batch(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
+_MISSING_COLUMNS_ADVICE = (
+    "all columns of the table, or choose with the option 'write.missing-columns' what becomes of those that are "
+    "missing: 'null', or 'default' for their default values and null where there is none"
+)
+
+
+def align_batch(
+    batch: pa.RecordBatch, fields: Sequence[DataField], omissible: Collection[str] = frozenset()
+) -> pa.RecordBatch:
     """The rows in exactly ``arrow_schema(fields)``.
 
     Args:
         batch: rows with columns in any order.
         fields: the columns of the table.
+        omissible: names of columns that the rows may lack and then have null in.
 
     Raises:
         DataError: columns are missing, too many or of a type that cannot be stored (the message lists only the
             differences), a value overflows, is too long, or is null in a NOT NULL column without default.
     """
-    positions = _positions(batch.schema, fields)
+    positions = _positions(batch.schema, fields, omissible)
     arrays: list[pa.Array] = []
     schema = arrow_schema(fields)
     for field, target in zip(fields, schema, strict=True):
@@ -68,30 +78,38 @@ def align_batch(batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.Record
     return batch_of(arrays, schema, batch.num_rows)
 
 
-def _positions(schema: pa.Schema, fields: Sequence[DataField]) -> dict[str, int]:
-    """The position of each table column in the rows; complains about all differences at once."""
-    exact = {name: i for i, name in enumerate(schema.names)}
+def match_columns(names: Sequence[str], fields: Sequence[DataField]) -> dict[str, int]:
+    """The position among the names of each table column that has one: the same name, else one in another case."""
+    exact = {name: i for i, name in enumerate(names)}
     folded: dict[str, int] = {}
-    ambiguous: list[str] = []
-    for i, name in enumerate(schema.names):
-        if schema.names.count(name) > 1:
-            ambiguous.append(name)
+    for i, name in enumerate(names):
         folded.setdefault(name.lower(), i)
-    found: dict[str, int] = {}
-    differences: list[str] = [f"column '{name}' appears more than once" for name in sorted(set(ambiguous))]
+    found = {field.name: exact.get(field.name, folded.get(field.name.lower())) for field in fields}
+    return {name: position for name, position in found.items() if position is not None}
+
+
+def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collection[str]) -> dict[str, int]:
+    """The position of each table column in the rows; complains about all differences at once."""
+    found = match_columns(schema.names, fields)
+    repeated = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    differences = [f"column '{name}' appears more than once" for name in repeated]
+    could_be_null = False
     for field in fields:
-        position = exact.get(field.name, folded.get(field.name.lower()))
-        if position is not None:
-            found[field.name] = position
-            problem = _mismatch(schema.field(position), field)
+        if field.name in found:
+            problem = _mismatch(schema.field(found[field.name]), field)
             if problem is not None:
                 differences.append(problem)
         elif not field.type.nullable and field.default_value is None:
             differences.append(f"column '{field.name}' {type_sql(field.type)} is missing and must not be null")
+        elif field.name not in omissible:
+            could_be_null = True
+            default = "" if field.default_value is None else f", whose default value is {field.default_value},"
+            differences.append(f"column '{field.name}' {type_sql(field.type)}{default} is missing")
     taken = set(found.values())
     differences += [f"column '{name}' is not in the table" for i, name in enumerate(schema.names) if i not in taken]
     if differences:
-        raise DataError(f"the rows do not fit the table: {'; '.join(differences)}")
+        advice = f". Write {_MISSING_COLUMNS_ADVICE}" if could_be_null else ""
+        raise DataError(f"the rows do not fit the table: {'; '.join(differences)}{advice}")
     return found
 
 

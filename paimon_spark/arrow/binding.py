@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from paimon_spark.arrow.coercion import Column, bind_comparison, bind_in_type, common_type
-from paimon_spark.arrow.literal_text import find_zone
-from paimon_spark.arrow.literals import Literal, cast_literal
+from paimon_spark.arrow.literals import Literal, cast_literal, literal_words, zone_needed
 from paimon_spark.arrow.predicate import (
     FALSE,
     NULL,
@@ -29,19 +28,12 @@ from paimon_spark.arrow.predicate import (
     or_,
 )
 from paimon_spark.arrow.pruning import match_values
-from paimon_spark.errors import OptionError, PredicateError
+from paimon_spark.arrow.zones import ZoneUnknown
+from paimon_spark.errors import PredicateError
 from paimon_spark.spec.type_text import type_sql
 from paimon_spark.spec.types import FLOATS, INTEGERS, STRINGS, DataField, Root
 
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
-
-
-def session_zone(name: str) -> dt.tzinfo:
-    """The time zone of a session by its name. Raises OptionError for an unknown one."""
-    try:
-        return find_zone(name)
-    except ValueError as error:
-        raise OptionError(f"{error}: use a name like UTC, +02:00 or Europe/Paris") from None
 
 
 def resolve_column(names: Sequence[str], fields: Sequence[DataField]) -> Column:
@@ -102,7 +94,10 @@ def _compare_literals(left: Literal, op: Op, right: Literal, zone: dt.tzinfo) ->
         if left.type is None and right.type is None:
             return TRUE if op is Op.NULL_SAFE_EQ else NULL
         raise PredicateError(f"cannot compare literals of type {left.type and type_sql(left.type)} and others")
-    one, other = (cast_literal(literal, common, zone).value for literal in (left, right))
+    try:
+        one, other = (cast_literal(literal, common, zone).value for literal in (left, right))
+    except ZoneUnknown:
+        raise zone_needed(f"comparing {literal_words(left)} with {literal_words(right)}") from None
     if one is None or other is None:
         return (TRUE if one is other else FALSE) if op is Op.NULL_SAFE_EQ else NULL
     return TRUE if match_values(Compare(("",), op, other), {"": one}) else FALSE

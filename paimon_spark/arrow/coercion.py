@@ -11,11 +11,19 @@ from __future__ import annotations
 import datetime as dt
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from paimon_spark.arrow.literal_text import DAY, MICRO, falls_into_gap, to_instant
-from paimon_spark.arrow.literals import DOUBLE, INTEGER_BITS, Literal, cast_literal, decimal_literal, round_decimal
+from paimon_spark.arrow.literals import (
+    DOUBLE,
+    INTEGER_BITS,
+    Literal,
+    cast_literal,
+    decimal_literal,
+    literal_words,
+    round_decimal,
+    zone_needed,
+)
 from paimon_spark.arrow.predicate import (
     FALSE,
     NULL,
@@ -29,9 +37,11 @@ from paimon_spark.arrow.predicate import (
     Value,
     and_,
     not_,
+    or_,
 )
 from paimon_spark.arrow.pruning import compare_values
 from paimon_spark.arrow.types import decimal_of
+from paimon_spark.arrow.zones import DAY, MICRO, ZoneUnknown, end_of_gap, to_instant
 from paimon_spark.errors import PredicateError
 from paimon_spark.spec.type_text import type_sql
 from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
@@ -136,18 +146,25 @@ def bind_in_type(column: Column, op: Op, literal: Literal, common: DataType, zon
             f"comparing {column} with {_shown(literal)} would cast the column in every row: write the literal as text "
             "in quotes, in the form the column holds"
         )
-    value = cast_literal(literal, common, zone).value
+    try:
+        return _bind_value(column, op, cast_literal(literal, common, zone).value, common, zone)
+    except ZoneUnknown:
+        what = f"comparing {column} with {literal_words(literal)}"
+        if column.type.root is Root.TIMESTAMP_LTZ:
+            raise zone_needed(what) from None
+        raise zone_needed(what, "write a literal without a zone, as in TIMESTAMP_NTZ '2026-11-01 00:00:00'") from None
+
+
+def _bind_value(column: Column, op: Op, value: Value | None, common: DataType, zone: dt.tzinfo) -> Predicate:
     if value is None:
         return IsNull(column.path) if op is Op.NULL_SAFE_EQ else NULL
     scale = _scale_of(column.type, common, zone)
     if scale is None:
         return Compare(column.path, op, value)
-    is_local = column.type.root is Root.TIMESTAMP
-    if is_local and common.root is Root.TIMESTAMP_LTZ and falls_into_gap(int(value), zone):
-        raise PredicateError(
-            f"cannot compare {column} with an instant within the hour that clocks skip in {zone}: two local times mean "
-            "it; compare with a TIMESTAMP_NTZ literal"
-        )
+    if column.type.root is Root.TIMESTAMP and common.root is Root.TIMESTAMP_LTZ:
+        end = end_of_gap(int(value), zone)
+        if end is not None:
+            return _bound_after_gap(column.path, op, value, scale, end)
     return _bound(column.path, op, value, scale)
 
 
@@ -198,6 +215,21 @@ def _bound(path: Path, op: Op, value: Value, scale: _Scale) -> Predicate:
         return Compare(path, op, scale.value(first))
     between = (Compare(path, Op.GE, scale.value(first)), Compare(path, Op.LE, scale.value(after - 1)))
     return and_(*between, IsNotNull(path)) if op is Op.NULL_SAFE_EQ else and_(*between)
+
+
+def _bound_after_gap(path: Path, op: Op, value: Value, scale: _Scale, end: int) -> Predicate:
+    """The same where local times that clocks leave out are as late as others past ``end``, with which clocks go on.
+
+    The cast turns such times round with later ones; up to ``end``, and from there on, it does not.
+    """
+    if op is Op.NE:
+        return not_(_bound_after_gap(path, Op.EQ, value, scale, end))
+    number = replace(scale, cast=_same).first(lambda order: order >= 0, end)
+    before, after = replace(scale, high=number - 1), replace(scale, low=number)
+    bounds = [_bound(path, op, value, part) for part in (before, after)]
+    if op in (Op.EQ, Op.NULL_SAFE_EQ):
+        return or_(*bounds)
+    return or_(and_(Compare(path, Op.LT, end), bounds[0]), and_(Compare(path, Op.GE, end), bounds[1]))
 
 
 def _above_or_below(path: Path, op: Op, number: int, scale: _Scale) -> Predicate:

@@ -1,16 +1,14 @@
-"""Data files of every format behind two calls: ``open_reader`` and ``open_writer`` (format section 7)."""
+"""Data files of every format behind two calls: ``open_reader`` and ``open_writer`` (format section 7).
+
+A format is imported with the first file that has it: a table rarely has two.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from paimon_spark.arrow.avro_data import AvroReader, AvroWriter
 from paimon_spark.arrow.file_access import FileReader, FileWriter, RowGroup, WriteSettings
-from paimon_spark.arrow.orc_file import OrcReader
-from paimon_spark.arrow.orc_writer import OrcWriter
-from paimon_spark.arrow.parquet_file import ParquetReader
-from paimon_spark.arrow.parquet_writer import ParquetWriter
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.types import DataField
@@ -32,10 +30,16 @@ def open_reader(source: Any, file_format: str, where: str, *, orc_legacy_ltz: bo
         CorruptFile: the bytes are not a file of this format.
     """
     if file_format == "parquet":
+        from paimon_spark.arrow.parquet_file import ParquetReader
+
         return ParquetReader(source, where)
     if file_format == "orc":
+        from paimon_spark.arrow.orc_file import OrcReader
+
         return OrcReader(source, where, orc_legacy_ltz)
     if file_format == "avro":
+        from paimon_spark.arrow.avro_data import AvroReader
+
         return AvroReader(source, where)
     raise _unsupported(file_format, where)
 
@@ -55,10 +59,16 @@ def open_writer(sink: Any, file_format: str, fields: Sequence[DataField], settin
     """
     arrow_schema(fields)  # refuses types of no format by the name of the column
     if file_format == "parquet":
+        from paimon_spark.arrow.parquet_writer import ParquetWriter
+
         return ParquetWriter(sink, fields, settings)
     if file_format == "orc":
+        from paimon_spark.arrow.orc_writer import OrcWriter
+
         return OrcWriter(sink, fields, settings)
     if file_format == "avro":
+        from paimon_spark.arrow.avro_data import AvroWriter
+
         return AvroWriter(sink, fields, settings)
     raise _unsupported(file_format, "to write")
 

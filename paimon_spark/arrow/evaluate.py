@@ -57,7 +57,6 @@ _PYTHON: dict[Op, Callable[[Any, Any], bool]] = {
     Op.GT: operator.gt,
     Op.GE: operator.ge,
 }
-_TRUE, _FALSE, _NULL = (pa.scalar(value, pa.bool_()) for value in (True, False, None))
 
 
 def filter_batch(predicate: Predicate, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -84,11 +83,11 @@ def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
     """
     match predicate:
         case AlwaysTrue():
-            return pa.repeat(_TRUE, batch.num_rows)
+            return pa.repeat(True, batch.num_rows)
         case AlwaysFalse():
-            return pa.repeat(_FALSE, batch.num_rows)
+            return pa.repeat(False, batch.num_rows)
         case AlwaysNull():
-            return pa.repeat(_NULL, batch.num_rows)
+            return pa.nulls(batch.num_rows, pa.bool_())
         case And(parts):
             return reduce(pc.and_kleene, (evaluate(part, batch) for part in parts))
         case Or(parts):
@@ -126,7 +125,7 @@ def _evaluate_leaf(leaf: Leaf, column: pa.Array) -> pa.BooleanArray:
             return _compare(column, op, value)
         case In(_, values, has_null):
             found = _is_in(column, values)
-            return pc.if_else(found, _TRUE, _NULL) if has_null else found
+            return pc.if_else(found, True, _null()) if has_null else found
         case StartsWith(_, text):
             return pc.starts_with(column, text)
         case EndsWith(_, text):
@@ -138,8 +137,8 @@ def _evaluate_leaf(leaf: Leaf, column: pa.Array) -> pa.BooleanArray:
 
 
 def _unless_null(column: pa.Array, result: bool) -> pa.BooleanArray:
-    constant = pa.repeat(_TRUE if result else _FALSE, len(column))
-    return pc.if_else(column.is_valid(), constant, _NULL) if column.null_count else constant
+    constant = pa.repeat(result, len(column))
+    return pc.if_else(column.is_valid(), constant, _null()) if column.null_count else constant
 
 
 # ---------------------------------------------------------------------------------------------------------- comparison
@@ -231,7 +230,7 @@ def _is_in(column: pa.Array, values: Sequence[Value]) -> pa.BooleanArray:
     else:
         wanted = pa.array(values, arrow)
     found = pc.is_in(column, value_set=wanted, skip_nulls=True)
-    return pc.if_else(column.is_valid(), found, _NULL) if column.null_count else found
+    return pc.if_else(column.is_valid(), found, _null()) if column.null_count else found
 
 
 def _like_regex(parts: Sequence[str | Wildcard]) -> str:
@@ -243,3 +242,7 @@ def _like_regex(parts: Sequence[str | Wildcard]) -> str:
 
 def _quote(text: str) -> str:
     return "".join(c if c.isalnum() or ord(c) > 127 else rf"\x{{{ord(c):x}}}" for c in text)
+
+
+def _null() -> pa.BooleanScalar:
+    return pa.scalar(None, pa.bool_())

@@ -9,11 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from decimal import Decimal, InvalidOperation
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-MICRO = 1_000  # nanoseconds
-SECOND = 1_000_000_000
-DAY = 86_400 * SECOND
+from paimon_spark.arrow.zones import DAY, MICRO, SECOND, find_zone, to_instant
 
 _SPACE = "".join(map(chr, range(0x21))) + "\x7f"
 _DATE = re.compile(r"([+-]?)(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII)
@@ -23,7 +20,6 @@ _TIMESTAMP = re.compile(
     re.DOTALL | re.ASCII,
 )
 _TIME = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?", re.ASCII)
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2})(?::?(\d{2}))?)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?[df]?", re.ASCII | re.IGNORECASE)
 _FLOAT_WORDS = {
@@ -32,10 +28,7 @@ _FLOAT_WORDS = {
 }  # fmt: skip
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "0"})
-_EPOCH = dt.datetime(1970, 1, 1)
-_FIRST, _LAST = (
-    (edge - _EPOCH) // dt.timedelta(microseconds=1) for edge in (dt.datetime(1, 1, 3), dt.datetime(9999, 12, 29))
-)
+_EPOCH = dt.date(1970, 1, 1)
 
 
 def parse_integer(text: str) -> int:
@@ -83,12 +76,21 @@ def parse_date(text: str) -> int:
 def parse_timestamp(text: str, zone: dt.tzinfo) -> int:
     """Nanoseconds since the epoch of a date and time, cut to microseconds; one without a zone is read in ``zone``."""
     local, written = _parse_local(text)
-    return to_instant(local, find_zone(written) if written else zone)
+    return _in_range(to_instant(local, find_zone(written) if written else zone))
 
 
 def parse_local_timestamp(text: str) -> int:
-    """The same for TIMESTAMP without zone: a zone in the text is ignored."""
-    return _parse_local(text)[0]
+    """The same for TIMESTAMP without zone: a zone in the text must be one, and is ignored."""
+    local, written = _parse_local(text)
+    if written:
+        find_zone(written)
+    return _in_range(local)
+
+
+def _in_range(nanos: int) -> int:
+    if not -(1 << 63) <= nanos // MICRO < 1 << 63:
+        raise ValueError("there is no such timestamp")
+    return nanos
 
 
 def _parse_local(text: str) -> tuple[int, str]:
@@ -99,7 +101,7 @@ def _parse_local(text: str) -> tuple[int, str]:
     days = _days(int(sign + year), int(month or 1), int(day or 1))
     time = _time_of_day(int(hour or 0), int(minute or 0), int(second or 0))
     micros = int((fraction or "")[:6].ljust(6, "0"))
-    return days * DAY + time * SECOND + micros * MICRO, (zone or "").strip()
+    return days * DAY + time * SECOND + micros * MICRO, (zone or "").strip(_SPACE)
 
 
 def parse_time(text: str) -> int:
@@ -127,52 +129,3 @@ def _days(year: int, month: int, day: int) -> int:
         return dt.date(year - 400 * cycle, month, day).toordinal() + cycle * 146_097 - _EPOCH.toordinal()
     except ValueError:
         raise ValueError("there is no such day") from None
-
-
-# --------------------------------------------------------------------------------------------------------------- zones
-
-
-def find_zone(name: str) -> dt.tzinfo:
-    """A time zone by name (``UTC``, ``+05:30``, ``UTC-3``, ``Europe/Paris``). Raises ValueError for an unknown one."""
-    if name in ("Z", "UTC", "GMT", "UT"):
-        return dt.UTC
-    found = _OFFSET.fullmatch(name)
-    if found:
-        sign, hours, minutes, seconds = found.groups()
-        offset = dt.timedelta(hours=int(hours), minutes=int(minutes or 0), seconds=int(seconds or 0))
-        if offset > dt.timedelta(hours=18) or int(minutes or 0) > 59 or int(seconds or 0) > 59:
-            raise ValueError(f"there is no zone offset {name}")
-        return dt.timezone(-offset if sign == "-" else offset)
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, IsADirectoryError):
-        raise ValueError(f"there is no time zone {name!r}") from None
-
-
-def to_instant(local: int, zone: dt.tzinfo) -> int:
-    """Local nanoseconds as an instant: the earlier of two, and after a gap as much later as the gap is long."""
-    return local - _offset(_moment(local).replace(tzinfo=zone))
-
-
-def to_local(instant: int, zone: dt.tzinfo) -> int:
-    """The local nanoseconds that a clock in the zone shows at an instant."""
-    return instant + _offset(_moment(instant).replace(tzinfo=dt.UTC).astimezone(zone))
-
-
-def falls_into_gap(instant: int, zone: dt.tzinfo) -> bool:
-    """Whether some local time that the zone skips is read as this instant, so that two local times mean it."""
-    before = _offset(_moment(instant - DAY).replace(tzinfo=dt.UTC).astimezone(zone))
-    skipped = instant + before
-    return skipped != to_local(instant, zone) and to_instant(skipped, zone) == instant
-
-
-def _moment(nanos: int) -> dt.datetime:
-    """The nearest datetime that Python has; zone rules do not differ beyond."""
-    return _EPOCH + dt.timedelta(microseconds=min(max(nanos // MICRO, _FIRST), _LAST))
-
-
-def _offset(moment: dt.datetime) -> int:
-    offset = moment.utcoffset()
-    if offset is None:
-        raise ValueError(f"{moment.tzinfo} is not a time zone")
-    return offset // dt.timedelta(microseconds=1) * MICRO

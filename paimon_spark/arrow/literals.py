@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 
 from paimon_spark.arrow.literal_text import (
-    DAY,
-    MICRO,
     parse_boolean,
     parse_date,
     parse_decimal,
@@ -23,11 +21,11 @@ from paimon_spark.arrow.literal_text import (
     parse_local_timestamp,
     parse_time,
     parse_timestamp,
-    to_instant,
-    to_local,
 )
 from paimon_spark.arrow.predicate import Value
+from paimon_spark.arrow.zones import DAY, MICRO, UNKNOWN_ZONE, to_instant, to_local
 from paimon_spark.errors import PredicateError
+from paimon_spark.spec.java_text import date_text, timestamp_text
 from paimon_spark.spec.type_text import type_sql
 from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, MAX_LENGTH, STRINGS, DataType, Root
 
@@ -42,6 +40,7 @@ INSTANT = DataType(Root.TIMESTAMP_LTZ, precision=6)
 MAX_PRECISION = 38
 INTEGER_BITS = {Root.TINYINT: 8, Root.SMALLINT: 16, Root.INT: 32, Root.BIGINT: 64}
 
+_WITH_OFFSET = "write the offset into the literal, as in '2026-11-01 00:00:00+01:00'"
 _EXACT = Context(prec=1000)
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -120,7 +119,7 @@ def literal_of(value: Any) -> Literal:
         case dt.date():
             return Literal(value.toordinal() - _EPOCH.toordinal(), DATE)
         case dt.time():
-            return cast_literal(Literal(value.isoformat(), STRING), TIME, dt.UTC)
+            return cast_literal(Literal(value.isoformat(), STRING), TIME, UNKNOWN_ZONE)
     raise PredicateError(
         f"a filter cannot compare with {value!r:.100} of type {type(value).__name__}: use None, bool, int, float, "
         "Decimal, str, bytes, date, time or datetime"
@@ -137,21 +136,46 @@ def cast_literal(literal: Literal, to: DataType, zone: dt.tzinfo) -> Literal:
 
     Raises:
         PredicateError: the value has no such form, or there is no such cast.
+        ZoneUnknown: the cast depends on the zone, which is not known.
     """
     if literal.value is None or literal.type is None:
         return Literal(None, to)
     if literal.type == to:
         return literal
-    shown = f"{literal.value!r:.100}"
-    if isinstance(literal.value, int) and literal.type.root not in (Root.BOOLEAN, *INTEGERS):
-        shown = f"a {type_sql(literal.type)}"  # days and nanoseconds would mean nothing to the reader
     try:
         value = _cast_value(literal.value, literal.type, to, zone)
     except (ValueError, ArithmeticError) as error:
-        raise PredicateError(f"cannot read {shown} as {type_sql(to)}: {error}") from None
+        raise PredicateError(f"cannot read {literal_words(literal)} as {type_sql(to)}: {error}") from None
     if value is None:
-        raise PredicateError(f"a filter cannot cast {shown} to {type_sql(to)}: write a literal of that type")
+        raise PredicateError(
+            f"a filter cannot cast {literal_words(literal)} to {type_sql(to)}: write a literal of that type"
+        )
     return Literal(value, to)
+
+
+def literal_words(literal: Literal) -> str:
+    """A literal for messages."""
+    value, root = literal.value, None if literal.type is None else literal.type.root
+    if isinstance(value, int) and root is Root.DATE:
+        return f"DATE '{date_text(value)}'"
+    if isinstance(value, int) and root is Root.TIMESTAMP:
+        return f"TIMESTAMP_NTZ '{timestamp_text(value, 0)}'"
+    if isinstance(value, int) and root is Root.TIMESTAMP_LTZ:
+        return f"TIMESTAMP '{timestamp_text(value, 0)} UTC'"
+    return "NULL" if value is None else f"{value!r:.100}"
+
+
+def zone_needed(what: str, instead: str = _WITH_OFFSET) -> PredicateError:
+    """The error of a condition that means other rows in another time zone.
+
+    Args:
+        what: the part of it that does.
+        instead: the literal that does not.
+    """
+    return PredicateError(
+        f"{what} depends on a time zone, and none is known here: {instead}, or name the zone, as in Europe/Berlin, "
+        "with the option 'time-zone' of the read or write (time_zone= of open_table)"
+    )
 
 
 def _cast_value(value: Any, source: DataType, to: DataType, zone: dt.tzinfo) -> Value | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import Any
 
@@ -90,16 +91,25 @@ class OrcReader:
     ) -> Iterator[pa.RecordBatch]:
         source, remote = self._source, is_remote(self._source)
         changed = as_long or len(stripes) < len(self._tail.stripes)
+        patched: PatchedFile | None = None
         if changed or remote:
             end = self._tail.data_end if changed else source.size()
             tail = self._tail.changed(stripes, as_long) if changed else b""
             base = ReadAhead(source) if remote else source
-            source = pa.PythonFile(PatchedFile(base, end, tail), mode="r")
-        fragment = ds.OrcFileFormat().make_fragment(source)
-        batches: Iterator[pa.RecordBatch] = fragment.to_batches(
-            columns=list(names), batch_size=batch_rows, use_threads=False, batch_readahead=0, fragment_readahead=0
-        )
-        return batches
+            patched = PatchedFile(base, end, tail)
+            source = pa.PythonFile(patched, mode="r")
+        with nullcontext() if patched is None else patched.faults_of_source():
+            yield from (
+                ds.OrcFileFormat()
+                .make_fragment(source)
+                .to_batches(
+                    columns=list(names),
+                    batch_size=batch_rows,
+                    use_threads=False,
+                    batch_readahead=0,
+                    fragment_readahead=0,
+                )
+            )
 
     def _column(self, column: DataField, batch: pa.RecordBatch, timestamps: StripeTimestamps | None) -> pa.Array:
         target = arrow_schema([column]).field(0).type

@@ -28,8 +28,11 @@ class OrcWriter:
     """One ORC file being written (see ``file_access.FileWriter``).
 
     Arrow's ORC writer takes no zstd level. TIMESTAMP_LTZ is written as the instant it is, as Java does in a UTC
-    process (format section 7.4). Before 1970 it stores negative fractions of a second: Java reads whole milliseconds of
-    them right, and fails on finer ones, which are therefore refused.
+    process (format section 7.4). It cuts timestamps into seconds towards zero, so that fractions before 1970 are
+    negative, where Java stores positive ones: Java reads whole milliseconds of them right, and fails on finer ones,
+    which are therefore refused.
+
+    A file that is given up is simply forgotten: nothing more is written to the sink.
     """
 
     def __init__(self, sink: Any, fields: Sequence[DataField], settings: WriteSettings) -> None:
@@ -39,13 +42,13 @@ class OrcWriter:
                 f"option 'file.compression' has the value '{settings.compression}', which ORC files cannot have here: "
                 f"expected one of {', '.join(_CODECS)}"
             )
-        self._sink = sink
+        self._sink = _Sink(sink)
         self._schema = orc_schema(fields)
         self._collector = StatsCollector(fields)
         self._stripe_size = settings.block_size or _DEFAULT_STRIPE_SIZE
         self._unflushed = 0
-        self._writer = orc.ORCWriter(sink, compression=codec, stripe_size=self._stripe_size)
-        self._writer.write(pa.Table.from_batches([], self._schema))
+        self._writer = _Writer(self._sink, compression=codec, stripe_size=self._stripe_size)
+        self._write(pa.Table.from_batches([], self._schema))
 
     @property
     def bytes_estimate(self) -> int:
@@ -57,14 +60,64 @@ class OrcWriter:
         arrays = [_unsliced(array) for array in conform_batch(batch, self._schema).columns]
         for name, array in zip(self._schema.names, arrays, strict=True):
             _refuse_fine_old_timestamps(name, array)
-        self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._write(pa.Table.from_arrays(arrays, schema=self._schema))
         self._unflushed = self._unflushed + batch.nbytes if self._sink.tell() == before else 0
 
     def close(self) -> None:
         self._writer.close()
+        self._sink.raise_error()
 
     def stats(self) -> Mapping[str, ColumnStats]:
         return self._collector.result()
+
+    def _write(self, table: pa.Table) -> None:
+        self._sink.raise_error()
+        self._writer.write(table)
+        self._sink.raise_error()
+
+
+class _Writer(orc.ORCWriter):  # type: ignore[misc]  # pyarrow has no types
+    """Arrow's writer, which would else end a file that was given up, when the garbage is collected."""
+
+    def __del__(self) -> None:
+        """Nothing: only ``close`` ends a file."""
+
+
+class _Sink:
+    """A sink that never raises where Arrow can see it: an error of a sink that Arrow's ORC writer meets outside of its
+    constructor is an uncaught C++ exception, which ends the process. The first error is kept, and what comes after it
+    is dropped, until ``raise_error``.
+    """
+
+    closed = False
+
+    def __init__(self, sink: Any) -> None:
+        self._sink = sink
+        self._error: BaseException | None = None
+        self._size = 0
+
+    def write(self, data: Any) -> int:
+        size = memoryview(data).nbytes
+        if self._error is None:
+            try:
+                self._sink.write(data)
+            except BaseException as error:
+                self._error = error
+        self._size += size
+        return size
+
+    def tell(self) -> int:
+        return self._size
+
+    def flush(self) -> None:
+        """Nothing is buffered here: the owner of the sink flushes it."""
+
+    def close(self) -> None:
+        """The owner of the sink closes it."""
+
+    def raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
 
 
 def _unsliced(array: pa.Array) -> pa.Array:
@@ -82,5 +135,5 @@ def _refuse_fine_old_timestamps(column: str, array: pa.Array) -> None:
             found = leaf.take(pa.array([int(fine.argmax())])).cast(pa.string())[0]
             raise UnsupportedFeature(
                 f"writing column '{column}': ORC files cannot hold {found} so that Java reads it back, a timestamp "
-                "before 1970 with a fraction of a millisecond: use another file.format"
+                "before 1970 with a fraction of a millisecond: give this write 'file.format' = 'parquet'"
             )

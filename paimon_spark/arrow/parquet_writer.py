@@ -20,6 +20,7 @@ from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_n
 from paimon_spark.arrow.int96 import INT96, fixed_to_int96
 from paimon_spark.arrow.parquet_stats import FooterStats
 from paimon_spark.arrow.physical_schema import leaves, parquet_schema
+from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.spec.types import DataField
 
@@ -206,7 +207,7 @@ def _has_int96(arrow: pa.DataType) -> bool:
 
 def _leaf_columns(schema: pa.Schema) -> Iterator[tuple[str, pa.DataType]]:
     for field in schema:
-        for path, leaf in leaves(pa.array([], field.type), field.name):
+        for path, leaf in leaves(pa.nulls(0, field.type), field.name):
             yield path, leaf.type
 
 
@@ -230,7 +231,7 @@ def _sample(batches: Sequence[pa.RecordBatch], column: int) -> pa.Array:
     """Some thousand rows of the column, spread evenly over the batches: sorted data must not look constant."""
     rows = sum(batch.num_rows for batch in batches)
     stride = max(1, rows // _SAMPLE_ROWS)
-    picks = [batch.column(column).take(pa.array(np.arange(0, batch.num_rows, stride))) for batch in batches]
+    picks = [batch.column(column).take(from_numpy(np.arange(0, batch.num_rows, stride))) for batch in batches]
     return picks[0] if len(picks) == 1 else pa.concat_arrays(picks)
 
 

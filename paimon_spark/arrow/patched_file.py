@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -55,6 +57,18 @@ class PatchedFile:
     def __init__(self, source: pa.NativeFile | ReadAhead, end: int, tail: bytes) -> None:
         self._source, self._end, self._tail = source, end, tail
         self._at = 0
+        self._fault: Exception | None = None
+
+    @contextmanager
+    def faults_of_source(self) -> Iterator[None]:
+        """Where Arrow reads this file: an error of the source comes as it was. Of Arrow's ORC reader comes another one,
+        which has nothing but its text, and cannot be told from one of damaged bytes."""
+        try:
+            yield
+        except Exception:
+            if self._fault is not None:
+                raise self._fault from None
+            raise
 
     def readable(self) -> bool:
         return True
@@ -74,6 +88,16 @@ class PatchedFile:
         return self._at
 
     def read(self, size: int = -1) -> bytes:
+        try:
+            return self._read(size)
+        except Exception as fault:
+            self._fault = fault
+            raise
+
+    def close(self) -> None:
+        """The owner of the source closes it."""
+
+    def _read(self, size: int) -> bytes:
         stop = self.size() if size < 0 else min(self._at + size, self.size())
         parts = []
         if self._at < self._end:
@@ -82,6 +106,3 @@ class PatchedFile:
             parts.append(self._tail[max(0, self._at - self._end) : stop - self._end])
         self._at = max(self._at, stop)
         return b"".join(parts)
-
-    def close(self) -> None:
-        """The owner of the source closes it."""

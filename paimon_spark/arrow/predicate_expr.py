@@ -19,11 +19,10 @@ from paimon_spark.arrow.binding import (
     bind_like,
     bind_text_test,
     resolve_column,
-    session_zone,
 )
 from paimon_spark.arrow.literals import literal_of
 from paimon_spark.arrow.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, and_, not_, or_
-from paimon_spark.arrow.predicate_sql import parse_predicate
+from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import PredicateError
 from paimon_spark.spec.types import DataField
 
@@ -164,13 +163,14 @@ def _require(value: object) -> Expr:
     return value
 
 
-def bind(expr: Expr, fields: Sequence[DataField], time_zone: str = "UTC") -> Predicate:
+def bind(expr: Expr, fields: Sequence[DataField], time_zone: TimeZone | None) -> Predicate:
     """The predicate that an expression means for a table.
 
     Args:
         expr: made of ``col(...)``.
         fields: the table's columns.
-        time_zone: the session's, in which local times meet instants.
+        time_zone: the session's, in which local times meet instants; None: it is not known, and what needs it is
+            refused.
 
     Raises:
         PredicateError: an unknown column, or values that its type cannot be compared with.
@@ -211,7 +211,7 @@ def _bind(expr: Expr, fields: Sequence[DataField], zone: dt.tzinfo) -> Predicate
 
 
 def as_predicate(
-    where: str | Expr | Predicate | None, fields: Sequence[DataField], time_zone: str = "UTC"
+    where: str | Expr | Predicate | None, fields: Sequence[DataField], time_zone: TimeZone | None
 ) -> Predicate:
     """A condition in any form as a predicate: SQL text, an expression, one that is bound already, None for all rows.
 
@@ -220,6 +220,8 @@ def as_predicate(
     if where is None:
         return TRUE
     if isinstance(where, str):
+        from paimon_spark.arrow.predicate_sql import parse_predicate  # and with it the parser, which few reads need
+
         return parse_predicate(where, fields, time_zone)
     if isinstance(where, Expr):
         return bind(where, fields, time_zone)

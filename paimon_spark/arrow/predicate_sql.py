@@ -24,7 +24,6 @@ from paimon_spark.arrow.binding import (
     bind_like,
     bind_text_test,
     resolve_column,
-    session_zone,
 )
 from paimon_spark.arrow.coercion import Column
 from paimon_spark.arrow.literals import (
@@ -42,6 +41,8 @@ from paimon_spark.arrow.literals import (
     cast_literal,
     decimal_literal,
     integer_literal,
+    literal_words,
+    zone_needed,
 )
 from paimon_spark.arrow.predicate import (
     FALSE,
@@ -57,7 +58,9 @@ from paimon_spark.arrow.predicate import (
     not_,
     or_,
 )
+from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
 from paimon_spark.errors import PredicateError
+from paimon_spark.spec.type_text import type_sql
 from paimon_spark.spec.types import DataField, DataType, Root
 
 _POSSIBLE = (
@@ -102,13 +105,14 @@ _TYPES: dict[str, DataType] = {
 }
 
 
-def parse_predicate(sql: str, fields: Sequence[DataField], time_zone: str = "UTC") -> Predicate:
+def parse_predicate(sql: str, fields: Sequence[DataField], time_zone: TimeZone | None) -> Predicate:
     """The predicate that a condition in Spark SQL means for a table.
 
     Args:
         sql: what may stand behind WHERE.
         fields: the table's columns; the text may spell them in any letter case.
-        time_zone: the session's, in which timestamps without a zone are read as instants.
+        time_zone: the session's, in which local times meet instants; None: it is not known, and what needs it is
+            refused.
 
     Raises:
         PredicateError: the text is not SQL, names an unknown column, compares what Spark cannot compare, or uses a
@@ -300,9 +304,11 @@ class _Reading:
 
     def _cast(self, node: exp.Cast, inner: Node) -> Literal:
         _check_parts(node, "this", "to", "safe")
-        to = _data_type(node.to)
+        to, literal = _data_type(node.to), self._literal(inner)
         try:
-            return cast_literal(self._literal(inner), to, self._zone)
+            return cast_literal(literal, to, self._zone)
+        except ZoneUnknown:
+            raise zone_needed(f"{literal_words(literal)} as {type_sql(to)}") from None
         except PredicateError:
             if isinstance(node, exp.TryCast) and node.args.get("safe"):  # try_cast; a plain cast has no such mark
                 return Literal(None, to)

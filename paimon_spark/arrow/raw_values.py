@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 Int64s: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 Booleans: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
+    """Numbers or booleans as an Arrow array without nulls; numbers share the memory if they lie side by side.
+
+    ``pa.array`` does the same, but imports pandas first, to see whether it was given a Series.
+    """
+    if values.dtype == np.bool_:
+        bits = np.packbits(values, bitorder="little")
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
+    plain = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(plain.dtype), len(plain), [None, pa.py_buffer(plain)])
+
+
+def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
+    """The numbers or booleans of an array without nulls; numbers share the memory.
+
+    ``array.to_numpy`` does the same, but imports pandas first.
+    """
+    if pa.types.is_boolean(array.type):
+        bits = np.frombuffer(array.buffers()[1] or b"", np.uint8)
+        end = array.offset + len(array)
+        return np.unpackbits(bits, count=end, bitorder="little")[array.offset :].view(np.bool_)
+    dtype = np.dtype(array.type.to_pandas_dtype())
+    return np.frombuffer(array.buffers()[1] or b"", dtype, len(array), array.offset * dtype.itemsize)
 
 
 def int64_values(array: pa.Array) -> Int64s:
@@ -18,8 +44,7 @@ def int64_values(array: pa.Array) -> Int64s:
 
 def int64_array(values: Int64s, nulls_of: pa.Array, target: pa.DataType) -> pa.Array:
     """Raw 64-bit values with the nulls of another array of the same length."""
-    plain = pa.array(np.ascontiguousarray(values))
-    return with_nulls(plain, nulls_of).view(target)
+    return with_nulls(from_numpy(values), nulls_of).view(target)
 
 
 def with_nulls(array: pa.Array, nulls_of: pa.Array) -> pa.Array:
@@ -32,5 +57,5 @@ def with_nulls(array: pa.Array, nulls_of: pa.Array) -> pa.Array:
 
 def valid_mask(array: pa.Array) -> Booleans:
     """One boolean a row: not null."""
-    mask: Booleans = array.is_valid().to_numpy(zero_copy_only=False)
+    mask: Booleans = to_numpy(array.is_valid())
     return mask

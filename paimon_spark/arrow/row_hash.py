@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spec.binary_row import COMPACT_DECIMAL, COMPACT_TIMESTAMP, header_size
@@ -70,8 +71,7 @@ def valid_mask(column: pa.Array) -> Mask | None:
     """Where the column is not null; None if it has no nulls."""
     if column.null_count == 0:
         return None
-    mask: Mask = column.is_valid().to_numpy(zero_copy_only=False)
-    return mask
+    return to_numpy(column.is_valid())
 
 
 def fixed_values(column: pa.Array, dtype: type[np.generic]) -> npt.NDArray[Any]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from paimon_spark.cli.zone import current_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
 from paimon_spark.store.local_time import parse_local_timestamp
+from paimon_spark.store.retention import epoch_millis
 from paimon_spark.store.table import Table, find_stored_table, open_table
 from paimon_spark.store.time_travel import resolve_snapshot
 
@@ -20,6 +23,14 @@ class Output(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+
+
+class RowsOutput(StrEnum):
+    """The same of rows, which spreadsheets and databases take too."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
 
 
 TablePath = Annotated[
@@ -42,13 +53,14 @@ TableOptions = Annotated[
     ),
 ]
 OutputFormat = Annotated[Output, typer.Option("--output", help="How to print the result.")]
+RowsFormat = Annotated[RowsOutput, typer.Option("--output", help="How to print the rows.")]
 At = Annotated[
     str | None,
     typer.Option(
         "--at",
         metavar="STATE",
         show_default=False,
-        help="A snapshot id, a tag, or a time such as '2026-11-01 12:00' (local): the state then.",
+        help="A snapshot id, a tag, or a time such as '2026-11-01 12:00' (see --time-zone): the state then.",
     ),
 ]
 Columns = Annotated[
@@ -91,8 +103,8 @@ def parse_columns(text: str | None) -> list[str] | None:
 
 
 def open_with(path: str, option: Sequence[str] | None, branch: str | None) -> Table:
-    """The table of a call. Errors as in open_table."""
-    return open_table(path, parse_options(option, branch))
+    """The table of a call, in its time zone. Errors as in open_table."""
+    return open_table(path, parse_options(option, branch), time_zone=current_zone())
 
 
 def state_options(path: str, options: dict[str, str], at: str | None) -> dict[str, str]:
@@ -109,13 +121,25 @@ def state_options(path: str, options: dict[str, str], at: str | None) -> dict[st
     if at.isascii() and at.isdigit():
         return {o.SCAN_SNAPSHOT_ID.key: at}
     try:
-        parse_local_timestamp(at)
+        millis = parse_local_timestamp(at, zone=current_zone())
     except OptionError:
         there = "" if table is None else f"; {table.snapshots.available()}"
         raise OptionError(
             f"'{at}' is neither a tag of the table, nor a snapshot id, nor a time such as 2026-11-01 12:00{there}"
         ) from None
-    return {o.SCAN_TIMESTAMP.key: at}
+    return {o.SCAN_TIMESTAMP_MILLIS.key: str(millis)}
+
+
+def parse_older_than(text: str | None, argument: str = "older_than") -> dt.datetime | None:
+    """A time in the zone of the call.
+
+    Raises:
+        OptionError: it is no time; the message names the argument.
+    """
+    if text is None:
+        return None
+    zone = current_zone()
+    return dt.datetime.fromtimestamp(epoch_millis(text, argument, zone) / 1000, zone)
 
 
 def tag_or_snapshot(path: str, options: dict[str, str], state: str) -> tuple[str | None, int | None]:

@@ -57,7 +57,9 @@ def compact(
     full: Annotated[
         bool, typer.Option("--full/--as-writers", help="All files of a bucket become one, or only what writers pick.")
     ] = True,
-    processes: Annotated[int, typer.Option("--processes", min=1, help="At most so many at once.")] = MAX_PROCESSES,
+    processes: Annotated[
+        int, typer.Option("--processes", metavar="N", min=1, help="At most so many at once.")
+    ] = MAX_PROCESSES,
     branch: Branch = None,
     option: TableOptions = None,
     output: OutputFormat = Output.TEXT,

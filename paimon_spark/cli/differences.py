@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from paimon_spark.cli.arguments import snapshot_id
 from paimon_spark.cli.values import json_rows
+from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.schema import ROW_KIND
 from paimon_spark.store.scan import Scan
@@ -91,6 +92,8 @@ def find_changes(
         PaimonError: there is no such table, state or column.
     """
     first, last = (0 if state == _START else snapshot_id(path, options, state) for state in (before, after))
+    if first > last:
+        raise OptionError(f"AFTER is snapshot {last} and older than BEFORE, snapshot {first}: swap them")
     chosen = {o.INCREMENTAL_BETWEEN.key: f"{first},{last}", o.INCREMENTAL_BETWEEN_SCAN_MODE.key: "diff"}
     table = open_table(path, {**options, **chosen})
     shown = table.scan(columns)

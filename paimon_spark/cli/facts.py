@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +16,7 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.type_text import type_sql
 from paimon_spark.store.branches import branch_names
 from paimon_spark.store.consumer_files import consumer_positions
-from paimon_spark.store.local_time import epoch_millis_of_wall
+from paimon_spark.store.local_time import epoch_millis_of_wall, iso_time
 from paimon_spark.store.retention import Retention, retention_rules
 from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, shown_snapshot
 from paimon_spark.store.system_tables.table import system_table
@@ -28,7 +27,7 @@ _FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
 
 @dataclass(frozen=True)
 class SnapshotFacts:
-    """One snapshot; time: ISO 8601 with the local offset; rows: in its files, before equal keys are merged."""
+    """One snapshot; time: ISO 8601 with the offset of the zone; rows: in its files, before equal keys are merged."""
 
     id: int
     time: str
@@ -160,12 +159,17 @@ def view_table(path: str, options: dict[str, str], at: str | None) -> TableView:
     Raises:
         PaimonError: there is no such table or state, or its metadata are damaged.
     """
-    chosen = {**options, **state_options(path, options, at)}
-    found = find_system_table(f"{path.rstrip('/')}$files", chosen)
-    table = open_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
+    table = find_in_state(path, options, at)
     files = system_table(table, "files").scan(_FILES).to_arrow()
     runs = sorted_runs(files, keyed=bool(table.schema.primary_keys))
     return TableView(table, _facts(table, files, runs), runs, files.column("file_size_in_bytes").combine_chunks())
+
+
+def find_in_state(path: str, options: dict[str, str], at: str | None) -> Table:
+    """The table in a state, also one that this release cannot read. Errors as in view_table."""
+    chosen = {**options, **state_options(path, options, at)}
+    found = find_system_table(f"{path.rstrip('/')}$files", chosen)
+    return open_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table
 
 
 def sorted_runs(files: pa.Table, keyed: bool) -> pa.Table:
@@ -190,11 +194,6 @@ def snapshot_facts(snapshot: Snapshot) -> SnapshotFacts:
     return SnapshotFacts(
         snapshot.id, iso_time(snapshot.time_millis), str(snapshot.commit_kind), snapshot.total_record_count
     )
-
-
-def iso_time(epoch_millis: int) -> str:
-    """An instant in the local zone, with its offset."""
-    return datetime.fromtimestamp(epoch_millis / 1000).astimezone().isoformat(timespec="milliseconds")
 
 
 def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:

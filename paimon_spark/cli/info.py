@@ -61,7 +61,10 @@ def _draw(view: TableView, target: Path) -> None:
         if error.name is None or not error.name.startswith("matplotlib"):
             raise
         raise OptionError("--plot needs matplotlib: pip install 'paimon-spark[plot]'") from None
-    picture.draw(view, target)
+    try:
+        picture.draw(view, target)
+    except OSError as error:
+        raise OptionError(f"--plot {target}: the picture cannot be written: {error.strerror}") from None
 
 
 def _print(facts: TableFacts) -> None:
@@ -154,7 +157,8 @@ def _tag(tag: TagFacts) -> str:
 
 
 def _time(iso: str) -> str:
-    return iso[:19].replace("T", " ")
+    """To the second, with its offset."""
+    return iso[:19].replace("T", " ") + iso[23:]
 
 
 def _level(level: LevelFacts) -> str:

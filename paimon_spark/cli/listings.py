@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 
@@ -12,8 +13,8 @@ from paimon_spark.cli.arguments import (
     At,
     Branch,
     Columns,
-    Output,
-    OutputFormat,
+    RowsFormat,
+    RowsOutput,
     TableOptions,
     TablePath,
     Where,
@@ -21,14 +22,16 @@ from paimon_spark.cli.arguments import (
     parse_options,
     state_options,
 )
+from paimon_spark.cli.csv_rows import print_csv
 from paimon_spark.cli.tables import columns_of, print_json, print_rows, rows_of
 from paimon_spark.cli.values import json_rows
-from paimon_spark.store.system_tables.table import SystemScan
+from paimon_spark.cli.zone import current_zone
+from paimon_spark.store.system_tables.table import SystemScan, system_table
 from paimon_spark.store.table import find_system_table, open_table
 
 app = typer.Typer()
 Limit = Annotated[
-    int | None, typer.Option("--limit", min=0, show_default=False, help="At most so many rows; 0 for all.")
+    int | None, typer.Option("--limit", metavar="N", min=0, show_default=False, help="At most so many rows; 0 for all.")
 ]
 
 SHOWN: dict[str, tuple[str, Sequence[str]]] = {
@@ -48,13 +51,13 @@ SHOWN: dict[str, tuple[str, Sequence[str]]] = {
     "tags": ("The tags.", ()),
     "branches": ("The branches.", ()),
     "schemas": (
-        "The schemas that the table has had.",
-        ("schema_id", "update_time", "primary_keys", "partition_keys", "fields"),
+        "The schemas that the table has had; schema --id shows one.",
+        ("schema_id", "update_time", "primary_keys", "partition_keys", "comment"),
     ),
     "options": ("The options that are stored in the table.", ()),
     "consumers": ("The consumers, and the snapshot that each reads next.", ()),
 }
-"""Of each system table: the help of its command, and the columns of its text; none: all. JSON has all columns."""
+"""Of each system table: the help of its command, and the columns of its text; none: all. JSON, CSV: all."""
 
 _OF_A_STATE = ("files", "partitions", "buckets")
 
@@ -67,10 +70,10 @@ def find_system_scan(
     Raises:
         TableNotFound, OptionError, PredicateError: there is no such table, option or column.
     """
-    found = find_system_table(f"{path.rstrip('/')}${name}", options)
+    found = find_system_table(f"{path.rstrip('/')}${name}", options, time_zone=current_zone())
     if found is None:  # a directory has that name
-        return open_table(path, options).system_table(name, columns, where)
-    return found.scan(columns, where)
+        found = system_table(open_table(path, options, time_zone=current_zone()), name)
+    return replace(found, shows_instants=True).scan(columns, where)
 
 
 def _list(
@@ -80,13 +83,15 @@ def _list(
     columns: str | None,
     where: str | None,
     limit: int | None,
-    output: Output,
+    output: RowsOutput,
 ) -> None:
-    shown = None if output is Output.JSON else SHOWN[name][1] or None
+    shown = SHOWN[name][1] or None if output is RowsOutput.TEXT else None
     scan = find_system_scan(path, name, options, parse_columns(columns) or shown, where)
     batches = scan.to_batches()
-    if output is Output.JSON:
+    if output is RowsOutput.JSON:
         print_json(list(islice(json_rows(batches), limit or None)))
+    elif output is RowsOutput.CSV:
+        print_csv(scan.arrow_schema, batches, limit or None)
     else:
         header = columns_of(scan.arrow_schema)
         print_rows(header, islice(rows_of(batches, header), limit or None))
@@ -100,7 +105,7 @@ def _listing(name: str) -> Callable[..., None]:
         limit: Limit = None,
         branch: Branch = None,
         option: TableOptions = None,
-        output: OutputFormat = Output.TEXT,
+        output: RowsFormat = RowsOutput.TEXT,
     ) -> None:
         _list(name, path, parse_options(option, branch), columns, where, limit, output)
 
@@ -112,7 +117,7 @@ def _listing(name: str) -> Callable[..., None]:
         limit: Limit = None,
         branch: Branch = None,
         option: TableOptions = None,
-        output: OutputFormat = Output.TEXT,
+        output: RowsFormat = RowsOutput.TEXT,
     ) -> None:
         options: dict[str, Any] = parse_options(option, branch)
         _list(name, path, {**options, **state_options(path, options, at)}, columns, where, limit, output)

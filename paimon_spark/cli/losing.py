@@ -16,6 +16,7 @@ from paimon_spark.cli.arguments import (
     TablePath,
     Yes,
     open_with,
+    parse_older_than,
 )
 from paimon_spark.cli.removal import remove
 from paimon_spark.cli.texts import count_text, list_text, size_text
@@ -30,7 +31,7 @@ _LEFT = "what is committed is committed, all else is as it was"
 @app.command("expire-partitions")
 def leave_partitions(
     path: TablePath,
-    older_than: Annotated[
+    expiration_time: Annotated[
         str | None,
         typer.Option("--older-than", metavar="SPAN", show_default=False, help="Such as '90 d'; else by the options."),
     ] = None,
@@ -42,7 +43,7 @@ def leave_partitions(
 ) -> None:
     """Takes partitions out of the table that are too old."""
     table = open_with(path, option, branch)
-    remove(lambda dry: expire_partitions(table, older_than, dry_run=dry), _partitions, dry_run, yes, output, _LEFT)
+    remove(lambda dry: expire_partitions(table, expiration_time, dry_run=dry), _partitions, dry_run, yes, output, _LEFT)
 
 
 @app.command("remove-lost-files")
@@ -75,7 +76,9 @@ def purge(
 
     Its schema and options stay, and it can be written on. There is no way back.
     """
-    run = partial(purge_files, open_with(path, option, None), orphans_older_than)
+    run = partial(
+        purge_files, open_with(path, option, None), parse_older_than(orphans_older_than, "orphans_older_than")
+    )
     remove(run, _purged, dry_run, yes, output, "the table can be read; call it again to go all the way")
 
 

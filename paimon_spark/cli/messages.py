@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
 from paimon_spark.cli.texts import printable
+from paimon_spark.errors import OptionError, PaimonError
 
 STOPPED = 130
 
@@ -16,6 +19,20 @@ STOPPED = 130
 def say(text: str) -> None:
     """One line on stderr."""
     print(printable(text), file=sys.stderr, flush=True)
+
+
+def in_flags(error: PaimonError, parameters: Iterable[Any]) -> str:
+    """The message on one line. Arguments of Python that it names are called by the flags of the command.
+
+    Args:
+        parameters: of the command, as typer has them; each has the name of the argument that it is passed on as.
+    """
+    text = " ".join(str(error).split())
+    wanted = error.arguments if isinstance(error, OptionError) else ()
+    flags = {p.name: flag for p in parameters for flag in p.opts if flag.startswith("--") and p.name in wanted}
+    if not flags:
+        return text
+    return re.sub(rf"\b({'|'.join(map(re.escape, flags))})\b", lambda found: flags[found[0]], text)
 
 
 @contextmanager

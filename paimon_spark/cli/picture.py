@@ -5,22 +5,27 @@ Colours tell apart for eyes that see no red or green (Okabe and Ito), and shapes
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from paimon_spark.cli.facts import TableView
-from paimon_spark.cli.picture_time import draw_tags, draw_time_line, lanes_of, time_inches
-from paimon_spark.cli.picture_tree import draw_files, draw_tree, tree_inches
-from paimon_spark.cli.texts import count_text, printable, size_text
+from paimon_spark.cli.picture_partitions import draw_partitions, partitions_inches, runs_of_partitions
+from paimon_spark.cli.picture_style import CROWDED
+from paimon_spark.cli.picture_time import draw_tags, draw_time_line, events_of, lanes_of, time_inches
+from paimon_spark.cli.picture_tree import draw_files, draw_tree, is_few, tree_inches
+from paimon_spark.cli.texts import count_text, cut_text, printable
 from paimon_spark.errors import OptionError
 
 _WIDTH = 12.0  # inches
-_HEAD = 0.9
+_LINE = 0.21  # inches
 _DOTS = 120
-_LONGEST = 90  # characters of a path
+_LONGEST = 150  # characters of a line
+_ADVICE_LINES = 2
 
 
 def draw(view: TableView, target: Path) -> None:
@@ -39,26 +44,67 @@ def draw(view: TableView, target: Path) -> None:
 def drawn(view: TableView) -> Figure:
     """The picture of a table."""
     lanes = lanes_of(view)
-    heights = [tree_inches(view), time_inches(view, lanes)]
-    figure = Figure(figsize=(_WIDTH, _HEAD + sum(heights)), dpi=_DOTS, layout="constrained")
+    partitions = [] if is_few(view) else runs_of_partitions(view.runs)
+    advice = _advice(view)
+    heights = [
+        0.55 + _LINE * len(advice),
+        tree_inches(view),
+        *([partitions_inches(partitions)] if len(partitions) > 1 else []),
+        time_inches(view, lanes),
+    ]
+    figure = Figure(figsize=(_WIDTH, sum(heights)), dpi=_DOTS, layout="constrained")
     FigureCanvasAgg(figure)  # which measures texts
-    figure.suptitle(_title(view), x=0.01, ha="left", fontsize=12, fontweight="bold")
-    parts: Any = figure.subfigures(2, 1, height_ratios=heights, hspace=0.02)
-    (draw_tree if view.facts.primary_keys else draw_files)(parts[0], view)
-    axes = draw_time_line(parts[1], view, lanes)
+    parts: Any = figure.subfigures(len(heights), 1, height_ratios=heights, hspace=0.02)
+    _draw_head(parts[0], view, advice)
+    (draw_tree if view.facts.primary_keys else draw_files)(parts[1], view)
+    if len(partitions) > 1:
+        draw_partitions(parts[2], partitions, view.facts.trigger)
+    axes = draw_time_line(parts[-1], view, lanes)
     if axes is not None and view.facts.tags:
         figure.draw_without_rendering()  # now it is known where things are
-        draw_tags(axes, view)
+        draw_tags(axes, view, events_of(view, lanes))
     return figure
 
 
-def _title(view: TableView) -> str:
+def _draw_head(figure: SubFigure, view: TableView, advice: list[str]) -> None:
+    """The name of the table, what to do, and in small letters which state of which directory this is."""
+    high = figure.bbox.height / _DOTS  # inches
+    lines = [(_name(view), 12.0, "bold", "black"), (_state(view), 8.0, "normal", "gray")]
+    lines[1:1] = [(text, 9.5, "normal", CROWDED if view.facts.problems else "black") for text in advice]
+    y = high - 0.08
+    for text, size, weight, colour in lines:
+        figure.text(0.01, y / high, text, fontsize=size, fontweight=weight, color=colour, va="top")
+        y -= 0.25 if weight == "bold" else _LINE
+
+
+def _name(view: TableView) -> str:
+    """The last two parts of the path: the database and the table, where it lies in a warehouse."""
     facts = view.facts
+    parts = facts.location.rstrip("/").split("/")
     branch = "" if facts.branch == "main" else f", branch {facts.branch}"
-    name = printable(facts.location + branch)
-    name = name if len(name) <= _LONGEST else f"…{name[-_LONGEST:]}"
-    if facts.snapshot is None:
-        return f"{name}\nnothing was written yet"
-    stored = facts.stored
-    told = f"{count_text(stored.files, 'file')}, {stored.rows:,} rows, {size_text(stored.bytes)}"
-    return f"{name}\n{told} in snapshot {facts.snapshot.id}"
+    return cut_text(printable("/".join(parts[-2:]) + branch), 90)
+
+
+def _state(view: TableView) -> str:
+    facts = view.facts
+    snapshot = facts.snapshot
+    state = "nothing was written yet"
+    if snapshot is not None:
+        rows = f"{facts.stored.rows:,} rows" + (" before equal keys are merged" if facts.primary_keys else "")
+        state = f"snapshot {snapshot.id} of {snapshot.time[:19].replace('T', ' ')}, {rows}"
+    told = f"{state}; drawn {datetime.now():%Y-%m-%d %H:%M} of "
+    path = printable(facts.location)
+    room = _LONGEST - len(told)
+    return told + (path if len(path) <= room else f"…{path[1 - room :]}")
+
+
+def _advice(view: TableView) -> list[str]:
+    """What the user may want to do, of several things the gravest; lines."""
+    facts = view.facts
+    if not facts.problems:
+        fresh = sum(level.files for level in facts.stored.levels if level.level == 0)
+        waits = f": {count_text(fresh, 'file')} in level 0, no bucket is due for a compaction" if fresh else ""
+        return [f"nothing to do{waits}"]
+    more = len(facts.problems) - 1
+    text = printable(facts.problems[0]) + (f" (and {more} more, see info)" if more else "")
+    return wrap(text, _LONGEST - 10, max_lines=_ADVICE_LINES, placeholder=" …")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import TypeAlias
 
 from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
-from paimon_spark.cli.facts import TableView
+from paimon_spark.cli.facts import TableView, TagFacts
 from paimon_spark.cli.texts import count_text, cut_text, printable
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
+from paimon_spark.store.local_time import iso_time
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.threads import in_threads
 
@@ -30,6 +31,13 @@ _MARKS = {
 }
 _TAG = "#000000"
 _APART = 8.0  # dots between names
+_TIMES = 9  # are told below the lanes
+_NUMBERS = 24  # of snapshots are told in a lane
+_MARK = 34.0  # square points
+_CROWD = 90  # snapshots in a lane whose marks do not touch; those of more are smaller
+
+Event: TypeAlias = tuple[int, int]
+"""A snapshot on the time line: epoch millis, id."""
 
 
 @dataclass(frozen=True)
@@ -62,71 +70,104 @@ def _snapshots(store: SnapshotStore) -> tuple[Snapshot, ...]:
 
 def time_inches(view: TableView, lanes: Lanes) -> float:
     """How high the drawing is."""
-    return 1.5 + _LANE * len(lanes.branches) + (_TAG_ROWS if view.facts.tags else 0)
+    return 1.4 + _LANE * len(lanes.branches) + (_TAG_ROWS if view.facts.tags else 0)
 
 
 def draw_time_line(figure: SubFigure, view: TableView, lanes: Lanes) -> Axes | None:
-    """One lane a branch, its snapshots as marks; above the first one is room for tags. None: there is nothing."""
+    """One lane a branch, its snapshots as marks; above the first one is room for tags. None: there is nothing.
+
+    The snapshots are as far apart as their numbers, with their times below: those of one minute are told apart, and a
+    pause of a night takes no room.
+    """
     axes = figure.add_subplot()
-    shown = [snapshot for lane in (lanes.own, *lanes.branches.values()) for snapshot in lane]
-    tags = view.facts.tags[-_TAGS:]
-    times = [_time(s.time_millis) for s in shown] + [_moment(tag.snapshot.time) for tag in tags]
-    if not times:
+    events = events_of(view, lanes)
+    if not events:
         axes.set_axis_off()
         axes.text(0.5, 0.5, "no snapshots", ha="center", va="center", fontsize=14, color="gray")
         return None
-    room = max((max(times) - min(times)) * 0.04, timedelta(milliseconds=20))
-    axes.set_xlim(min(times) - room, max(times) + room)  # type: ignore[arg-type]  # matplotlib takes datetimes
     rows = [(view.facts.branch, lanes.own), *lanes.branches.items()]
     for place, (_, snapshots) in enumerate(rows):
-        _draw_lane(axes, -place, snapshots)
+        _draw_lane(axes, -place, snapshots, events)
         if place:
-            _draw_fork(axes, -place, snapshots, lanes.own)
+            _draw_fork(axes, -place, snapshots, lanes.own, events)
     names = [name if lane else f"{name} (empty)" for name, lane in rows]
     axes.set_yticks([-place for place in range(len(rows))], [cut_text(printable(name), 24) for name in names])
+    axes.set_xlim(-0.6 - len(events) * 0.01, len(events) - 0.4 + len(events) * 0.01)
+    _label_times(axes, list(events))
     axes.tick_params(labelsize=_LABEL)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    locator = AutoDateLocator(minticks=3, maxticks=8)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    axes.xaxis.get_offset_text().set_fontsize(_LABEL)
     axes.set_title(_title(view, lanes), loc="left", fontsize=10)
-    _legend(figure, shown, bool(tags))
-    axes.set_ylim(0.4 - len(rows), 0.5)
+    _legend(figure, [s for _, lane in rows for s in lane], bool(view.facts.tags))
+    axes.set_ylim(0.2 - len(rows), 0.5)
     return axes
 
 
-def _draw_lane(axes: Axes, y: float, snapshots: Sequence[Snapshot]) -> None:
+def events_of(view: TableView, lanes: Lanes) -> Mapping[Event, int]:
+    """Where on the time line each snapshot is that a lane or a tag shows; one that two lanes have is one."""
+    shown = {_event(snapshot) for lane in (lanes.own, *lanes.branches.values()) for snapshot in lane}
+    tagged = {_tagged(tag) for tag in view.facts.tags[-_TAGS:]}
+    return {event: place for place, event in enumerate(sorted(shown | tagged))}
+
+
+def _label_times(axes: Axes, events: Sequence[Event]) -> None:
+    """The times of some snapshots, so far apart that they can be read; the date where it is another one."""
+    places = _spread(range(len(events)), len(events) / _TIMES)
+    times = [datetime.fromisoformat(iso_time(events[place][0])).replace(tzinfo=None) for place in places]
+    minutes = [f"{time:%Y-%m-%d %H:%M}" for time in times]
+    form = "%H:%M" if len(set(minutes)) == len(minutes) else "%H:%M:%S"
+    texts = []
+    for number, time in enumerate(times):
+        is_new = number == 0 or time.date() != times[number - 1].date()
+        texts.append(f"{time:{form}}\n{time:%Y-%m-%d}" if is_new else f"{time:{form}}")
+    axes.set_xticks(places, texts)
+
+
+def _draw_lane(axes: Axes, y: float, snapshots: Sequence[Snapshot], events: Mapping[Event, int]) -> None:
     if not snapshots:
         return
-    times = [_time(snapshot.time_millis) for snapshot in snapshots]
-    axes.plot([times[0], times[-1]], [y, y], color="lightgray", linewidth=2, zorder=1)  # type: ignore[arg-type]
+    places = [events[_event(snapshot)] for snapshot in snapshots]
+    axes.plot([min(places), max(places)], [y, y], color="lightgray", linewidth=2, zorder=1)
+    size = _MARK * min(1.0, _CROWD / len(events))
     for kind, (marker, colour, _) in _MARKS.items():
-        chosen = [time for time, snapshot in zip(times, snapshots, strict=True) if snapshot.commit_kind == kind]
-        axes.scatter(chosen, [y] * len(chosen), marker=marker, color=colour, s=34, alpha=0.85, zorder=2)  # type: ignore[arg-type]
-    ends = {snapshots[0].id: times[0], snapshots[-1].id: times[-1]}
-    for number, time in ends.items():
+        chosen = [place for place, snapshot in zip(places, snapshots, strict=True) if snapshot.commit_kind == kind]
+        axes.scatter(chosen, [y] * len(chosen), marker=marker, color=colour, s=size, alpha=0.85, zorder=2)
+    ids = {events[_event(snapshot)]: snapshot.id for snapshot in snapshots}
+    for place in _spread(sorted(ids), len(events) / _NUMBERS):
         axes.annotate(
-            str(number), (date2num(time), y), xytext=(0, -7), textcoords="offset points", ha="center", va="top",
-            fontsize=_LABEL - 1, color="dimgray",
+            str(ids[place]), (place, y), xytext=(0, -7), textcoords="offset points", ha="center", va="top",
+            fontsize=_LABEL - 1, color="dimgray", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
 
 
-def _draw_fork(axes: Axes, y: float, snapshots: Sequence[Snapshot], own: Sequence[Snapshot]) -> None:
+def _draw_fork(
+    axes: Axes, y: float, snapshots: Sequence[Snapshot], own: Sequence[Snapshot], events: Mapping[Event, int]
+) -> None:
     """A branch that began with a snapshot of the table hangs on it."""
-    if snapshots and any(s.id == snapshots[0].id and s.time_millis == snapshots[0].time_millis for s in own):
-        time = _time(snapshots[0].time_millis)
-        axes.plot([time, time], [0, y], color="gray", linestyle=":", linewidth=1.2, zorder=0)  # type: ignore[arg-type]
+    if snapshots and any(_event(snapshot) == _event(snapshots[0]) for snapshot in own):
+        place = events[_event(snapshots[0])]
+        axes.plot([place, place], [0, y], color="gray", linestyle=":", linewidth=1.2, zorder=0)
 
 
-def draw_tags(axes: Axes, view: TableView) -> None:
+def _spread(places: Sequence[int], apart: float) -> list[int]:
+    """The first and the last of ascending places, and of those between as many as are so far apart."""
+    chosen: list[int] = []
+    for place in places:
+        if not chosen or place - chosen[-1] >= apart:
+            chosen.append(place)
+    if chosen[-1] != places[-1]:
+        kept = chosen[:-1] if len(chosen) > 1 and places[-1] - chosen[-1] < apart else chosen
+        chosen = [*kept, places[-1]] if places[-1] - kept[-1] >= apart else kept
+    return chosen
+
+
+def draw_tags(axes: Axes, view: TableView, events: Mapping[Event, int]) -> None:
     """Names above the lane of the table, so high that they meet no other and no stem. The axes have their place.
 
     A name stands to the right of its stem: the stems of later tags that it would meet must be lower.
     """
-    tags = sorted(view.facts.tags[-_TAGS:], key=lambda tag: tag.snapshot.time, reverse=True)
-    places = [date2num(_moment(tag.snapshot.time)) for tag in tags]
+    tags = sorted(view.facts.tags[-_TAGS:], key=_tagged, reverse=True)
+    places = [float(events[_tagged(tag)]) for tag in tags]
     texts = [axes.text(x, 0, f"  {cut_text(printable(tag.name), 28)}") for tag, x in zip(tags, places, strict=True)]
     for text in texts:
         text.set(fontsize=_LABEL, color=_TAG, va="center")
@@ -171,10 +212,9 @@ def _title(view: TableView, lanes: Lanes) -> str:
     return "time line: " + ", ".join(told)
 
 
-def _time(epoch_millis: int) -> datetime:
-    """In the local zone."""
-    return datetime.fromtimestamp(epoch_millis / 1000)
+def _event(snapshot: Snapshot) -> Event:
+    return snapshot.time_millis, snapshot.id
 
 
-def _moment(iso: str) -> datetime:
-    return datetime.fromisoformat(iso).replace(tzinfo=None)
+def _tagged(tag: TagFacts) -> Event:
+    return round(datetime.fromisoformat(tag.snapshot.time).timestamp() * 1000), tag.snapshot.id

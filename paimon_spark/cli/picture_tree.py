@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from math import ceil, log2
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from paimon_spark.cli.facts import TableView
+from paimon_spark.cli.picture_style import CROWDED, LABEL, WAITING, clear, shade
 from paimon_spark.cli.texts import count_text, cut_text, printable, size_text
 from paimon_spark.spec import options as o
 
@@ -25,9 +25,8 @@ FEW = 12
 """Buckets that are drawn one by one; of more the sums."""
 
 _COLUMNS = 4
-_WAITING, _CROWDED = "#E69F00", "#D55E00"
-_LABEL = 8
 _NARROW = 0.05  # of an axis: no hatch is seen in bars of less
+_NARROWEST = 0.008  # of an axis: of less nothing would be seen
 _SEGMENTS = 60  # files of level 0 that are told apart in a bar
 
 
@@ -45,16 +44,16 @@ def tree_inches(view: TableView) -> float:
     levels = max(len(view.facts.stored.levels), 1)
     if view.facts.stored.files == 0:
         return 1.0
-    if not view.facts.primary_keys or not _is_few(view):
-        return 3.6
-    return 0.6 + ceil(view.facts.stored.buckets / _COLUMNS) * (0.75 + 0.32 * levels)
+    if not view.facts.primary_keys or not is_few(view):
+        return 3.4
+    return 0.6 + ceil(view.facts.stored.buckets / _COLUMNS) * (0.45 + 0.3 * levels)
 
 
 def draw_tree(figure: SubFigure, view: TableView) -> None:
     """Levels downwards, as long as they are big: bucket by bucket, or of all buckets."""
     if view.runs.num_rows == 0:
         _say(figure, "no data files")
-    elif _is_few(view):
+    elif is_few(view):
         _draw_buckets(figure, view)
     else:
         _draw_sums(figure, view)
@@ -70,19 +69,19 @@ def draw_files(figure: SubFigure, view: TableView) -> None:
     axes = figure.add_subplot()
     low, high = int(log2(max(sizes.min(), 1))), ceil(log2(max(int(sizes.max()), target))) + 1
     bins = [2.0**power for power in range(low, high + 1)]
-    axes.hist(sizes, bins=bins, color=_shade(1, 1), edgecolor="white", linewidth=1.5)
+    axes.hist(sizes, bins=bins, color=shade(1, 1), edgecolor="white", linewidth=1.5)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.axvline(target, color=_CROWDED, linestyle="--")
+    axes.axvline(target, color=CROWDED, linestyle="--")
     top = axes.get_ylim()[1]
     axes.set_ylim(0, top * 1.15)
-    axes.text(target, top * 1.06, f"new files: {size_text(target)} ", color=_CROWDED, ha="right", fontsize=_LABEL)
-    axes.set_xlabel("size of a file", fontsize=_LABEL)
-    axes.set_ylabel("files", fontsize=_LABEL)
-    axes.set_title("files by size", loc="left", fontsize=10)
-    _clear(axes)
+    axes.text(target, top * 1.06, f"new files: {size_text(target)} ", color=CROWDED, ha="right", fontsize=LABEL)
+    axes.set_xlabel("size of a file", fontsize=LABEL)
+    axes.set_ylabel("files", fontsize=LABEL)
+    axes.set_title(f"files by size: {_totals(view)}", loc="left", fontsize=10)
+    clear(axes)
 
 
 def _draw_buckets(figure: SubFigure, view: TableView) -> None:
@@ -100,7 +99,7 @@ def _draw_buckets(figure: SubFigure, view: TableView) -> None:
         axes.set_title(cut_text(printable(name), 34), loc="left", fontsize=9)
     for axes in list(grid.flat)[len(places) :]:
         axes.set_axis_off()
-    _legend(figure, view, "Each bar is a level of a bucket.")
+    _legend(figure, view, f"Each bar is a level of a bucket, all on one scale; together {_totals(view)}.")
 
 
 def _draw_sums(figure: SubFigure, view: TableView) -> None:
@@ -115,7 +114,8 @@ def _draw_sums(figure: SubFigure, view: TableView) -> None:
             _Bar(level.level, [level.bytes], f"{count_text(level.files, 'file')} {inside}, {size_text(level.bytes)}")
         )
     _draw_bars(left, bars, levels, max(level.bytes for level in view.facts.stored.levels) * 1.75)
-    left.set_title(f"levels of {count_text(view.facts.stored.buckets, 'bucket')} together", loc="left", fontsize=10)
+    buckets = count_text(view.facts.stored.buckets, "bucket")
+    left.set_title(f"levels of {buckets} together: {_totals(view)}", loc="left", fontsize=10)
     _draw_run_counts(right, view)
     _legend(figure, view, "Each bar is a level of all buckets.")
 
@@ -125,43 +125,44 @@ def _draw_run_counts(axes: Axes, view: TableView) -> None:
     runs = view.runs.group_by(["partition", "bucket"]).aggregate([("level", "count")]).column("level_count")
     counts = Counter(runs.to_pylist())
     numbers = sorted(counts)
-    colours = [_CROWDED if number >= trigger else _shade(1, 1) for number in numbers]
+    colours = [CROWDED if number >= trigger else shade(1, 1) for number in numbers]
     bars = axes.bar(numbers, [counts[number] for number in numbers], color=colours, edgecolor="white", width=0.9)
     for bar, number in zip(bars, numbers, strict=True):
         bar.set_hatch("//" if number >= trigger else "")
     if len(numbers) <= 20:
-        axes.bar_label(bars, fontsize=_LABEL, padding=2)
-    axes.axvline(trigger - 0.5, color=_CROWDED, linestyle="--", linewidth=1)
+        axes.bar_label(bars, fontsize=LABEL, padding=2)
+    axes.axvline(trigger - 0.5, color=CROWDED, linestyle="--", linewidth=1)
     axes.margins(y=0.2)
     axes.text(
-        trigger - 0.5, 0.98, f" {trigger} start a compaction ", color=_CROWDED, fontsize=_LABEL, va="top",
+        trigger - 0.5, 0.98, f" {trigger} start a compaction ", color=CROWDED, fontsize=LABEL, va="top",
         transform=axes.get_xaxis_transform(), ha="left" if trigger < max(numbers) else "right",
     )  # fmt: skip
     axes.set_xlim(0.4, max(numbers[-1], trigger) + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("sorted runs of a bucket", fontsize=_LABEL)
-    axes.set_ylabel("buckets", fontsize=_LABEL)
+    axes.set_xlabel("sorted runs of a bucket", fontsize=LABEL)
+    axes.set_ylabel("buckets", fontsize=LABEL)
     axes.set_title("sorted runs that a read merges", loc="left", fontsize=10)
-    _clear(axes)
+    clear(axes)
 
 
 def _draw_bars(axes: Axes, bars: Sequence[_Bar], levels: Sequence[int], longest: float) -> None:
     for place, bar in enumerate(bars):
-        colour = _WAITING if bar.level == 0 else _shade(bar.level, max(levels))
+        colour = WAITING if bar.level == 0 else shade(bar.level, max(levels))
         hatch = "//" if bar.level == 0 and sum(bar.sizes) > longest * _NARROW else ""
         begin = 0.0
         for size in bar.sizes:
-            width = max(size, longest * 0.004)
-            axes.barh(place, width, left=begin, height=0.7, color=colour, hatch=hatch, edgecolor="white", linewidth=0.7)
+            width = max(size, longest * _NARROWEST / len(bar.sizes))
+            edge = "white" if width > longest * _NARROWEST else colour
+            axes.barh(place, width, left=begin, height=0.7, color=colour, hatch=hatch, edgecolor=edge, linewidth=0.7)
             begin += width
-        axes.text(begin + longest * 0.012, place, bar.label, va="center", fontsize=_LABEL)
+        axes.text(begin + longest * 0.012, place, bar.label, va="center", fontsize=LABEL)
     axes.set_yticks(range(len(levels)), [f"L{level}" for level in levels])
     axes.set_ylim(len(levels) - 0.4, -0.6)
     axes.set_xlim(0, longest)
-    axes.xaxis.set_major_locator(MultipleLocator(_step(longest)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
-    _clear(axes)
+    axes.set_xticks([])  # each bar says how long it is
+    clear(axes)
+    axes.spines["bottom"].set_visible(False)
 
 
 def _bar(runs: pa.Table, level: int) -> _Bar:
@@ -172,13 +173,18 @@ def _bar(runs: pa.Table, level: int) -> _Bar:
     return _Bar(level, sizes if len(sizes) <= _SEGMENTS else [sum(sizes)], label)
 
 
+def _totals(view: TableView) -> str:
+    stored = view.facts.stored
+    return f"{count_text(stored.files, 'file')}, {size_text(stored.bytes)}"
+
+
 def _legend(figure: SubFigure, view: TableView, words: str) -> None:
     levels = [level.level for level in view.facts.stored.levels]
     shown: list[Any] = []
     if 0 in levels:
         shown.append(
             Patch(
-                facecolor=_WAITING,
+                facecolor=WAITING,
                 hatch="//",
                 edgecolor="white",
                 label="level 0: files waiting for compaction, each a sorted run",
@@ -186,32 +192,14 @@ def _legend(figure: SubFigure, view: TableView, words: str) -> None:
         )
     upper = [level for level in levels if level]
     if upper:
-        shown.append(Patch(color=_shade(upper[-1], upper[-1]), label="higher levels: one sorted run of a bucket each"))
-    figure.legend(handles=shown, title=words, title_fontsize=_LABEL, fontsize=_LABEL, loc="outside lower left", ncols=2,
+        shown.append(Patch(color=shade(upper[-1], upper[-1]), label="higher levels: one sorted run of a bucket each"))
+    figure.legend(handles=shown, title=words, title_fontsize=LABEL, fontsize=LABEL, loc="outside lower left", ncols=2,
                   frameon=False, alignment="left")  # fmt: skip
-
-
-def _shade(level: int, top: int) -> Any:
-    """Blue, darker with the level."""
-    return matplotlib.colormaps["Blues"](0.45 + 0.5 * level / max(top, 1))
-
-
-def _step(longest: float) -> float:
-    """Bytes between the ticks of an axis: about four of them, at round numbers of KiB, MiB, ..."""
-    step = 1024.0 ** max(0, int(log2(max(longest, 1)) // 10))
-    while longest / step < 2:
-        step /= 2
-    return step * next(factor for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500) if longest / (step * factor) <= 5)
 
 
 def _room(columns: int) -> float:
     """How much longer than the longest bar an axis is, for the label beside it."""
     return {1: 1.2, 2: 1.45, 3: 1.7}.get(columns, 2.1)
-
-
-def _clear(axes: Axes) -> None:
-    axes.tick_params(labelsize=_LABEL)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _say(figure: SubFigure, words: str) -> None:
@@ -220,7 +208,8 @@ def _say(figure: SubFigure, words: str) -> None:
     axes.text(0.5, 0.5, words, ha="center", va="center", fontsize=14, color="gray")
 
 
-def _is_few(view: TableView) -> bool:
+def is_few(view: TableView) -> bool:
+    """Whether the buckets are drawn one by one."""
     return view.facts.stored.buckets <= FEW
 
 

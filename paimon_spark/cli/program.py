@@ -10,69 +10,42 @@ the output any more.
 from __future__ import annotations
 
 import errno
-import os
 import signal
 import sys
 import threading
-from dataclasses import dataclass
-from importlib import import_module
+from contextvars import copy_context
+from importlib import import_module, metadata
+from platform import python_version
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from paimon_spark.cli.messages import STOPPED, say
-from paimon_spark.errors import PaimonError
+from paimon_spark import __version__
+from paimon_spark.cli.commands import COMMANDS, Place
+from paimon_spark.cli.messages import STOPPED, in_flags, say
+from paimon_spark.cli.stdout import OutputFailed, guard_streams, write_no_more
+from paimon_spark.cli.zone import zone_option
+from paimon_spark.errors import PaimonError, StorageError
 
 NAME = "paimon-spark"
 FAILED, NOT_READ = 2, 141
+_TOLD_VERSIONS = ("pyspark", "pyarrow")  # which a report of a bug needs
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a command is, and what the list of commands says of it: the first line of its own help."""
+class _Command(TyperCommand):
+    """A command whose help shows no type beside a flag, which takes no value."""
 
-    module: str
-    help: str
-
-
-COMMANDS = {
-    "info": Place("info", "All that matters of a table on one screen; --plot draws it."),
-    "snapshots": Place("listings", "The snapshots, oldest first."),
-    "files": Place("listings", "The data files of a state."),
-    "partitions": Place("listings", "The partitions of a state."),
-    "buckets": Place("listings", "The buckets of a state."),
-    "tags": Place("listings", "The tags."),
-    "branches": Place("listings", "The branches."),
-    "schemas": Place("listings", "The schemas that the table has had."),
-    "options": Place("listings", "The options that are stored in the table."),
-    "consumers": Place("listings", "The consumers, and the snapshot that each reads next."),
-    "read": Place("rows", "Rows of a table, or of a system table ('PATH$manifests')."),
-    "diff": Place("rows", "What changed between two states: rows added, removed, changed."),
-    "check": Place("checking", "Verifies that everything the metadata of a table say is true."),
-    "compact": Place("compacting", "Merges the files of buckets that have too many, with processes of this machine."),
-    "compact-manifest": Place("compacting", "Merges the manifests, in one snapshot."),
-    "expire": Place("upkeep", "Expires old snapshots, with the files that only they need."),
-    "orphans": Place("upkeep", "Files that no snapshot, tag, branch or changelog names."),
-    "expire-partitions": Place("losing", "Takes partitions out of the table that are too old."),
-    "remove-lost-files": Place("losing", "Takes data files out of the table that storage does not have any more."),
-    "create-tag": Place("upkeep", "Keeps a snapshot under a name."),
-    "delete-tag": Place("upkeep", "Deletes tags, and the files that nothing but they need."),
-    "create-branch": Place("branching", "Makes a branch: a line of snapshots of its own, over the same data files."),
-    "delete-branch": Place("branching", "Deletes branches; data files that only they need go with the orphans."),
-    "fast-forward": Place("branching", "Gives the table what a branch has, in place of its own snapshots."),
-    "copy": Place("copying", "Copies the latest state to another table, file by file."),
-    "purge": Place("losing", "Empties a table for good: rows, history, tags, branches and consumers go."),
-    "rollback": Place("upkeep", "Takes a table back to a snapshot, tag or time: what came later goes."),
-}
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types_of_flags(super().get_params(ctx))
 
 
 class _Later(TyperCommand):
     """A command that is imported when it is run, or asked for its own help."""
 
     def __init__(self, name: str, place: Place) -> None:
-        super().__init__(name, help=place.help)
+        super().__init__(name, help=place.help, rich_help_panel=place.panel)
         self._place = place
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
@@ -80,9 +53,12 @@ class _Later(TyperCommand):
 
     def loaded(self) -> Any:
         module = import_module(f"paimon_spark.cli.{self._place.module}")
+        for registered in module.app.registered_commands:
+            registered.cls = _Command
         found: Any = typer.main.get_command(module.app)
         command = found.commands[str(self.name)] if isinstance(found, TyperGroup) else found
         paragraphs = (command.help or "").split("\n\n")
+        command.params.append(zone_option())
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)  # typer keeps line breaks
         return command
 
@@ -90,25 +66,30 @@ class _Later(TyperCommand):
 class Commands(TyperGroup):
     """The commands by name; what they raise becomes one sentence and an exit code."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: _Later(name, place) for name, place in COMMANDS.items()}
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        place = COMMANDS.get(cmd_name)
-        return None if place is None else _Later(cmd_name, place)
+    def get_params(self, ctx: Any) -> Any:
+        return _without_types_of_flags(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         _take_ctrl_c_once()
         try:
-            result = super().invoke(ctx)
+            result = copy_context().run(super().invoke, ctx)  # the zone of a call ends with it
             sys.stdout.flush()
         except BrokenPipeError:
             raise _unread() from None
-        except (PaimonError, OSError) as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        except PaimonError as error:
+            command: Any = self.commands[ctx.invoked_subcommand]
+            raise _failed(ctx, in_flags(error, command.loaded().params)) from None
+        except OutputFailed as error:
+            write_no_more()
+            raise _failed(ctx, str(error)) from None
+        except OSError as error:  # not of a table, whose faults have names: of what the command draws
+            if error.errno == errno.EPIPE:
                 raise _unread() from None
-            say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(str(error).split())}")
-            raise typer.Exit(FAILED) from None
+            raise _failed(ctx, str(StorageError.of("writing", str(error.filename or "the output"), error))) from None
         except KeyboardInterrupt:
             say(f"{NAME} {ctx.invoked_subcommand}: stopped; nothing was changed")
             raise typer.Exit(STOPPED) from None
@@ -118,14 +99,47 @@ class Commands(TyperGroup):
 app = typer.Typer(cls=Commands, name=NAME, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        others = [f"Python {python_version()}", *(f"{name} {_version_of(name)}" for name in _TOLD_VERSIONS)]
+        print(f"{NAME} {__version__} ({', '.join(others)})")
+        raise typer.Exit
+
+
+def _version_of(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
 @app.callback()
-def _program() -> None:
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version, and that of others."),
+    ] = False,
+) -> None:
     """Apache Paimon tables from a shell, without Spark."""
 
 
 def main() -> None:
     """Runs the program with the arguments of this process, and ends it."""
-    app(prog_name=NAME)
+    guard_streams()
+    try:
+        try:
+            app(prog_name=NAME)
+        finally:
+            sys.stdout.flush()
+    except OutputFailed as error:  # help or version; commands tell of it themselves
+        write_no_more()
+        say(f"{NAME}: {error}")
+        sys.exit(FAILED)
+
+
+def _failed(ctx: Any, sentence: str) -> typer.Exit:
+    say(f"{NAME} {ctx.invoked_subcommand}: {' '.join(sentence.split())}")
+    return typer.Exit(FAILED)
 
 
 def _take_ctrl_c_once() -> None:
@@ -144,7 +158,13 @@ def _still_stopping(number: int, frame: FrameType | None) -> None:
     say(f"{NAME}: stopping; unfinished files are being deleted")
 
 
+def _without_types_of_flags(parameters: Any) -> Any:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
 def _unread() -> typer.Exit:
-    """The output goes nowhere from here on, so that the end of Python does not complain about it either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    write_no_more()
     return typer.Exit(NOT_READ)

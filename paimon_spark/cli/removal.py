@@ -36,6 +36,7 @@ def remove(
     output: Output,
     left: str,
     shows: Callable[[str], AbstractContextManager[None]] = working,
+    stays: Callable[[R], str] | None = None,
 ) -> None:
     """Shows what would go, asks, and lets it go.
 
@@ -47,6 +48,7 @@ def remove(
         output: JSON is told of what was done, or would be with dry_run, and never asks.
         left: what state Ctrl-C leaves.
         shows: tells the user that the work goes on.
+        stays: what is left alone that the user may have expected to go, in words; empty: nothing.
     """
     if output is Output.JSON and not (dry_run or yes):
         raise typer.BadParameter("JSON output does not ask: give --dry-run, or --yes", param_hint="'--output'")
@@ -57,7 +59,8 @@ def remove(
         if output is Output.JSON:
             print_json(asdict(planned))
             return
-        print("\n".join([f"would go: {told}" if told else "nothing to do", *_some(planned)]), flush=True)
+        lines = [f"would go: {told}" if told else "nothing to do", *_some(planned), *_kept(stays, planned)]
+        print("\n".join(lines), flush=True)
         if dry_run or not told:
             return
         with if_stopped("nothing was changed"):
@@ -71,7 +74,7 @@ def remove(
         print_json(asdict(done))
     else:
         told = printable(words(done))
-        print(f"gone: {told}" if told else "nothing to do")
+        print("\n".join([f"gone: {told}" if told else "nothing to do", *_kept(stays, done)]))
 
 
 def _agreed() -> bool:
@@ -82,6 +85,11 @@ def _agreed() -> bool:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
         return False
+
+
+def _kept(stays: Callable[[R], str] | None, result: R) -> list[str]:
+    kept = "" if stays is None else printable(stays(result))
+    return [f"left alone: {kept}"] if kept else []
 
 
 def _some(planned: Removed) -> list[str]:

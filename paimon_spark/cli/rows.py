@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 
@@ -15,6 +16,8 @@ from paimon_spark.cli.arguments import (
     Columns,
     Output,
     OutputFormat,
+    RowsFormat,
+    RowsOutput,
     TableOptions,
     TablePath,
     Where,
@@ -22,23 +25,28 @@ from paimon_spark.cli.arguments import (
     parse_options,
     state_options,
 )
+from paimon_spark.cli.csv_rows import print_csv
 from paimon_spark.cli.differences import Change, find_changes
 from paimon_spark.cli.messages import say
 from paimon_spark.cli.tables import Column, Row, columns_of, print_json_lines, print_rows, rows_of
 from paimon_spark.cli.texts import count_text
 from paimon_spark.cli.values import cell, json_rows
+from paimon_spark.cli.zone import current_zone
 from paimon_spark.store.scan import Scan
-from paimon_spark.store.system_tables.table import NAMES, SystemScan
+from paimon_spark.store.system_tables.names import NAMES
+from paimon_spark.store.system_tables.table import SystemScan
 from paimon_spark.store.table import find_system_table, open_table
 
 app = typer.Typer()
 
 SHOWN = 100
-"""Rows that text shows if not told otherwise; JSON has all of them."""
+"""Rows that text shows if not told otherwise; JSON and CSV have all of them."""
 
 Limit = Annotated[
     int | None,
-    typer.Option("--limit", min=0, show_default=False, help=f"At most so many rows; text: {SHOWN}, 0 for all."),
+    typer.Option(
+        "--limit", metavar="N", min=0, show_default=False, help=f"At most so many rows; text: {SHOWN}, 0 for all."
+    ),
 ]
 
 Before = Annotated[
@@ -58,16 +66,20 @@ def read(
     at: At = None,
     branch: Branch = None,
     option: TableOptions = None,
-    output: OutputFormat = Output.TEXT,
+    output: RowsFormat = RowsOutput.TEXT,
 ) -> None:
     """Rows of a table, or of a system table ('PATH$manifests').
 
-    JSON is one object a line: DECIMAL as text, times in ISO 8601, bytes in base64.
+    JSON is one object a line: DECIMAL as text, times in ISO 8601 (instants in the zone of the call, with its offset),
+    bytes in base64. In CSV a null is an empty field, an empty text is "", and nested values are JSON.
     """
     scan = _scan(path, parse_options(option, branch), columns, where, at)
     batches = scan.to_batches()
-    if output is Output.JSON:
+    if output is RowsOutput.JSON:
         print_json_lines(islice(json_rows(batches), limit or None))
+        return
+    if output is RowsOutput.CSV:
+        print_csv(scan.arrow_schema, batches, limit or None)
         return
     header = columns_of(scan.arrow_schema)
     shown = _Some(rows_of(batches, header), SHOWN if limit is None else limit)
@@ -111,11 +123,13 @@ def _scan(path: str, options: dict[str, str], columns: str | None, where: str | 
     base, _, name = path.rstrip("/").rpartition("$")
     wanted: tuple[list[str] | None, str | None] = parse_columns(columns), where
     if name.lower() in NAMES:  # what else follows a $ is a branch, or the name of the directory
-        system = find_system_table(path, {**options, **state_options(base, options, at)})
+        given = {**options, **state_options(base, options, at)}
+        system = find_system_table(path, given, time_zone=current_zone())
         if system is not None:
-            found: Scan | SystemScan = system.scan(*wanted)
+            found: Scan | SystemScan = replace(system, shows_instants=True).scan(*wanted)
             return found
-    return open_table(path, {**options, **state_options(path, options, at)}).scan(*wanted)
+    given = {**options, **state_options(path, options, at)}
+    return open_table(path, given, time_zone=current_zone()).scan(*wanted)
 
 
 class _Some:

@@ -75,6 +75,16 @@ def print_rows(columns: Sequence[Column], rows: Iterable[Row]) -> None:
         print_page(page)
 
 
+def print_whole(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints a small table on stdout, of which nothing is cut: long cells go on below themselves."""
+    table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in names:
+        table.add_column(Text(name), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(text)) for text in row))
+    stdout_console().print(table)
+
+
 def print_json(value: Any) -> None:
     """Prints one document on stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False))

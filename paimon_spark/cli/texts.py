@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import datetime
+
+from paimon_spark.store.local_time import iso_time
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
@@ -52,8 +53,8 @@ def span_text(millis: int) -> str:
 
 
 def time_text(epoch_millis: int) -> str:
-    """An instant in the local zone, to the second."""
-    return datetime.fromtimestamp(epoch_millis / 1000).isoformat(sep=" ", timespec="seconds")
+    """An instant in the zone of the call, to the second, with its offset."""
+    return iso_time(epoch_millis, sep=" ", timespec="seconds")
 
 
 def cut_text(text: str, length: int) -> str:

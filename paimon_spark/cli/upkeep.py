@@ -18,6 +18,7 @@ from paimon_spark.cli.arguments import (
     TablePath,
     Yes,
     open_with,
+    parse_older_than,
     parse_options,
     snapshot_id,
     tag_or_snapshot,
@@ -47,10 +48,16 @@ Names = Annotated[list[str], typer.Argument(metavar="NAME", show_default=False, 
 @app.command()
 def expire(
     path: TablePath,
-    retain_max: Annotated[int | None, typer.Option(min=1, show_default=False, help="At most so many stay.")] = None,
-    retain_min: Annotated[int | None, typer.Option(min=1, show_default=False, help="At least so many stay.")] = None,
+    retain_max: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At most so many stay.")
+    ] = None,
+    retain_min: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At least so many stay.")
+    ] = None,
     older_than: OlderThan = None,
-    max_deletes: Annotated[int | None, typer.Option(min=0, show_default=False, help="At most so many go.")] = None,
+    max_deletes: Annotated[
+        int | None, typer.Option(metavar="N", min=0, show_default=False, help="At most so many go.")
+    ] = None,
     changelogs: Annotated[bool, typer.Option("--changelogs", help="Changelogs that outlived their snapshots.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -66,7 +73,7 @@ def expire(
     kind = "changelog" if changelogs else "snapshot"
     run = expire_changelogs if changelogs else expire_snapshots
     remove(
-        partial(run, table, retain_max, retain_min, older_than, max_deletes),
+        partial(run, table, retain_max, retain_min, parse_older_than(older_than), max_deletes),
         partial(_expired, kind),
         dry_run,
         yes,
@@ -86,16 +93,16 @@ def orphans(
 ) -> None:
     """Files that no snapshot, tag, branch or changelog names; nothing is deleted without --delete.
 
-    Only files older than a day are looked at, or than --older-than: younger ones may belong to a write under way.
+    Only files older than a day go, or than --older-than: younger ones may belong to a write under way, and are counted.
     """
-    table = open_table(path, parse_options(option))
+    table, before = open_table(path, parse_options(option)), parse_older_than(older_than)
 
     def run(dry: bool) -> OrphansRemoved:
         with progress_bars() as told:  # no bar is drawn over the question
-            return remove_orphan_files(table, older_than, dry, progress=told)
+            return remove_orphan_files(table, before, dry, progress=told)
 
     left = "orphans that are left are found again; nothing else was touched"
-    remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext())
+    remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext(), _too_young)
 
 
 @app.command("create-tag")
@@ -190,6 +197,14 @@ def _orphaned(result: OrphansRemoved) -> str:
     told += f", {count_text(directories, 'empty directory', 'empty directories')}" if directories else ""
     told += f"; {count_text(len(result.refused), 'file')} that the store does not let go" if result.refused else ""
     return told + (f"; not looked at: {', '.join(result.not_reached)}" if result.not_reached else "")
+
+
+def _too_young(result: OrphansRemoved) -> str:
+    if not result.younger_files:
+        return ""
+    files = f"{count_text(result.younger_files, 'younger file')} ({size_text(result.younger_bytes)}) that nothing names"
+    takes = "takes them" if result.younger_files > 1 else "takes it"
+    return f"{files}; when no job is writing to the table, --older-than with a later time {takes}"
 
 
 def _tagged(made: TagCreated) -> str:

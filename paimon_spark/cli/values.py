@@ -1,9 +1,9 @@
 """Columns as values of JSON, which are also what people see.
 
 Integers and booleans stay what they are (BIGINT beyond 2^53 too: read them as integers); DECIMAL is its text, with all
-digits; DATE, TIME and TIMESTAMP are ISO 8601 (``2026-11-01T12:30:00.000``), TIMESTAMP_LTZ in UTC with a Z; bytes are
-base64; NaN and infinities, which JSON lacks, are the texts NaN, Infinity and -Infinity. ARRAY is an array, ROW an
-object, MAP and MULTISET an array of pairs, for keys need not be texts.
+digits; DATE, TIME and TIMESTAMP are ISO 8601 (``2026-11-01T12:30:00.000``), TIMESTAMP_LTZ in the zone of the call with
+its offset; bytes are base64; NaN and infinities, which JSON lacks, are the texts NaN, Infinity and -Infinity. ARRAY is
+an array, ROW an object, MAP and MULTISET an array of pairs, for keys need not be texts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pt
 
+from paimon_spark.arrow.types import NANOS_PER_UNIT
+from paimon_spark.arrow.zones import SECOND, to_local
 from paimon_spark.cli.texts import printable
+from paimon_spark.cli.zone import current_zone
 
 
 def json_values(array: pa.Array) -> list[Any]:
@@ -36,8 +39,7 @@ def json_values(array: pa.Array) -> list[Any]:
     if pt.is_date(kind) or pt.is_time(kind):
         return array.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
     if pt.is_timestamp(kind):
-        texts = pc.replace_substring_regex(array.cast(pa.string()), r"^([-+0-9]+) ", r"\1T")
-        return texts.to_pylist()  # type: ignore[no-any-return]
+        return _local_texts(array) if kind.tz is None else _instant_texts(array)
     if pt.is_map(kind):
         entries = array.cast(pa.list_(pa.struct([("k", kind.key_type), ("v", kind.item_type)])))
         return [None if pairs is None else [[p["k"], p["v"]] for p in pairs] for pairs in json_values(entries)]
@@ -47,6 +49,30 @@ def json_values(array: pa.Array) -> list[Any]:
     if pt.is_struct(kind):
         return list(_structs(array))
     return array.to_pylist()  # type: ignore[no-any-return]
+
+
+def _local_texts(array: pa.Array) -> list[str | None]:
+    texts = pc.replace_substring_regex(array.cast(pa.string()), r"^([-+0-9]+) ", r"\1T")
+    return texts.to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
+
+
+def _instant_texts(array: pa.Array) -> list[str | None]:
+    """With the offset of each; Arrow's own zones do not know the rules of far years."""
+    zone, unit = current_zone(), NANOS_PER_UNIT[array.type.unit]
+    instants = array.cast(pa.int64()).to_pylist()
+    walls = [None if instant is None else to_local(instant * unit, zone) // unit for instant in instants]
+    texts = _local_texts(pa.array(walls, pa.int64()).cast(pa.timestamp(array.type.unit)))
+    return [
+        None if text is None else text + _offset_text((wall - instant) * unit // SECOND)
+        for text, wall, instant in zip(texts, walls, instants, strict=True)
+    ]
+
+
+def _offset_text(seconds: int) -> str:
+    """``+01:00``, ``-03:30``; with seconds where clocks went by the sun."""
+    hours, rest = divmod(abs(seconds), 3600)
+    minutes, second = divmod(rest, 60)
+    return f"{'-' if seconds < 0 else '+'}{hours:02}:{minutes:02}" + (f":{second:02}" if second else "")
 
 
 def json_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:

@@ -1,23 +1,23 @@
-"""Stored bytes: the only package that reads, writes, lists or deletes files."""
+"""Stored bytes: the only package that reads, writes, lists or deletes files.
+
+``file_io_for`` imports the modules object_store and hadoop for tables that are kept there.
+"""
 
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream
 from paimon_spark.file_io.confined import ConfinedFileIO
-from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
-from paimon_spark.file_io.locate import absolute_location, file_io_for, is_same_store, plain_location
-from paimon_spark.file_io.object_store import ObstoreFileIO
+from paimon_spark.file_io.locate import absolute_location, file_io_for, is_relative, is_same_store, plain_location
 
 __all__ = [
     "ConfinedFileIO",
     "FileIO",
     "FileStatus",
-    "HadoopFileIO",
     "LocalFileIO",
     "NotCreated",
-    "ObstoreFileIO",
     "OutputStream",
     "absolute_location",
     "file_io_for",
+    "is_relative",
     "is_same_store",
     "local_path",
     "plain_location",

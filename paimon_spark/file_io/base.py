@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Protocol, Self
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, StorageError
 from paimon_spark.limits import MAX_FILE_BYTES, TOLD
 
 
@@ -38,10 +38,10 @@ def check_size(size: int, path: str) -> None:
         )
 
 
-class NotCreated(OSError):
+class NotCreated(StorageError):
     """create_if_absent failed, and the file certainly does not exist through this call, nor will it later.
 
-    Any other error of create_if_absent leaves the outcome unknown.
+    Any other StorageError of create_if_absent leaves the outcome unknown.
     """
 
 
@@ -95,7 +95,8 @@ class WholeOrNothing:
 class FileIO(Protocol):
     """A store of files under absolute paths or URIs; picklable, and safe to use from several threads.
 
-    A file that is not there raises FileNotFoundError wherever it has to be there; no other error means "not there".
+    A file that is not there raises FileNotFoundError wherever it has to be there; no other error means "not there". All
+    other faults of the store are StorageErrors that name the file; those who are refused access, PermissionErrors too.
     """
 
     def read_bytes(self, path: str) -> bytes:
@@ -131,7 +132,7 @@ class FileIO(Protocol):
             say False for a file of this very call: who must know compares the content.
 
         Raises:
-            NotCreated: it failed for certain. Any other OSError: the outcome is unknown.
+            NotCreated: it failed for certain. Any other StorageError: the outcome is unknown.
             UnsupportedFeature: the store has no atomic create-if-absent.
         """
         ...
@@ -156,7 +157,7 @@ class FileIO(Protocol):
         """Removes files in their order, or with bulk requests where the store has them; absent ones are fine.
 
         Raises:
-            OSError: one could not be removed; what became of those after it is open.
+            StorageError: one could not be removed; what became of those after it is open.
         """
         ...
 

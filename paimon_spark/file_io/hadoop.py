@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import posixpath
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import IO, Any, Protocol, cast
@@ -15,8 +16,9 @@ from typing import IO, Any, Protocol, cast
 import pyarrow as pa
 from pyarrow import fs
 
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import UnsupportedFeature, fault_words
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
+from paimon_spark.file_io.faults import named_faults, names_faults
 
 DEFAULT_HOST = "default"
 
@@ -73,23 +75,55 @@ class HadoopOutput(WholeOrNothing):
         return bool(self._stream.closed)
 
     def write(self, data: bytes | bytearray | memoryview, /) -> int:
-        return int(self._stream.write(data))
+        with named_faults("writing", self._path):
+            return int(self._stream.write(data))
 
     def tell(self) -> int:
         return int(self._stream.tell())
 
     def flush(self) -> None:
-        self._stream.flush()
+        with named_faults("writing", self._path):
+            self._stream.flush()
 
     def close(self) -> None:
-        self._stream.close()
+        with named_faults("writing", self._path):
+            self._stream.close()
 
     def discard(self) -> None:
         """Closes and deletes the file."""
         if self._stream.closed:
             return
-        self._stream.close()
-        self._files.delete_file(self._plain)
+        with named_faults("deleting", self._path):
+            self._stream.close()
+            self._files.delete_file(self._plain)
+
+
+class HadoopInput(io.RawIOBase):
+    """A file of PyArrow whose faults name it."""
+
+    def __init__(self, path: str, file: pa.NativeFile) -> None:
+        super().__init__()
+        self._path, self._file = path, file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        with named_faults("reading", self._path):
+            return bytes(self._file.read(None if size is None or size < 0 else size))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 @lru_cache(maxsize=16)
@@ -108,16 +142,19 @@ class HadoopFileIO:
 
     connect: Callable[[str], HadoopClient] = connect_libhdfs
 
+    @names_faults("reading")
     def read_bytes(self, path: str) -> bytes:
         client, plain = self._locate(path)
         with client.files.open_input_file(plain) as stream:
             check_size(stream.size(), path)
             return cast(bytes, stream.read())
 
+    @names_faults("reading")
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
         client, plain = self._locate(path)
-        return cast("IO[bytes]", client.files.open_input_file(plain))
+        return cast("IO[bytes]", pa.PythonFile(HadoopInput(path, client.files.open_input_file(plain)), mode="r"))
 
+    @names_faults("writing")
     def open_output(self, path: str) -> HadoopOutput:
         client, plain = self._locate(path)
         client.files.create_dir(posixpath.dirname(plain), recursive=True)
@@ -127,6 +164,7 @@ class HadoopFileIO:
         with self.open_output(path) as stream:
             stream.write(data)
 
+    @names_faults("writing")
     def create_if_absent(self, path: str, data: bytes) -> bool:
         client, plain = self._locate(path)
         with self._temporary(path, data) as temporary:
@@ -134,16 +172,18 @@ class HadoopFileIO:
             if client.rename(source, plain):
                 return True
             if not self.exists(temporary):  # moved after all: the answer was lost
-                raise OSError(f"HDFS did not say whether {path} was created")
+                raise OSError("HDFS did not say whether it was created")
             if self.exists(path):
                 return False
-            raise NotCreated(f"HDFS refused to rename a new file to {path}")
+            raise NotCreated(f"writing {path}: HDFS refused to rename a new file to that name")
 
+    @names_faults("writing")
     def overwrite(self, path: str, data: bytes) -> None:
         client, plain = self._locate(path)
         with self._temporary(path, data) as temporary:
             client.files.move(self._locate(temporary)[1], plain)
 
+    @names_faults("listing")
     def list(self, path: str) -> list[FileStatus]:
         client, plain = self._locate(path)
         selector = fs.FileSelector(plain, recursive=False, allow_not_found=True)
@@ -158,10 +198,12 @@ class HadoopFileIO:
             for info in client.files.get_file_info(selector)
         ]
 
+    @names_faults("looking for")
     def exists(self, path: str) -> bool:
         client, plain = self._locate(path)
         return bool(client.files.get_file_info(plain).type != fs.FileType.NotFound)
 
+    @names_faults("deleting")
     def delete(self, path: str) -> None:
         client, plain = self._locate(path)
         try:
@@ -176,6 +218,7 @@ class HadoopFileIO:
         for path in paths:
             self.delete(path)
 
+    @names_faults("deleting")
     def remove_empty_directory(self, path: str) -> bool:
         """Leaves it: PyArrow deletes directories of HDFS with all that comes into them meanwhile."""
         return not self.exists(path)
@@ -191,8 +234,10 @@ class HadoopFileIO:
         try:
             self.write_bytes(temporary, data)
         except OSError as error:
-            self.delete(temporary)
-            raise NotCreated(f"cannot write {path}: {error}") from error
+            with suppress(OSError):  # the store refuses: it has told why already, and readers look at no dot file
+                self.delete(temporary)
+            told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # that names no temporary file
+            raise NotCreated(f"writing {path}: {fault_words(told)}") from error
         try:
             yield temporary
         finally:

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-import pyarrow as pa
-
-from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, UnsupportedFeature, fault_words
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
+from paimon_spark.file_io.faults import named_faults, names_faults
 
 _DIRECTORY_TRIES = 5
 _STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY})  # a link to one, or a mounted one
@@ -45,29 +44,40 @@ class DurableFile(WholeOrNothing, io.BufferedWriter):
         self._syncs_directory = syncs_directory
         super().__init__(io.FileIO(path, "xb"), buffer_size=1 << 17)
 
+    def write(self, data: Any, /) -> int:
+        with named_faults("writing", self._path):
+            return super().write(data)
+
+    def flush(self) -> None:
+        with named_faults("writing", self._path):
+            super().flush()
+
     def close(self) -> None:
         if self.closed:
             return
-        try:
-            self.flush()
-            os.fsync(self.fileno())
-        finally:
-            super().close()
-        if self._syncs_directory:
-            _sync_directory(os.path.dirname(self._path))
+        with named_faults("writing", self._path):
+            try:
+                self.flush()
+                os.fsync(self.fileno())
+            finally:
+                super().close()
+            if self._syncs_directory:
+                _sync_directory(os.path.dirname(self._path))
 
     def discard(self) -> None:
         """Closes without waiting for the disk and removes the file."""
         if self.closed:
             return
-        self.raw.close()
-        _unlink(self._path)
+        with named_faults("deleting", self._path):
+            self.raw.close()
+            _unlink(self._path)
 
 
 @dataclass(frozen=True)
 class LocalFileIO:
     """Publishes by hard link: atomic, refuses a taken name, never shows a part of a file."""
 
+    @names_faults("reading")
     def read_bytes(self, path: str) -> bytes:
         plain = local_path(path)
         found = os.stat(plain)
@@ -75,7 +85,10 @@ class LocalFileIO:
         check_size(found.st_size, path)
         return Path(plain).read_bytes()
 
+    @names_faults("reading")
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
+        import pyarrow as pa  # not for metadata: what only looks at a table starts without it
+
         plain = local_path(path)
         found = os.stat(plain)
         _check_regular(found, path)
@@ -83,6 +96,7 @@ class LocalFileIO:
             return cast("IO[bytes]", pa.BufferReader(b""))
         return cast("IO[bytes]", pa.memory_map(plain))
 
+    @names_faults("writing")
     def open_output(self, path: str) -> DurableFile:
         return _open_new(local_path(path), syncs_directory=True)
 
@@ -90,6 +104,7 @@ class LocalFileIO:
         with self.open_output(path) as stream:
             stream.write(data)
 
+    @names_faults("writing")
     def create_if_absent(self, path: str, data: bytes) -> bool:
         plain = local_path(path)
         with self._temporary(plain, data) as temporary:
@@ -107,12 +122,14 @@ class LocalFileIO:
         _sync_directory(os.path.dirname(plain))
         return True
 
+    @names_faults("writing")
     def overwrite(self, path: str, data: bytes) -> None:
         plain = local_path(path)
         with self._temporary(plain, data) as temporary:
             os.replace(temporary, plain)
         _sync_directory(os.path.dirname(plain))
 
+    @names_faults("listing")
     def list(self, path: str) -> list[FileStatus]:
         try:
             with os.scandir(local_path(path)) as entries:
@@ -120,6 +137,7 @@ class LocalFileIO:
         except FileNotFoundError:
             return []
 
+    @names_faults("looking for")
     def exists(self, path: str) -> bool:
         try:
             os.stat(local_path(path))
@@ -127,13 +145,16 @@ class LocalFileIO:
             return False
         return True
 
+    @names_faults("deleting")
     def delete(self, path: str) -> None:
         _unlink(local_path(path))
 
     def delete_many(self, paths: Sequence[str]) -> None:
         for path in paths:
-            _unlink(local_path(path))
+            with named_faults("deleting", path):
+                _unlink(local_path(path))
 
+    @names_faults("deleting")
     def remove_empty_directory(self, path: str) -> bool:
         try:
             os.rmdir(local_path(path))
@@ -155,8 +176,10 @@ class LocalFileIO:
             with _open_new(temporary, syncs_directory=False) as stream:
                 stream.write(data)
         except OSError as error:
-            _unlink(temporary)
-            raise NotCreated(error.errno, f"cannot write {plain}: {error.strerror}") from error
+            with suppress(OSError):  # the disk refuses: it has told why already, and readers look at no dot file
+                _unlink(temporary)
+            told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # that names no temporary file
+            raise NotCreated(f"writing {plain}: {fault_words(told)}") from error
         try:
             yield temporary
         finally:
@@ -205,7 +228,7 @@ def _unlink(plain: str) -> None:
 
 def _make_directory(plain: str) -> None:
     """mkdir -p, every new directory durable in its parent."""
-    if os.path.isdir(plain):
+    if not plain or os.path.isdir(plain):
         return
     parent = os.path.dirname(plain)
     _make_directory(parent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ import pyarrow as pa
 from obstore import exceptions
 from obstore.store import MemoryStore, from_url
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import AccessDenied, OptionError, StorageError, UnsupportedFeature
 from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, check_size
 
 _log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class ObjectOutput(WholeOrNothing):
     def write(self, data: bytes | bytearray | memoryview, /) -> int:
         if self._writer is None:
             raise ValueError(f"write to the closed file {self._path}")
-        with _named_errors(self._path):
+        with _named_errors("writing", self._path):
             count = int(self._writer.write(data))
         self._written += count
         return count
@@ -72,7 +73,7 @@ class ObjectOutput(WholeOrNothing):
         if self._writer is None:
             return
         writer, self._writer = self._writer, None
-        with _named_errors(self._path):
+        with _named_errors("writing", self._path):
             writer.close()
 
     def discard(self) -> None:
@@ -106,7 +107,7 @@ class RangeInput(io.RawIOBase):
         end = self._size if size is None or size < 0 else min(self._size, self._position + size)
         if end <= self._position:
             return b""
-        with _named_errors(self._path):
+        with _named_errors("reading", self._path):
             data = obstore.get_range(self._store, self._key, start=self._position, end=end).to_bytes()
         self._position += len(data)
         return data
@@ -126,7 +127,7 @@ class ObstoreFileIO:
 
     def read_bytes(self, path: str) -> bytes:
         store, key = self._locate(path)
-        with _named_errors(path):
+        with _named_errors("reading", path):
             found = obstore.get(store, key)
             check_size(int(found.meta["size"]), path)
             return found.bytes().to_bytes()
@@ -134,7 +135,7 @@ class ObstoreFileIO:
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
         store, key = self._locate(path)
         if size is None:
-            with _named_errors(path):
+            with _named_errors("reading", path):
                 size = int(obstore.head(store, key)["size"])
         return cast("IO[bytes]", pa.PythonFile(RangeInput(path, store, key, size), mode="r"))
 
@@ -153,13 +154,13 @@ class ObstoreFileIO:
 
     def overwrite(self, path: str, data: bytes) -> None:
         store, key = self._locate(path)
-        with _named_errors(path):
+        with _named_errors("writing", path):
             obstore.put(store, key, data, use_multipart=False)
 
     def list(self, path: str) -> list[FileStatus]:
         store, key = self._locate(path)
         base = path.rstrip("/")
-        with _named_errors(path):
+        with _named_errors("listing", path):
             found = obstore.list_with_delimiter(store, key)
         files = [
             FileStatus(f"{base}/{name}", name, int(meta["size"]), False, int(meta["last_modified"].timestamp() * 1000))
@@ -172,7 +173,7 @@ class ObstoreFileIO:
     def exists(self, path: str) -> bool:
         store, key = self._locate(path)
         try:
-            with _named_errors(path):
+            with _named_errors("looking for", path):
                 obstore.head(store, key)
         except FileNotFoundError:
             return bool(self.list(path))
@@ -181,7 +182,7 @@ class ObstoreFileIO:
     def delete(self, path: str) -> None:
         store, key = self._locate(path)
         try:
-            with _named_errors(path):
+            with _named_errors("deleting", path):
                 obstore.delete(store, key)
         except FileNotFoundError:
             return
@@ -193,7 +194,7 @@ class ObstoreFileIO:
             groups.setdefault(id(store), (store, []))[1].append((path, key))
         for store, files in groups.values():
             try:
-                with _named_errors(files[0][0]):
+                with _named_errors("deleting", files[0][0]):
                     obstore.delete(store, [key for _, key in files])
             except FileNotFoundError:  # some stores say so, and stop there
                 for path, _ in files:
@@ -214,6 +215,15 @@ def split_root(path: str) -> tuple[str, str]:
         raise OptionError(f"'{path}' is not the address of an object; expected something like s3://bucket/path")
     authority, _, key = rest.partition("/")
     return f"{scheme}://{authority}", key.strip("/")
+
+
+def object_store(scheme: str, options: Mapping[str, str]) -> ObstoreFileIO:
+    """The store behind locations of a scheme: s3, s3a, s3n, gs, az, abfs, abfss, or memory, which is for tests."""
+    if scheme == "gs":
+        return ObstoreFileIO(gcs_config(options))
+    if scheme in ("az", "abfs", "abfss"):
+        return ObstoreFileIO(azure_config(options))
+    return ObstoreFileIO() if scheme == "memory" else ObstoreFileIO(s3_config(options))
 
 
 def s3_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -288,7 +298,7 @@ def _probe_conditional_put(root: str, config: tuple[tuple[str, str], ...], key: 
     path = f"{root}/{probe}"
     first, second = (_put_if_absent(store, probe, b"", path) for _ in range(2))
     try:
-        with _named_errors(path):
+        with _named_errors("deleting", path):
             obstore.delete(store, probe)
     except OSError as error:
         _log.warning("could not remove the empty probe %s: %s", path, error)
@@ -309,24 +319,30 @@ def _put_if_absent(store: Any, key: str, data: bytes, path: str) -> bool:
             f"cannot publish {path}: the store has no conditional put ({error}); keep the table on one that has it"
         ) from error
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError, FileNotFoundError) as error:
-        raise NotCreated(f"the store refused to create {path}: {_first_line(error)}") from error
+        raise NotCreated(f"writing {path}: the store refuses ({_told(error)})") from error
     except exceptions.BaseError as error:
-        raise OSError(f"no answer when creating {path}: {_first_line(error)}") from error
+        raise StorageError(f"writing {path}: no answer ({_told(error)})") from error
     return True
 
 
 @contextmanager
-def _named_errors(path: str) -> Iterator[None]:
-    """obstore's errors as the OSErrors the rest of the package knows, with the path in the message."""
+def _named_errors(doing: str, path: str) -> Iterator[None]:
+    """obstore's errors as those of a FileIO, with the path in the message. doing: as for named_faults."""
     try:
         yield
+    except StorageError:
+        raise
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-        raise PermissionError(f"no access to {path}: {_first_line(error)}") from error
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"there is no {path}") from error
-    except exceptions.BaseError as error:
-        raise OSError(f"storage error at {path}: {_first_line(error)}") from error
+        raise AccessDenied(f"{doing} {path}: no access ({_told(error)})") from error
+    except (exceptions.BaseError, OSError) as error:
+        if isinstance(error, FileNotFoundError) and doing != "writing":
+            raise FileNotFoundError(f"there is no {path}") from error
+        raise StorageError(f"{doing} {path}: {_told(error)}") from error
 
 
-def _first_line(error: Exception) -> str:
+def _told(error: Exception) -> str:
+    """What the store has answered, without the request; else the first line of the error."""
+    code, message = (re.search(rf"<{tag}>(.*?)</{tag}>", str(error), re.DOTALL) for tag in ("Code", "Message"))
+    if code and message:
+        return f"{code[1]}, {' '.join(message[1].split())}"
     return str(error).strip().split("\n", 1)[0]

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as pt
 
+from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.errors import UnsupportedFeature
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -108,7 +109,7 @@ def has_repeats(columns: Sequence[KeyColumn]) -> bool:
         if isinstance(column, np.ndarray):
             equal = column[1:] == column[:-1]
         else:
-            equal = pc.equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False)
+            equal = to_numpy(pc.equal(column[1:], column[:-1]))
         repeated = equal if repeated is None else repeated & equal
         if not repeated.any():
             return False
@@ -240,7 +241,7 @@ def _binary_fields(column: pa.Array, skip: int) -> list[Ints]:
     shortest, longest = int(lengths.min()) - skip, int(lengths.max()) - skip
     count = -(-longest // _WORD)
     if count > MAX_WORDS:
-        return [pc.rank(column, tiebreaker="dense").to_numpy()]
+        return [to_numpy(pc.rank(column, tiebreaker="dense"))]
     first, end = int(offsets[0]), int(offsets[-1])
     padded = end + _WORD * (count + 1)  # the last words of a short value reach over the end of the data
     if len(data) < padded:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.merge.winners import Mask, Rows
 
 COPY_BYTES = 2**28  # copied at once at most: bounds memory, and 32-bit offsets of strings never overflow
@@ -32,8 +33,8 @@ def filter_rows(pieces: Sequence[pa.RecordBatch], mask: Mask | None) -> Iterator
         if count == piece.num_rows or piece.num_columns == 0:
             if count:
                 yield piece.slice(0, count)
-        elif count:
-            yield piece.filter(pa.array(part))
+        elif part is not None and count:
+            yield piece.filter(from_numpy(part))
 
 
 def take_rows(pieces: Sequence[pa.RecordBatch], rows: Rows, copy_bytes: int = COPY_BYTES) -> Iterator[pa.RecordBatch]:
@@ -58,7 +59,7 @@ def take_rows(pieces: Sequence[pa.RecordBatch], rows: Rows, copy_bytes: int = CO
         yield pieces[piece].slice(int(rows[0] - ends[piece]) + pieces[piece].num_rows, 1)
         return
     if sum(piece.nbytes for piece in pieces) <= copy_bytes:
-        yield pa.concat_batches(pieces).take(pa.array(rows))
+        yield pa.concat_batches(pieces).take(from_numpy(rows))
         return
     half = len(rows) // 2
     for part in (rows[:half], rows[half:]):

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_spark.arrow.raw_values import to_numpy, valid_mask
 from paimon_spark.merge.key_words import KeyColumn, Words, concat_columns, key_words, order_fields, pack_fields
 from paimon_spark.merge.winners import Groups, group_rows
 from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
@@ -130,7 +131,7 @@ class Window:
         """The row kinds, or None where no row retracts."""
         if not spec.has_kind:
             return None
-        kinds: Kinds = self.column(VALUE_KIND).to_numpy()
+        kinds: Kinds = to_numpy(self.column(VALUE_KIND))
         return kinds if is_retract(kinds).any() else None
 
 
@@ -180,7 +181,7 @@ def order_criteria(
     for field in spec.sequence_fields:
         fields.extend(sequence_order(window.column(field.name), field.name, spec.sequence_descending))
     if spec.has_sequence:
-        fields.append(window.column(SEQUENCE_NUMBER).to_numpy())
+        fields.append(to_numpy(window.column(SEQUENCE_NUMBER)))
         if kinds is not None:
             fields.append((~is_retract(kinds)).view(np.uint8))
     words = pack_fields(fields, window.row_count)
@@ -194,5 +195,5 @@ def sequence_order(array: pa.Array, name: str, descending: bool) -> list[npt.NDA
         columns = [~column for column in columns]
     if not array.null_count:
         return columns
-    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    valid = valid_mask(array)
     return [valid.view(np.uint8), *(np.where(valid, column, 0).astype(column.dtype) for column in columns)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.errors import DataError
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.engines.groups import order_within_keys
@@ -138,7 +139,7 @@ def _by_key(batch: pa.RecordBatch, spec: MergeSpec, rows: Rows) -> tuple[Groups,
     """Where in rows (ascending numbers, at least one) the rows of each key stand, and what orders them."""
     needed = batch.select([*spec.key_names, *(field.name for field in spec.sequence_fields)])
     if len(rows) < batch.num_rows:
-        needed = needed.take(pa.array(rows))
+        needed = needed.take(from_numpy(rows))
     for name in spec.key_names:
         if nulls := needed.column(name).null_count:
             raise DataError(
@@ -173,9 +174,9 @@ def _numbered(
     in_order = len(order) == batch.num_rows and bool((order[1:] > order[:-1]).all())
     for start, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
         part = order[start:end]
-        taken = batch.slice(start, len(part)) if in_order else batch.take(pa.array(part))
+        taken = batch.slice(start, len(part)) if in_order else batch.take(from_numpy(part))
         kind = np.zeros(len(part), np.int8) if kinds is None else kinds[part]
-        columns = [*taken.columns, pa.array(places[start:end] + first_sequence), pa.array(kind)]
+        columns = [*taken.columns, from_numpy(places[start:end] + first_sequence), from_numpy(kind)]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

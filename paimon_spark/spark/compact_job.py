@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed
+from paimon_spark.spark.method_advice import Advised
 from paimon_spark.spark.postpone_job import compact_postponed_with_spark
 from paimon_spark.spark.tasks import Task
 from paimon_spark.store.compact_call import compact_on_call
@@ -56,7 +57,7 @@ class SparkRunner:
         self._spark.interruptTag(self._tag)
 
 
-class TableOptimizer:
+class TableOptimizer(Advised):
     """Compacts a table; made by ``PaimonTable.optimize()``."""
 
     def __init__(self, spark: SparkSession, open_table: Callable[[], Table], where: str | None = None) -> None:

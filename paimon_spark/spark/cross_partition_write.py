@@ -21,7 +21,9 @@ from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.spark.batches import spark_arrow_schema
 from paimon_spark.spark.dynamic_write import PlacedRows, by_owner, owned_buckets, owner_numbers, write_task
+from paimon_spark.spark.plain_errors import plainly
 from paimon_spark.spark.shuffle_write import OWNER, PLACE
+from paimon_spark.spark.task_rows import align_rows, job_rows
 from paimon_spark.spark.tasks import (
     MESSAGE_ROWS,
     Task,
@@ -31,16 +33,16 @@ from paimon_spark.spark.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.types import spark_type
-from paimon_spark.spark.write_job import WriteJob, align_rows, job_rows
+from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.spec import options as o
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.branched_scan import ALONE
 from paimon_spark.store.bucket_assigner import bucket_rules
 from paimon_spark.store.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.splits import Split, group_splits
 from paimon_spark.store.table import Table
+from paimon_spark.store.table_options import ALONE
 
 HASH, BUCKET, KIND = "hash", "bucket", "kind"
 OLD_PLACE = -1
@@ -60,13 +62,13 @@ def write_cross_partition(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     shares = _shares(table)
     schema = _travel_schema(table)
     placed = with_plain_names(df).withColumn(PLACE, sf.monotonically_increasing_id())
-    rows = placed.mapInArrow(_rows_task(job, df.columns), schema)
+    rows = placed.mapInArrow(plainly(_rows_task(job, df.columns)), schema)
     keys = _table_keys(df.sparkSession, job)
     if keys is not None:
         rows = rows.unionAll(keys)
     met = rows.repartitionById(shares, sf.pmod(sf.col(HASH), sf.lit(shares))).sortWithinPartitions(HASH, PLACE)
-    assigned = met.mapInArrow(_assign_task(job, shares), _travel_schema(table, owned=True))
-    return collect_messages(by_owner(assigned).mapInArrow(_write_task(job), MESSAGE_ROWS))
+    assigned = met.mapInArrow(plainly(_assign_task(job, shares)), _travel_schema(table, owned=True))
+    return collect_messages(by_owner(assigned).mapInArrow(plainly(_write_task(job)), MESSAGE_ROWS))
 
 
 def _shares(table: Table) -> int:
@@ -93,7 +95,7 @@ def _table_keys(spark: SparkSession, job: WriteJob) -> DataFrame | None:
     groups = group_splits(scan.plan().splits, target, cost)
     if not groups:
         return None
-    return one_a_task(spark, groups).mapInArrow(_keys_task(table), _travel_schema(table))
+    return one_a_task(spark, groups).mapInArrow(plainly(_keys_task(table)), _travel_schema(table))
 
 
 def _reading_all_levels(table: Table, snapshot_id: int) -> Table:

@@ -18,7 +18,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import Buckets
+from paimon_spark.spark.plain_errors import plainly
 from paimon_spark.spark.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS, column_of, stored_columns
+from paimon_spark.spark.task_rows import Kinds, current_task, job_rows
 from paimon_spark.spark.tasks import (
     MESSAGE_ROWS,
     Task,
@@ -27,7 +29,7 @@ from paimon_spark.spark.tasks import (
     with_given_names,
     with_plain_names,
 )
-from paimon_spark.spark.write_job import Kinds, WriteJob, current_task, job_rows
+from paimon_spark.spark.write_job import WriteJob, nothing_committed
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.hash_assigner import Channels, HashAssigner, halves, key_numbers, plan_channels
 from paimon_spark.store.messages import CommitMessage
@@ -51,7 +53,7 @@ def write_dynamic(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
         brought, task = rows.sortWithinPartitions(NUMBER, PLACE), _first_task(job, df.columns, channels)
     else:
         brought, task = by_owner(_owned(rows, df.columns, job, channels)), _task(job, df.columns)
-    return collect_messages(brought.mapInArrow(task, MESSAGE_ROWS))
+    return collect_messages(brought.mapInArrow(plainly(task), MESSAGE_ROWS))
 
 
 def by_owner(df: DataFrame) -> DataFrame:
@@ -80,7 +82,7 @@ def _by_channel(df: DataFrame, names: Sequence[str], table: Table, channels: Cha
     """
     inputs = [column_of(df, names, field) for field in _key_columns(table)]
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the functions say the same.
-    number = arrow_udf(_number_of(table), "bigint")  # type: ignore[call-overload]  # see above
+    number = arrow_udf(plainly(_number_of(table)), "bigint")  # type: ignore[call-overload]  # see above
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(NUMBER, number(*inputs))
     partition = sf.shiftright(sf.col(NUMBER) + sf.lit(1 << 31), 32)  # channel_of, in Spark's words
     key = sf.col(NUMBER) - sf.shiftleft(partition, 32)
@@ -93,7 +95,7 @@ def _by_channel(df: DataFrame, names: Sequence[str], table: Table, channels: Cha
 def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, channels: Channels) -> DataFrame:
     """The rows with OWNER in place of NUMBER."""
     partition = [column_of(df.drop(PLACE, NUMBER), names, field) for field in job.table.schema.partition_fields]
-    owner = arrow_udf(_owner_of(job, channels), "bigint")  # type: ignore[call-overload]  # see _by_channel
+    owner = arrow_udf(plainly(_owner_of(job, channels)), "bigint")  # type: ignore[call-overload]  # see _by_channel
     # A sort before a function that looks at each row alone would be left out by Spark: this one looks at the order.
     assigned = df.sortWithinPartitions(NUMBER).withColumn(
         OWNER, owner.asNondeterministic()(sf.col(NUMBER), sf.col(PLACE), *partition)
@@ -130,14 +132,15 @@ def write_task(job: WriteJob, placed: Callable[[Iterator[pa.RecordBatch]], Itera
     """
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        write = TableWrite(job.table, job.commit_user, current_task(), job.plan)
-        try:
-            for rows, kinds, buckets in placed(batches):
-                write.write(rows, kinds, buckets)
-            messages = write.finish()
-        except BaseException:
-            write.abort()
-            raise
+        with nothing_committed():
+            write = TableWrite(job.table, job.commit_user, current_task(), job.plan)
+            try:
+                for rows, kinds, buckets in placed(batches):
+                    write.write(rows, kinds, buckets)
+                messages = write.finish()
+            except BaseException:
+                write.abort()
+                raise
         yield from message_rows(messages)
 
     return task

@@ -1,6 +1,8 @@
 """What PaimonTable does to keep a table small, sound and known; what is big of it runs on Spark.
 
-Each method is a function of the store on the table as it is now; arguments and errors are told there.
+Each method is a function of the store on the table as it is now; arguments and errors are told there. Conditions are
+read in the time zone of the session; times as text, and those in partitions, in the local zone of this process, as the
+official system does.
 """
 
 from __future__ import annotations
@@ -48,7 +50,10 @@ class MaintainedTable(ABC):
     def _open(self) -> Table: ...
 
     @abstractmethod
-    def toDF(self, columns: Sequence[str] | None, where: None, options: Mapping[str, str]) -> DataFrame: ...
+    def _open_in_session(self) -> Table: ...
+
+    @abstractmethod
+    def toDF(self, columns: str | Sequence[str] | None, where: None, options: Mapping[str, str]) -> DataFrame: ...
 
     def expire_snapshots(
         self,
@@ -112,7 +117,7 @@ class MaintainedTable(ABC):
 
     def drop_partitions(self, where: str) -> TruncateMetrics:
         """The same for partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``."""
-        table = self._open()
+        table = self._open_in_session()
         metrics = drop_partitions(table, where)
         maintain(table)
         return metrics
@@ -193,7 +198,7 @@ class MaintainedTable(ABC):
             distributed: whether Spark's tasks copy, or this process; None: as much as there is decides.
         """
         given = {**self._options, **options}
-        return copy_table(self._open(), target, where, given, copy_with_spark(self._spark, distributed))
+        return copy_table(self._open_in_session(), target, where, given, copy_with_spark(self._spark, distributed))
 
     def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeMetrics:
         """Counts the rows that a read gives, and what is in columns, and keeps it in the table's statistics.
@@ -202,8 +207,8 @@ class MaintainedTable(ABC):
         statistics until the schema changes; the system table ``$statistics`` shows them.
 
         Args:
-            columns: names; "all": every column, which must all be numbers, texts, times, booleans or binary; None: only
-                the rows are counted.
+            columns: names, or one text of them with commas; "all": every column, which must all be numbers, texts,
+                times, booleans or binary; None: only the rows are counted.
         """
 
         def count(snapshot: Snapshot, fields: Sequence[DataField]) -> tuple[int, Mapping[str, ColumnStatistics]]:

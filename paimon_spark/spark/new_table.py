@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from pyspark.sql import types as st
 
 from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.spark.method_advice import Advised
 from paimon_spark.spark.table_creation import create
 from paimon_spark.spark.types import paimon_field
 from paimon_spark.spec import options as o
@@ -19,7 +20,7 @@ WAREHOUSE = "warehouse"
 T = TypeVar("T")
 
 
-class NewTable(Generic[T]):
+class NewTable(Advised, Generic[T]):
     """A table to be created: say where, which columns and which keys, then ``execute()``.
 
     Every method returns the same object, so that calls chain.
@@ -115,6 +116,7 @@ class NewTable(Generic[T]):
             OptionError: it is not said where, or an option is bad.
             TableAlreadyExists: there is one; ``createIfNotExists`` would have taken it.
             SchemaError: columns, keys and options break a rule of table creation.
+            UnsupportedFeature: this release could not write to such a table.
         """
         storage = {key: value for key, value in self._options.items() if key.lower() != WAREHOUSE}
         location = self._where()

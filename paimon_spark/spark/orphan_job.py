@@ -1,6 +1,6 @@
 """Orphan files of big tables: directories are listed and files deleted by Spark tasks (Java: SparkOrphanFilesClean).
 
-The driver reads the metadata, and keeps the names of the old files. A storage error in a task is the same error here;
+The driver reads the metadata, and keeps the names of the files. A storage error in a task is the same error here;
 nothing is repeated by Spark because of it.
 """
 
@@ -38,11 +38,11 @@ class SparkWork:
     directories_at_once: int = 50_000
     files_at_once: int = 200_000
 
-    def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
+    def listings(self, directories: Sequence[str]) -> list[Listing]:
         here = ThreadedWork(self.table)
         if len(directories) < self.least_directories:
-            return here.listings(directories, before)
-        found = self._run("list", directories, _DIRECTORIES, lambda paths: here.listings(paths, before))
+            return here.listings(directories)
+        found = self._run("list", directories, _DIRECTORIES, here.listings)
         return [listing for listings in found for listing in listings]
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:
@@ -52,7 +52,7 @@ class SparkWork:
         return [path for gone in self._run("delete", paths, _FILES, here.delete) for path in gone]
 
     def _run(self, what: str, paths: Sequence[str], piece: int, work: Callable[[Sequence[str]], Any]) -> list[Any]:
-        """What the work gives for each piece of the paths. Errors: OSError."""
+        """What the work gives for each piece of the paths. Errors: StorageError."""
         pieces = [paths[start : start + piece] for start in range(0, len(paths), piece)]
         return run_pieces(self.spark, pieces, work, f"{what} {len(paths)} paths of {self.table.location}")
 

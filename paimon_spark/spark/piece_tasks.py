@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from paimon_spark.errors import CorruptFile
+from paimon_spark.errors import CorruptFile, StorageError
 from paimon_spark.spark.tasks import Task, one_a_task
 
 P = TypeVar("P")
@@ -26,8 +26,8 @@ def run_pieces(spark: SparkSession, pieces: Sequence[P], work: Callable[[P], R],
         what: is done with all of them, for errors, such as "copy 7 files".
 
     Raises:
-        OSError, CorruptFile: the work raised it in a task (Spark repeats nothing because of it), or Spark failed the
-            job, which is an OSError.
+        StorageError, CorruptFile: the work raised it in a task; Spark repeats nothing because of it.
+        StorageError: Spark failed the job.
     """
     if not pieces:
         return []
@@ -40,7 +40,7 @@ def run_pieces(spark: SparkSession, pieces: Sequence[P], work: Callable[[P], R],
         if not isinstance(error, Exception):
             raise
         # Classic Spark raises what Py4J makes of Java's errors, Connect its own: no common base.
-        raise OSError(f"Spark failed the job to {what}: {error}") from error
+        raise StorageError(f"Spark failed the job to {what}: {error}") from error
     finally:
         spark.removeTag(tag)
     outcomes = [pickle.loads(row[_OUTCOME]) for row in rows]

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from paimon_spark.spark.commit_write import abort_job
 from paimon_spark.spark.routed_write import rewrite_with_spark
-from paimon_spark.spark.write_job import WriteJob, abort_job
+from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.postpone_compact import PostponeCompaction, PostponeResult, compact_postponed
 from paimon_spark.store.postpone_moves import (

@@ -8,23 +8,25 @@ from typing import TypeAlias
 
 from paimon_spark.arrow import predicate as p
 from paimon_spark.arrow.predicate_sql import parse_predicate
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import OptionError
 from paimon_spark.spec.schema import TableSchema
 
 Pattern: TypeAlias = Mapping[str, p.Value | None]
 
 
-def replaced_partitions(schema: TableSchema, where: str) -> tuple[Pattern, ...]:
+def replaced_partitions(schema: TableSchema, where: str, time_zone: TimeZone | None) -> tuple[Pattern, ...]:
     """The partitions that a condition selects, as values of partition columns; columns left out may have any.
 
     Args:
         where: SQL text that gives partition columns their values: ``=``, ``in``, ``is null``, joined by and, or.
+        time_zone: as for parse_predicate.
 
     Raises:
         PredicateError: the text cannot be understood.
         OptionError: it looks at other columns, or does not list values.
     """
-    predicate = parse_predicate(where, schema.fields)
+    predicate = parse_predicate(where, schema.fields, time_zone)
     others = sorted(p.columns_of(predicate) - set(schema.partition_keys))
     if others:
         keys = ", ".join(schema.partition_keys) or "none"

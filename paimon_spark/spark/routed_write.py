@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets
+from paimon_spark.spark.plain_errors import plainly
 from paimon_spark.spark.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS
 from paimon_spark.spark.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
 from paimon_spark.spec import options as o
@@ -47,10 +48,10 @@ def rewrite_with_spark(spark: SparkSession, rewrite: Rewrite) -> list[CommitMess
         return []
     tasks = min(rewrite.owners, int(spark.conf.get(SHUFFLE_PARTITIONS) or 1))
     numbers = spark.range(0, len(rewrite.sources), 1, min(len(rewrite.sources), MAX_READERS))
-    blocks = numbers.mapInArrow(_reading(rewrite), f"{OWNER} bigint, {PLACE} bigint, {BLOCK} binary")
+    blocks = numbers.mapInArrow(plainly(_reading(rewrite)), f"{OWNER} bigint, {PLACE} bigint, {BLOCK} binary")
     shuffled = blocks.repartitionById(tasks, (sf.col(OWNER) % tasks).cast("int")).sortWithinPartitions(OWNER, PLACE)
     with _bounded_batches(spark):
-        return collect_messages(shuffled.mapInArrow(_writing(rewrite), MESSAGE_ROWS))
+        return collect_messages(shuffled.mapInArrow(plainly(_writing(rewrite)), MESSAGE_ROWS))
 
 
 @contextmanager

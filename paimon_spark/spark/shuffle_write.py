@@ -18,6 +18,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
+from paimon_spark.spark.plain_errors import plainly
+from paimon_spark.spark.task_rows import align_rows, current_task, write_rows
 from paimon_spark.spark.tasks import (
     MESSAGE_ROWS,
     Task,
@@ -27,7 +29,7 @@ from paimon_spark.spark.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.types import spark_type
-from paimon_spark.spark.write_job import WriteJob, align_rows, current_task, write_rows
+from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import EMPTY_ROW
 from paimon_spark.spec.types import DataField
@@ -40,7 +42,6 @@ from paimon_spark.store.table import BucketMode, Table
 OWNER = "owner"
 PLACE = "place"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-SINK_STRATEGY = "partition.sink-strategy"
 
 
 def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
@@ -55,7 +56,7 @@ def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     keys = owner_fields(job.table)
     plain = with_plain_names(df)
     rows = _owned(plain, df.columns, job, keys) if keys and not stages_all(job.table, job.plan) else plain
-    return collect_messages(rows.mapInArrow(_task(job, df.columns), MESSAGE_ROWS))
+    return collect_messages(rows.mapInArrow(plainly(_task(job, df.columns)), MESSAGE_ROWS))
 
 
 def owner_fields(table: Table) -> tuple[DataField, ...]:
@@ -63,7 +64,7 @@ def owner_fields(table: Table) -> tuple[DataField, ...]:
     waits = table.bucket_mode is BucketMode.POSTPONE_MODE and not writes_fixed_buckets(table)
     if table.bucket_mode is not BucketMode.BUCKET_UNAWARE and not waits:
         return (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))
-    by_partition = table.options.get(SINK_STRATEGY, "none").strip().lower() == "hash"
+    by_partition = table.options.value(o.PARTITION_SINK_STRATEGY) == "hash"
     return table.schema.partition_fields if by_partition else ()
 
 
@@ -71,7 +72,7 @@ def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, keys: tuple[DataF
     """The DataFrame with OWNER and PLACE, one owner's rows in one Spark partition and in the DataFrame's order."""
     table = job.table
     # Without functionType, which the stub wants: Spark warns of it, the annotations of the function say the same.
-    owner = arrow_udf(_owner_of(job, keys), "bigint")  # type: ignore[call-overload]  # see above
+    owner = arrow_udf(plainly(_owner_of(job, keys)), "bigint")  # type: ignore[call-overload]  # see above
     inputs = [column_of(df, names, field) for field in keys]
     placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(OWNER, owner(*inputs))
     if table.schema.partition_keys:

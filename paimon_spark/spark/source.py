@@ -1,17 +1,23 @@
-"""The data source behind ``format("paimon")``."""
+"""The data source behind ``format("paimon")``.
+
+Spark calls each method in a Python process of its own, new in every session, while the user waits. So a method imports
+what its step needs, and this module itself nothing.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
-from pyspark.sql.types import StructType
+from typing import TYPE_CHECKING
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.spark.options import ReadOptions, read_options, write_options
-from paimon_spark.spark.reader import PaimonReader, Readable, table_schema
-from paimon_spark.spark.writer import PaimonWriter, open_writer
-from paimon_spark.store.table import find_system_table, open_table
-from paimon_spark.store.warehouse import find_warehouse_table
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spark.plain_errors import plainly
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+    from paimon_spark.spark.writer import PaimonWriter
 
 
 def register(spark: SparkSession) -> None:
@@ -43,10 +49,12 @@ class PaimonDataSource(DataSource):
     excluded) or two tags; `incremental-between-timestamp` takes two times.
 
     Spark hands a Python source no projection, and no filter that could be trusted: the options `columns` and `filter`
-    carry both. A `where` on the DataFrame is right in any case, only slower.
+    carry both. A `where` on the DataFrame is right in any case, only slower. The time zone of the session is not known
+    here either: a filter that depends on it needs an offset in its literal, or the option `time-zone` = Europe/Berlin.
 
-    The first query of a loaded DataFrame or view chooses the snapshot for all its queries: Spark plans it once. Load it
-    again (or create the view again) to see newer rows. For the same reason filters are pushed down only on request:
+    The first query of a loaded DataFrame or view chooses the snapshot for all its queries: Spark plans it once, and an
+    ``INSERT INTO`` the view does not change that. Load it again, or create the view again, with
+    ``PaimonTable.createOrReplaceTempView`` or in SQL, to see newer rows. For the same reason filters are pushed down only on request:
     with ``spark.sql.python.filterPushdown.enabled`` on, Spark reads every scan of a DataFrame with the filters of the
     one planned last. The option ``push-filters`` = true allows it, for a DataFrame that is used once, in one query.
 
@@ -68,32 +76,39 @@ class PaimonDataSource(DataSource):
     def name(cls) -> str:
         return "paimon"
 
+    @plainly
     def schema(self) -> StructType:
-        table, options = self._open()
-        return table_schema(table, options)
+        from paimon_spark.spark.readable import open_readable, readable_schema
 
+        return readable_schema(*open_readable(self.options))
+
+    @plainly
     def reader(self, schema: StructType) -> DataSourceReader:
-        table, options = self._open()
+        from paimon_spark.spark.readable import open_readable
+        from paimon_spark.spark.reader import PaimonReader
+
+        table, options = open_readable(self.options)
         return PaimonReader(table, schema, options.where, options.push_filters)
 
+    @plainly
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+        from paimon_spark.spark.options import write_options
+        from paimon_spark.spark.writer import open_writer
+
         return open_writer(write_options(self.options), schema, overwrite)
 
+    @plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         raise UnsupportedFeature(
             "streaming reads of a Paimon table are not supported by this release: read it with spark.read, "
             "'scan.snapshot-id' names the state to read"
         )
 
+    @plainly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         raise UnsupportedFeature(
-            "streaming writes to a Paimon table are not supported by this release: use foreachBatch with "
-            "df.write.format('paimon').mode('append').save(path)"
+            "streaming writes to a Paimon table are not supported by this release: write each batch in foreachBatch, "
+            "with batch.write.format('paimon').mode('append').save(path). Spark may run the last batch again after a "
+            "failure: rows with a primary key then replace themselves, but a table without one stores them twice, and "
+            "the merge engine 'aggregation' adds them up twice"
         )
-
-    def _open(self) -> tuple[Readable, ReadOptions]:
-        options = read_options(self.options)
-        system = find_warehouse_table(options.path, options.table) or find_system_table(options.path, options.table)
-        if system is not None and options.row_kinds:
-            raise OptionError(f"reading {options.path}: a system table has no row kinds but those that it shows")
-        return system or open_table(options.path, options.table), options

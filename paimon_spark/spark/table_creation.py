@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from pyspark.sql.types import StructType
 
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import file_io_for
 from paimon_spark.spark.types import paimon_fields
 from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import check_writable
+from paimon_spark.spec.option_catalog import check_call, check_writable
 from paimon_spark.spec.options import parse_list
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.table_rules import assign_field_ids
@@ -36,7 +36,7 @@ def create_for_rows(location: str, options: Mapping[str, str], schema: StructTyp
         UnsupportedFeature: this release could not write to such a table.
     """
     fields = [replace(f, type=_all_nullable(f.type)) for f in paimon_fields(schema)]
-    create(location, options, fields, ignore_if_exists=True, to_be_written=True)
+    create(location, options, fields, ignore_if_exists=True, with_rows=True)
 
 
 def create(
@@ -45,14 +45,22 @@ def create(
     fields: Sequence[DataField],
     comment: str | None = None,
     ignore_if_exists: bool = False,
-    to_be_written: bool = False,
+    with_rows: bool = False,
 ) -> TableSchema:
     """Creates a table with these columns; their ids are assigned here.
 
+    Args:
+        location: the table directory.
+        options: of the new table, `primary-key` and `partition` among them; storage options.
+        fields: its columns.
+        comment: of the table.
+        ignore_if_exists: take the table that is there.
+        with_rows: rows are written by the same call, so that the options ask for something at once.
+
     Raises:
         TableAlreadyExists: there is one, and ignore_if_exists is false.
-        SchemaError, OptionError: a rule of table creation is broken, or a branch is named.
-        UnsupportedFeature: to_be_written, and this release could not write to such a table.
+        SchemaError, OptionError: a rule of table creation is broken, a branch is named, or an option would do nothing.
+        UnsupportedFeature: this release could not write to such a table.
     """
     names = [field.name for field in fields]
     storage, given = split_storage_options(options)
@@ -64,8 +72,12 @@ def create(
     keyed = [replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f for f in fields]
     numbered, highest = assign_field_ids(keyed)
     schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
-    if to_be_written:
+    if with_rows:
+        check_call(stored)
+    try:
         check_writable(schema, o.Options(stored))
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"creating {location}: {error}") from None
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
 
 

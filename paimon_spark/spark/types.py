@@ -96,6 +96,31 @@ def spark_schema(fields: Iterable[DataField]) -> st.StructType:
     return st.StructType([spark_field(field) for field in fields])
 
 
+def shown_schema(schema: st.StructType) -> st.StructType:
+    """The schema of a read: what is in a struct that may be NULL may be NULL too, as in a row where the struct is.
+
+    Otherwise PySpark's ``toArrow()`` fails on such a row. Spark's own file sources say so of all their columns.
+    """
+    return st.StructType([_shown(field, within_null=False) for field in schema.fields])
+
+
+def _shown(field: st.StructField, within_null: bool) -> st.StructField:
+    nullable = field.nullable or within_null
+    return st.StructField(field.name, _shown_type(field.dataType, nullable), nullable, field.metadata)
+
+
+def _shown_type(spark: st.DataType, nullable: bool) -> st.DataType:
+    match spark:
+        case st.StructType():
+            return st.StructType([_shown(field, nullable) for field in spark.fields])
+        case st.ArrayType():
+            return st.ArrayType(_shown_type(spark.elementType, spark.containsNull), spark.containsNull)
+        case st.MapType():
+            values = _shown_type(spark.valueType, spark.valueContainsNull)
+            return st.MapType(_shown_type(spark.keyType, nullable=False), values, spark.valueContainsNull)
+    return spark
+
+
 def paimon_fields(schema: st.StructType) -> tuple[DataField, ...]:
     """The columns of a new table for the rows of a DataFrame, without ids: all are 0, also inside ROWs.
 

@@ -1,6 +1,7 @@
 """What PaimonTable can do with tags, branches and consumers, and going back: all of it in this process, without Spark.
 
-Each method is a function of the store on the table as it is now; arguments and errors are told there.
+Each method is a function of the store on the table as it is now; arguments and errors are told there. Times as text are
+read in the local zone of this process, as the official system does, whatever the zone of the session.
 """
 
 from __future__ import annotations

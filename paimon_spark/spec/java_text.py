@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 _NANOS = 10**9
 _DAY_SECONDS = 86_400
@@ -12,15 +14,21 @@ _DAY_SECONDS = 86_400
 
 def double_text(value: float) -> str:
     """Java's Double.toString: ``1.5``, ``100.0``, ``1.0E10``, ``4.9E-324``, ``NaN``, ``-Infinity``."""
+    import numpy as np
+
     return _floating_text(np.float64(value))
 
 
 def float_text(value: float) -> str:
     """Java's Float.toString: the shortest digits that tell the 4-byte number from its neighbours."""
+    import numpy as np
+
     return _floating_text(np.float32(value))
 
 
 def _floating_text(value: np.float32 | np.float64) -> str:
+    import numpy as np
+
     if np.isnan(value):
         return "NaN"
     if np.isinf(value):

@@ -6,7 +6,6 @@ its default.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,17 +26,26 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_int(text: str) -> int:
-    value = int(text.strip())
+    if not re.fullmatch(r"[+-]?[0-9]+", text.strip()):
+        raise ValueError("expected a whole number such as 4")
+    value = _number(int, text, "a whole number such as 4")
     if value not in _INT64:
-        raise ValueError("expected an integer of 64 bits")
+        raise ValueError("expected a whole number of 64 bits")
     return value
 
 
 def parse_ratio(text: str) -> float:
-    value = float(text.strip())
-    if math.isnan(value):
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text.strip()):
         raise ValueError("expected a number such as 0.7")
-    return value
+    return float(text)
+
+
+def _number(convert: Callable[[str], T], text: str, what: str) -> T:
+    """Python's own words for a text that is no number say nothing to a user."""
+    try:
+        return convert(text.strip())
+    except ValueError:
+        raise ValueError(f"expected {what}") from None
 
 
 def parse_text(text: str) -> str:
@@ -60,10 +68,10 @@ _DURATION_UNITS = {"": 1, "ms": 1, "milli": 1, "millis": 1, "millisecond": 1, "m
 
 
 def _parse_quantity(text: str, units: Mapping[str, int], what: str) -> int:
-    match = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
+    match = re.fullmatch(r"([0-9]+)\s*([a-z]*)", text.strip().lower())
     if match is None or match[2] not in units:
         raise ValueError(f"expected {what}")
-    quantity = int(match[1]) * units[match[2]]
+    quantity = _number(int, match[1], what) * units[match[2]]
     if quantity not in _INT64:
         raise ValueError(f"expected {what}, of 64 bits")
     return quantity
@@ -94,7 +102,13 @@ def parse_choice(*choices: str) -> Callable[[str], str]:
 
 def parse_level_map(text: str) -> dict[int, str]:
     """A map such as "0:avro,3:parquet"."""
-    return {int(level): value.strip() for level, value in (item.split(":", 1) for item in parse_list(text))}
+    levels = {}
+    for item in parse_list(text):
+        match = re.fullmatch(r"([0-9]+)\s*:\s*(.+)", item)
+        if match is None:
+            raise ValueError("expected a level and a value for each, such as 0:avro,3:parquet")
+        levels[_number(int, match[1], "levels of few digits")] = match[2]
+    return levels
 
 
 @dataclass(frozen=True)
@@ -265,6 +279,7 @@ PARTITION_TIMESTAMP_PATTERN: Option[str | None] = Option("partition.timestamp-pa
 PARTITION_TIMESTAMP_FORMAT_STRICT = _bool("partition.timestamp-format.strict", False)
 END_INPUT_CHECK_PARTITION_EXPIRE = _bool("end-input.check-partition-expire", False)
 PARTITION_END_INPUT_TO_DONE = _bool("partition.end-input-to-done", False)
+PARTITION_SINK_STRATEGY = Option("partition.sink-strategy", "none", parse_choice("none", "hash"))
 PARTITION_MARK_DONE_ACTION: Option[tuple[str, ...]] = Option(
     "partition.mark-done-action", ("success-file",), lambda text: parse_list(text.lower().replace("_", "-"))
 )
@@ -287,6 +302,7 @@ COMMIT_MIN_RETRY_WAIT = _duration("commit.min-retry-wait", 10)
 COMMIT_MAX_RETRY_WAIT = _duration("commit.max-retry-wait", 10_000)
 COMMIT_TIMEOUT: Option[int | None] = Option("commit.timeout", None, parse_duration)
 COMMIT_USER_PREFIX = _opt_text("commit.user-prefix")
+SNAPSHOT_IGNORE_EMPTY_COMMIT = _bool("snapshot.ignore-empty-commit", True)
 WRITE_BUFFER_SIZE = _memory("write-buffer-size", 256 * MB)
 NUM_SORTED_RUN_COMPACTION_TRIGGER = _int("num-sorted-run.compaction-trigger", 5)
 NUM_SORTED_RUN_STOP_TRIGGER = _opt_int("num-sorted-run.stop-trigger")
@@ -302,7 +318,6 @@ COMPACTION_INCREMENTAL_SIZE_THRESHOLD = _opt_memory("compaction.incremental-size
 COMPACTION_FORCE_UP_LEVEL_0 = _bool("compaction.force-up-level-0", False)
 COMPACTION_FORCE_REWRITE_ALL_FILES = _bool("compaction.force-rewrite-all-files", False)
 COMPACTION_MIN_FILE_NUM = _int("compaction.min.file-num", 5)
-COMPACTION_FILE_NUM_LIMIT = _int("compaction.file-num-limit", 100_000)
 COMPACTION_DELETE_RATIO_THRESHOLD = _ratio("compaction.delete-ratio-threshold", 0.2)
 COMPACTION_SMALL_FILE_RATIO = _ratio("compaction.small-file-ratio", 0.7)
 FORCE_LOOKUP = _bool("force-lookup", False)
@@ -385,7 +400,6 @@ SINK_WATERMARK_TIME_ZONE = Option("sink.watermark-time-zone", "UTC", parse_text)
 SINK_PROCESS_TIME_ZONE = _opt_text("sink.process-time-zone")
 CONSUMER_EXPIRATION_TIME = _opt_duration("consumer.expiration-time")
 FULL_COMPACTION_DELTA_COMMITS = _opt_int("full-compaction.delta-commits")
-BUCKET_APPEND_ORDERED = _bool("bucket-append-ordered", True)
 DYNAMIC_BUCKET_TARGET_ROW_NUM = _int("dynamic-bucket.target-row-num", 2_000_000)
 DYNAMIC_BUCKET_INITIAL_BUCKETS = _opt_int("dynamic-bucket.initial-buckets")
 DYNAMIC_BUCKET_MAX_BUCKETS = _int("dynamic-bucket.max-buckets", -1)

@@ -194,8 +194,8 @@ def _check_files(schema: TableSchema, options: Options) -> Iterator[str]:
 
 def _check_retention(schema: TableSchema, options: Options) -> Iterator[str]:
     for kind in ("snapshot", "changelog"):
-        least = Option(f"{kind}.num-retained.min", 10, int)
-        most = Option(f"{kind}.num-retained.max", 2**31 - 1, int)
+        least = Option(f"{kind}.num-retained.min", 10, o.parse_int)
+        most = Option(f"{kind}.num-retained.max", 2**31 - 1, o.parse_int)
         if options.value(least) < 1:
             yield f"the option '{least.key}' must be at least 1"
         if options.value(least) > options.value(most):

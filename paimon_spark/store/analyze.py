@@ -20,13 +20,15 @@ from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snap
 from paimon_spark.spec.table_statistics import ANALYZED, ColumnStatistics, TableStatistics, encode_statistics
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_files import canonical_partitions, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
-from paimon_spark.store.scan import find_fields
+from paimon_spark.store.projection import find_fields
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 
 ALL = "all"
@@ -35,8 +37,8 @@ Count: TypeAlias = Callable[[Snapshot, Sequence[DataField]], tuple[int, Mapping[
 """Reads a snapshot: its number of rows, and what is in some columns."""
 
 
-@dataclass(frozen=True)
-class AnalyzeMetrics:
+@dataclass(frozen=True, repr=False)
+class AnalyzeMetrics(Result):
     """What an analysis found.
 
     Attributes:
@@ -58,7 +60,7 @@ def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> 
 
     Args:
         table: with the options of the call.
-        columns: names, any letter case; "all"; None: only the rows are counted.
+        columns: names, any letter case, or one text of them with commas; "all"; None: only the rows are counted.
         count: does the reading.
 
     Raises:
@@ -85,9 +87,8 @@ def analyzed_fields(table: Table, columns: str | Sequence[str] | None) -> tuple[
     """The columns to look at. Errors as in analyze."""
     if columns is None:
         return ()
-    if isinstance(columns, str) and columns.lower() != ALL:
-        columns = [columns]
-    fields = table.schema.fields if isinstance(columns, str) else find_fields(table.schema, columns)
+    every = isinstance(columns, str) and columns.lower() == ALL
+    fields = table.schema.fields if every else find_fields(table.schema, columns)
     without = [field for field in fields if field.type.root not in ANALYZED]
     if without:
         named = ", ".join(f"'{field.name}' ({field.type.root})" for field in without)

@@ -18,6 +18,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.auto_tags import auto_tag_time
+from paimon_spark.store.result import Result
 from paimon_spark.store.snapshots import SnapshotStore, has_watermark
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
@@ -31,8 +32,8 @@ _DAYS = {"with-dashes": "%Y-%m-%d", "without-dashes": "%Y%m%d", "without-dashes-
 _HOURS = {"with-dashes": "%Y-%m-%d %H", "without-dashes": "%Y%m%d %H", "without-dashes-and-spaces": "%Y%m%d%H"}
 
 
-@dataclass(frozen=True)
-class AutomaticTags:
+@dataclass(frozen=True, repr=False)
+class AutomaticTags(Result):
     """created: the new tags; deleted: names of those that were too many or too old."""
 
     created: tuple[TagCreated, ...] = ()

@@ -20,6 +20,7 @@ from paimon_spark.store.branches import on_branch
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping
 from paimon_spark.store.threads import in_threads
@@ -27,8 +28,8 @@ from paimon_spark.store.threads import in_threads
 _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
 
 
-@dataclass(frozen=True)
-class BranchMerged:
+@dataclass(frozen=True, repr=False)
+class BranchMerged(Result):
     """What came into the target.
 
     Attributes:

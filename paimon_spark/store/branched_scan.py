@@ -16,7 +16,7 @@ import pyarrow as pa
 from paimon_spark.arrow.predicate import restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
-from paimon_spark.merge.engines.choice import engine_for
+from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
@@ -31,14 +31,12 @@ from paimon_spark.store.scan import Plan, Scan
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.splits import PostponeSplit, ReadUnit, Split
+from paimon_spark.store.table_options import other_branch
 from paimon_spark.store.time_travel import travelled_schema
 from paimon_spark.store.tolerance import STRICT, tolerance
 from paimon_spark.store.top_level import of_level, top_level
 
 _log = logging.getLogger(__name__)
-
-ALONE = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
-"""Options with which a table is read without another branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +204,8 @@ def through_branches(own: Scan) -> Scan:
         UnsupportedFeature: this release cannot read the other branch.
         SnapshotNotFound: an option travels to what is not there.
     """
-    fallback = own.options.value(o.SCAN_FALLBACK_BRANCH)
-    name = fallback or own.options.value(o.SCAN_PRIMARY_BRANCH)
-    if not name or name == own.branch:
+    name = other_branch(own.options, own.branch)
+    if name is None:
         return own
     other = _other_scan(own, name)
     if other is None:
@@ -216,7 +213,7 @@ def through_branches(own: Scan) -> Scan:
         return own
     _check_alike(own, other)
     values = {f.name: getattr(own, f.name) for f in fields(own)}
-    return BranchedScan(**values, other=other, other_first=not fallback)
+    return BranchedScan(**values, other=other, other_first=not own.options.value(o.SCAN_FALLBACK_BRANCH))
 
 
 def _other_scan(own: Scan, branch: str) -> Scan | None:
@@ -237,7 +234,7 @@ def _other_scan(own: Scan, branch: str) -> Scan | None:
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"reading {own.location} through the branch '{branch}': {error}") from None
     if schema.primary_keys:
-        engine_for(schema, options)
+        check_engine(schema, options)
     return replace(own, branch=branch, schema=schema, options=options)
 
 

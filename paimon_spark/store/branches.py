@@ -24,6 +24,7 @@ from paimon_spark.spec.paths import (
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.publish import publish_file
+from paimon_spark.store.result import Result
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
@@ -38,8 +39,8 @@ _ROUNDS = 5  # commits to a branch that goes are few
 _DIRECTORIES = ("snapshot", "tag/tag-success-file", "tag", "changelog", "consumer", "schema")  # in the order they go
 
 
-@dataclass(frozen=True)
-class BranchCreated:
+@dataclass(frozen=True, repr=False)
+class BranchCreated(Result):
     """snapshot_id: its first snapshot; None: it has none. created: False when it was there already."""
 
     name: str
@@ -47,8 +48,8 @@ class BranchCreated:
     created: bool
 
 
-@dataclass(frozen=True)
-class BranchesDeleted:
+@dataclass(frozen=True, repr=False)
+class BranchesDeleted(Result):
     """What went, or would go. names: of the branches; paths: of all files, in order."""
 
     names: tuple[str, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import random
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -39,6 +38,7 @@ from paimon_spark.store.overwrite import overwritten, upgraded
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.postpone_files import created_at
 from paimon_spark.store.publish import write_hint
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import BucketMode, Table
 
 _log = logging.getLogger(__name__)
@@ -46,8 +46,8 @@ _log = logging.getLogger(__name__)
 Replaced = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["dynamic"] | None
 
 
-@dataclass(frozen=True)
-class CommitResult:
+@dataclass(frozen=True, repr=False)
+class CommitResult(Result):
     """What a commit did.
 
     Attributes:
@@ -78,7 +78,8 @@ class TableCommit:
             table: with the options of this write.
             commit_user: the same in all processes of a job and in all its retries.
             since: the id of the latest snapshot (0: none) when the user was drawn: only newer ones can be its own.
-                None: unknown; the last commit_history.RECENT snapshots are searched.
+                None: unknown; all that the table keeps are searched, so a commit is found as long as its snapshot has
+                not expired.
             planned: the base manifest list of that snapshot, which tells whether it is still the same after a rollback.
 
         Raises:
@@ -102,7 +103,7 @@ class TableCommit:
         """Adds files. Messages that also delete some, or compact, are checked against the live files.
 
         Returns:
-            None when the messages hold nothing.
+            None when the messages hold nothing, and no `snapshot.ignore-empty-commit` = false wants a snapshot of that.
 
         Raises:
             CommitConflict: the table changed so that the messages no longer fit; nothing was committed.
@@ -112,12 +113,13 @@ class TableCommit:
         self._take(messages, identifier)
         new = self._new(messages)
         kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
-        requests = []
-        if not new.is_empty:
+        requests: list[CommitRequest] = []
+        compaction = self._compaction(messages, identifier)
+        keeps_empty = not self._table.options.value(o.SNAPSHOT_IGNORE_EMPTY_COMMIT)
+        if not new.is_empty or (keeps_empty and not compaction):
             changes = self._appended(messages, new)
             requests.append(self._request(identifier, kind, "WRITE", changes, new.deletes))
-        requests += self._compaction(messages, identifier)
-        return self._run(requests, messages, watermark, properties)
+        return self._run([*requests, *compaction], messages, watermark, properties)
 
     def overwrite(
         self,
@@ -177,7 +179,12 @@ class TableCommit:
         Not to be called after CommitStateUnknown. Files of a commit that was made stay, whatever the caller thinks.
         """
         named = (self._user, identifier)
-        if is_committed(self._table.snapshots, self._since, lambda s: (s.commit_user, s.commit_identifier) == named):
+        if is_committed(
+            self._table.snapshots,
+            self._since,
+            lambda s: (s.commit_user, s.commit_identifier) == named,
+            self._planned,
+        ):
             _log.warning("the commit of user %s is in the table: its files are not deleted", self._user)
             return
         if self._index is not None:
@@ -270,12 +277,6 @@ class TableCommit:
             return new
         levels = options.value(o.NUM_LEVELS) or options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER) + 1
         return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))
-
-
-def new_user(table: Table) -> str:
-    """A commit user nobody had before, with the prefix of the table's options."""
-    prefix = table.options.value(o.COMMIT_USER_PREFIX)
-    return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())
 
 
 class _LostRace(Exception):

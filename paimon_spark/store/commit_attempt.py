@@ -137,7 +137,7 @@ def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot
     Raises:
         CommitConflict: the changes do not fit the latest snapshot.
         CommitStateUnknown: see publish; all files stay.
-        OSError: the storage failed before anything was published; what this attempt wrote is deleted.
+        StorageError: the storage failed before anything was published; what this attempt wrote is deleted.
     """
     table = state.table
     changes = request.changes(state)

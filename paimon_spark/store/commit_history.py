@@ -8,12 +8,11 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.threads import in_threads
 
-RECENT = 32
 _THREADS = 8
 
 
 def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: int | None) -> list[Snapshot]:
-    """The snapshots newer than since (None: the last RECENT), newest first; expired ones are left out.
+    """The snapshots newer than since (None: all that the table keeps), newest first; expired ones are left out.
 
     Args:
         snapshots: of the table.
@@ -22,25 +21,30 @@ def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: i
     """
     if latest is None:
         return []
-    oldest = max(latest.id - RECENT if since is None else since, 0) + 1
-    ids = range(latest.id - 1, oldest - 1, -1)
+    earlier = snapshots.ids() if since is None else range(since + 1, latest.id)
+    ids = [number for number in reversed(earlier) if number < latest.id]
     few = len(ids) < _THREADS  # which are read sooner than threads have begun
     found = [snapshots.find(i) for i in ids] if few else in_threads(snapshots.find, ids, _THREADS)
-    earlier = [snapshot for snapshot in found if snapshot is not None]
-    return [latest, *earlier] if latest.id >= oldest else earlier
+    newest = [latest] if since is None or latest.id > since else []
+    return [*newest, *(snapshot for snapshot in found if snapshot is not None)]
 
 
-def is_committed(snapshots: SnapshotStore, since: int | None, names: Callable[[Snapshot], bool]) -> bool:
+def is_committed(
+    snapshots: SnapshotStore, since: int | None, names: Callable[[Snapshot], bool], planned: str | None = None
+) -> bool:
     """Whether a commit is in the table after all. After a rollback its id may be older than what it was planned on.
 
     Args:
         snapshots: of the table.
         since: as for recent_snapshots.
         names: whether a snapshot is this commit.
+        planned: the base manifest list of the snapshot since. None: it is not known whether there was a rollback, and
+            all snapshots are looked at.
     """
     latest = snapshots.latest()
-    if since is not None and latest is not None:
-        since = min(since, max(latest.id - RECENT, 0))
+    base = None if since is None or planned is None else snapshots.find(since)
+    if base is None or base.base_manifest_list != planned:
+        since = None
     return any(names(snapshot) for snapshot in recent_snapshots(snapshots, latest, since))
 
 
@@ -59,7 +63,7 @@ class CommitHistory:
         """
         Args:
             snapshots: of the table.
-            since: where the first look begins: after this id, 0 for the first snapshot; None: RECENT back.
+            since: where the first look begins: after this id, 0 for the first snapshot; None: all that are kept.
         """
         self.latest: Snapshot | None = None
         self.is_sure = False
@@ -70,7 +74,7 @@ class CommitHistory:
     def look(self) -> list[Snapshot]:
         """The snapshots that were not returned before, newest first.
 
-        After a rollback or a fast-forward those of the last RECENT, for other ones may have the ids of old ones.
+        After a rollback or a fast-forward all that are kept, for other ones may have the ids of old ones.
         """
         found = self._walk() if self._has_looked else None
         if found is None:

@@ -91,7 +91,7 @@ def take_from_below(table: Table, published: Snapshot) -> None:
     """Takes a snapshot that is in no later one away again. Its files stay for the removal of orphan files.
 
     Raises:
-        OSError: the storage failed; the snapshot harms nobody where it is.
+        StorageError: the storage failed; the snapshot harms nobody where it is.
     """
     store = table.snapshots
     _log.warning(

@@ -18,7 +18,6 @@ from paimon_spark.arrow.predicate import Predicate
 from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted
 from paimon_spark.spec.options import MB
 from paimon_spark.store.commit_attempt import partition_words
-from paimon_spark.store.compact_bucket import run_task
 from paimon_spark.store.compact_task import CompactResult, CompactTask
 from paimon_spark.store.compaction_commit import (
     CompactedBuckets,
@@ -31,6 +30,7 @@ from paimon_spark.store.compaction_commit import (
 from paimon_spark.store.compaction_plan import CompactionPlan, plan_compaction
 from paimon_spark.store.discard import discard
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 
 _log = logging.getLogger(__name__)
@@ -79,8 +79,8 @@ class DroppedBucket:
     reason: str
 
 
-@dataclass(frozen=True)
-class CompactionMetrics:
+@dataclass(frozen=True, repr=False)
+class CompactionMetrics(Result):
     """What a compaction did.
 
     Attributes:
@@ -133,7 +133,7 @@ def compact_table(
     Raises:
         CompactionFailed: tasks or commits failed, again and again; all other buckets are compacted.
         CommitStateUnknown: as TableCommit.append; what was committed before stays.
-        OSError: the storage failed when the work was planned.
+        StorageError: the storage failed when the work was planned.
         OptionError, PredicateError: the condition does not fit.
     """
     job = _Job(table, runner, commit_bytes)
@@ -147,6 +147,8 @@ def compact_table(
 
 def run_here(table: Table, task: CompactTask, progress: Callable[[int], None] | None = None) -> Outcome:
     """Runs a task in this process. Errors of the table and its storage become a TaskFailure."""
+    from paimon_spark.store.compact_bucket import run_task  # not for planning, which most often finds nothing to do
+
     try:
         return run_task(table, task, progress)
     except (PaimonError, OSError) as error:

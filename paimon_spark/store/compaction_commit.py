@@ -18,8 +18,9 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import FileKind, ManifestEntry
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, NothingLeft, compacted
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, conflict_rules
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compact_task import CompactResult, CompactTask
 from paimon_spark.store.conflicts import check_conflicts
 from paimon_spark.store.discard import discard

@@ -119,7 +119,7 @@ def partition_condition(table: Table, where: str | Predicate | None) -> Predicat
         PredicateError: it does not fit the table.
         OptionError: it looks at columns that are not partition columns.
     """
-    predicate = as_predicate(where, table.schema.fields)
+    predicate = as_predicate(where, table.schema.fields, table.time_zone)
     others = sorted(columns_of(predicate) - set(table.schema.partition_keys))
     if others:
         keys = ", ".join(table.schema.partition_keys) or "none"

@@ -13,13 +13,14 @@ from paimon_spark.spec.json_text import format_json
 from paimon_spark.spec.paths import consumer_path
 from paimon_spark.store.consumer_files import consumer_files
 from paimon_spark.store.expire_marks import expiring_until
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
 from paimon_spark.store.versioned import find_bytes
 
 
-@dataclass(frozen=True)
-class ConsumersDeleted:
+@dataclass(frozen=True, repr=False)
+class ConsumersDeleted(Result):
     """What went, or would go if it was a dry run. names: of the consumers, sorted."""
 
     names: tuple[str, ...]

@@ -23,8 +23,9 @@ from paimon_spark.spec.manifest import DataFileMeta, FileKind, IndexManifestEntr
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import DELETION_VECTORS, Changes, NothingLeft
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compaction_commit import place_of
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.copy_target import CopyTarget, find_target
@@ -37,6 +38,7 @@ from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.overwrite import overwritten
 from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
 
@@ -56,8 +58,8 @@ CopyAll: TypeAlias = Callable[[FileIO, FileIO, Sequence[FileCopy]], None]
 """Copies files from one store to another; all are durable on return, and after an error no copy is under way."""
 
 
-@dataclass(frozen=True)
-class CopyMetrics:
+@dataclass(frozen=True, repr=False)
+class CopyMetrics(Result):
     """What was copied.
 
     Attributes:
@@ -94,7 +96,7 @@ def copy_file(source: FileIO, target: FileIO, file: FileCopy) -> None:
 
     Raises:
         CorruptFile: it is not there, or has another size than the metadata say.
-        OSError: a store failed.
+        StorageError: a store failed.
     """
     try:
         with source.open_input(file.source) as given, target.open_output(file.target) as made:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.types import data_type
 from paimon_spark.errors import SchemaError, TableAlreadyExists
-from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import schema_path
@@ -64,7 +64,7 @@ def create_table(
         SchemaError: the schema breaks a rule, or the directory holds files of something else.
         TableAlreadyExists: there is a table, and ignore_if_exists is false.
     """
-    root = location.rstrip("/") or location
+    root = absolute_location(location)
     store = file_io or file_io_for(root, {})
     first = replace(schema, id=0, time_millis=time.time_ns() // 1_000_000)
     validate_table(first)

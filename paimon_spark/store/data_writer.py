@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,9 @@ import pyarrow as pa
 
 from paimon_spark.arrow.data_file import open_writer
 from paimon_spark.arrow.file_access import FileWriter
+from paimon_spark.arrow.raw_values import to_numpy
 from paimon_spark.arrow.types import to_internal
+from paimon_spark.errors import StorageError
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.spec.binary_row import encode_arity_row
 from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta
@@ -101,9 +104,10 @@ class BucketWriter:
             self._finish(self._file)
 
     def discard(self) -> None:
-        """Gives up the file that is open."""
+        """Gives up the file that is open. Raises nothing: who aborts deletes all files by their names, and tells."""
         if self._file is not None:
-            self._file.stream.discard()
+            with suppress(StorageError):
+                self._file.stream.discard()
             self._file = None
 
     def _open(self) -> _OpenFile:
@@ -111,7 +115,11 @@ class BucketWriter:
         path = f"{self._directory}/{name}"
         self._begun.append(path)
         stream = self._file_io.open_output(path)
-        writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)
+        try:
+            writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)
+        except BaseException:
+            stream.discard()
+            raise
         self._file = _OpenFile(name, stream, writer)
         return self._file
 
@@ -127,9 +135,9 @@ class BucketWriter:
             if file.rows == 0:
                 file.min_key = self._key(part, 0)
             file.max_key = self._key(part, part.num_rows - 1)
-            sequences = part.column(SEQUENCE_NUMBER).to_numpy()
+            sequences = to_numpy(part.column(SEQUENCE_NUMBER))
             first, last = int(sequences.min()), int(sequences.max())
-            file.deletes += int(np.isin(part.column(VALUE_KIND).to_numpy(), (UPDATE_BEFORE, DELETE)).sum())
+            file.deletes += int(np.isin(to_numpy(part.column(VALUE_KIND)), (UPDATE_BEFORE, DELETE)).sum())
         else:
             first, last = self._sequence, self._sequence + part.num_rows - 1
             self._sequence = last + 1
@@ -145,8 +153,8 @@ class BucketWriter:
     def _finish(self, file: _OpenFile) -> None:
         file.writer.close()
         size = file.stream.tell()
-        self._file = None
         self._closing.run(file.stream.close)
+        self._file = None
         self.files.append(self._meta(file, size))
 
     def _meta(self, file: _OpenFile, size: int) -> DataFileMeta:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.spec.paths import snapshot_path
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 
 
-@dataclass(frozen=True)
-class EarliestRepaired:
+@dataclass(frozen=True, repr=False)
+class EarliestRepaired(Result):
     """Attributes:
     previous_earliest_snapshot_id, current_earliest_snapshot_id: what readers and expiry went by, and go by now.
     deleted: the ids of snapshots before it that were deleted.

@@ -36,6 +36,7 @@ from paimon_spark.store.expire_used import (
     tags_before,
 )
 from paimon_spark.store.hold_marks import held_ids
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Limits, Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table
@@ -44,8 +45,8 @@ from paimon_spark.store.threads import in_threads
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ExpiryResult:
+@dataclass(frozen=True, repr=False)
+class ExpiryResult(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -100,7 +101,7 @@ def expire_snapshots(
     Raises:
         OptionError: the arguments contradict each other or the options.
         CorruptFile: metadata of the table are damaged; nothing was deleted.
-        OSError: the storage failed; the next expiry goes on where this one stopped.
+        StorageError: the storage failed; the next expiry goes on where this one stopped.
     """
     kept = retention(table.options, Limits(retain_max, retain_min, older_than, max_deletes))
     return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run, finishes=True)

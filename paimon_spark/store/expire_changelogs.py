@@ -72,7 +72,7 @@ def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpiryResult:
 
     Raises:
         CorruptFile: metadata are damaged, or a changelog is not older than the snapshots; nothing was deleted.
-        OSError: the storage failed; the next expiry goes on where this one stopped.
+        StorageError: the storage failed; the next expiry goes on where this one stopped.
     """
     began = time.monotonic()
     ids, earliest = table.snapshots.changelog_ids(), table.snapshots.earliest_id()

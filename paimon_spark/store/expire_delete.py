@@ -42,7 +42,7 @@ def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
 
     Raises:
         PermissionError: no file of a stage may be deleted; the stages after it were not begun.
-        OSError: the storage failed; what became of the stage is open, those after it were not begun.
+        StorageError: the storage failed; what became of the stage is open, those after it were not begun.
     """
     deleted: list[str] = []
     for stage in stages:
@@ -82,7 +82,7 @@ def delete_empty_directories(table: Table, places: Iterable[Place]) -> None:
     """Removes the directories of buckets and partitions that hold nothing any more, the deepest first.
 
     Raises:
-        OSError: the storage failed; an empty directory harms nobody.
+        StorageError: the storage failed; an empty directory harms nobody.
     """
     level = sorted({bucket_directory(table, *place) for place in places})
     for _ in range(1 + len(table.schema.partition_fields)):
@@ -94,7 +94,7 @@ def remove_directory(file_io: FileIO, path: str) -> bool:
     """Removes a directory that holds nothing. False: it is still there, maybe because the store refuses it.
 
     Raises:
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     try:
         return file_io.remove_empty_directory(path)

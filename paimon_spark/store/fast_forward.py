@@ -15,6 +15,7 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.branches import no_such_branch, on_branch
 from paimon_spark.store.hold_marks import holding
+from paimon_spark.store.result import Result
 from paimon_spark.store.rollback import delete_changelogs, delete_tag_files
 from paimon_spark.store.snapshot_chain import builds_on, cut_after
 from paimon_spark.store.table import Table
@@ -25,8 +26,8 @@ from paimon_spark.store.versioned import find_bytes
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class FastForwarded:
+@dataclass(frozen=True, repr=False)
+class FastForwarded(Result):
     """Ids of the snapshots that went and that came, and the names of tags that did."""
 
     removed_snapshots: tuple[int, ...]

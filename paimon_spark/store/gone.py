@@ -30,7 +30,7 @@ def expired(store: SnapshotStore, options: Options, what: str) -> SnapshotNotFou
 
 
 _ADVICE = (
-    "What must stay readable longer needs a tag (create_tag), a consumer that stands before it, or a longer "
+    "What must stay readable longer needs a tag, a consumer that stands before it, or a longer "
     f"'{o.SNAPSHOT_TIME_RETAINED.key}'; a long read keeps its own snapshot with "
     f"'{o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED.key}' = '1 d'"
 )

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime, timedelta
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta, tzinfo
 
+from paimon_spark.arrow.zones import LocalZone
 from paimon_spark.errors import OptionError
 
+SHOWN_ZONE: ContextVar[tzinfo] = ContextVar("SHOWN_ZONE", default=LocalZone())  # noqa: B039  # it holds nothing
+"""The zone in which this call shows instants; a program may choose another one than that of the process."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(\.\d{1,9})?)?", re.ASCII)
 
 
-def parse_local_timestamp(text: str, key: str = "scan.timestamp") -> int:
+def parse_local_timestamp(text: str, key: str = "scan.timestamp", zone: tzinfo | None = None) -> int:
     """Epoch millis of a text such as "2026-11-01 12:30:00" or "2026-11-1", read in the local time zone.
 
     Args:
         text: of the time. A part may lack its leading zero (Java: DateTimeUtils.parseTimestampData).
         key: of the option it comes from, for messages.
+        zone: the local zone; None: that of this process.
 
     Raises:
         OptionError: it is not a timestamp.
     """
     try:
         moment = datetime.fromisoformat(_padded(text.strip()))
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
         seconds = round(moment.replace(microsecond=0).timestamp())  # astimezone takes an hour left out for another one
         return seconds * 1000 + moment.microsecond // 1000
     except (ValueError, OverflowError, OSError):
@@ -55,7 +64,11 @@ def epoch_millis_of_wall(wall_millis: int) -> int:
     return round(wall.timestamp()) * 1000 + millis  # astimezone takes an hour left out for another instant
 
 
+def iso_time(millis: int, sep: str = "T", timespec: str = "milliseconds") -> str:
+    """An instant in SHOWN_ZONE, with its offset: ``2026-11-01T12:30:00.000+01:00``."""
+    return (_EPOCH + timedelta(milliseconds=millis)).astimezone(SHOWN_ZONE.get()).isoformat(sep, timespec)
+
+
 def time_text(millis: int) -> str:
-    """An instant for messages: the local time, and the epoch millis that options take."""
-    moment = datetime.fromtimestamp(millis / 1000).astimezone()
-    return f"{moment.isoformat(sep=' ', timespec='milliseconds')} ({millis})"
+    """An instant for messages: the time in SHOWN_ZONE, and the epoch millis that options take."""
+    return f"{iso_time(millis, ' ')} ({millis})"

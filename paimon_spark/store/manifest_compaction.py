@@ -10,15 +10,17 @@ from paimon_spark.spec.manifest import ManifestFileMeta
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_bytes
 from paimon_spark.store.manifest_merge import plan_full_merge
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 
 
-@dataclass(frozen=True)
-class ManifestMetrics:
+@dataclass(frozen=True, repr=False)
+class ManifestMetrics(Result):
     """What a merge of the manifests did.
 
     Attributes:

@@ -1,9 +1,9 @@
 """Removing files that nothing in a table names (features 7.1; Java: OrphanFilesClean, LocalOrphanFilesClean).
 
-They are left behind by writers that failed, by rollbacks, by branches that were deleted. First the old files are
-listed, then what all snapshots, tags, branches and changelogs use is read; so a commit in between keeps its files. Only
-then the first file goes. A listing or a read that fails ends it before anything is deleted; after a crash the next
-removal finds the rest.
+They are left behind by writers that failed, by rollbacks, by branches that were deleted. First all files are listed,
+then what all snapshots, tags, branches and changelogs use is read; so a commit in between keeps its files. Only then
+the first file goes, if it is old; the younger ones, which a writer may be about to commit, are counted. A listing or a
+read that fails ends it before anything is deleted; after a crash the next removal finds the rest.
 
 Deliberately safer than Java: a listing that fails, or a snapshot whose metadata are missing, stops it; nothing goes
 before the users are known; directories go only when they are old too, never above the root of the data; marks that tell
@@ -26,15 +26,16 @@ from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.expire_delete import delete_stages, file_threads, remove_directory
 from paimon_spark.store.expire_marks import end_of_mark
 from paimon_spark.store.orphans_listing import (
+    Candidate,
+    Candidates,
     Listing,
-    OldFile,
-    OldFiles,
     Stage,
     StorageWork,
-    find_old_files,
+    find_candidates,
     list_directory,
 )
 from paimon_spark.store.orphans_used import branches_of, used_names
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
@@ -45,8 +46,8 @@ _log = logging.getLogger(__name__)
 DAY_MILLIS = 24 * 3_600_000
 
 
-@dataclass(frozen=True)
-class OrphansRemoved:
+@dataclass(frozen=True, repr=False)
+class OrphansRemoved(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -55,7 +56,9 @@ class OrphansRemoved:
         refused: files that stay because the store does not let them be deleted.
         directories: of buckets and partitions that were left empty, or were so before; not told by a dry run.
         not_reached: external paths in another store than the table, which were not looked at.
-        older_than_millis: only what was changed before this time (epoch millis) was looked at.
+        older_than_millis: only what was changed before this time (epoch millis) went.
+        younger_files, younger_bytes: of files that nothing names either, and that are younger than that: a writer is
+            about to commit them, or was killed.
         dry_run: whether nothing was deleted.
         millis: wall time.
     """
@@ -66,6 +69,8 @@ class OrphansRemoved:
     directories: tuple[str, ...]
     not_reached: tuple[str, ...]
     older_than_millis: int
+    younger_files: int
+    younger_bytes: int
     dry_run: bool
     millis: int
 
@@ -78,9 +83,8 @@ class ThreadedWork:
     directories_at_once: int = 512
     files_at_once: int = 4000
 
-    def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
-        threads = file_threads(self.table)
-        return in_threads(partial(list_directory, self.table.file_io, before=before), directories, threads)
+    def listings(self, directories: Sequence[str]) -> list[Listing]:
+        return in_threads(partial(list_directory, self.table.file_io), directories, file_threads(self.table))
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:
         try:
@@ -112,7 +116,7 @@ def remove_orphan_files(
     Raises:
         OptionError: the time is none, or not past (Java's rule: OrphanFilesClean.olderThanMillis).
         CorruptFile: metadata are damaged or missing; nothing was deleted.
-        OSError: the storage failed. While listing and reading nothing was deleted; else the next removal goes on.
+        StorageError: the storage failed. While listing and reading nothing was deleted; else the next removal goes on.
     """
     return remove_orphans_before(table, past_millis(older_than, "older_than"), dry_run, work, progress)
 
@@ -128,7 +132,8 @@ def past_millis(older_than: Moment | None, argument: str) -> int:
     if before >= now:
         raise OptionError(
             f"{argument} is {older_than}: it must be past, else files that are being written now, and that no snapshot "
-            "names yet, would go"
+            "names yet, would go",
+            arguments=(argument,),
         )
     return before
 
@@ -140,15 +145,17 @@ def remove_orphans_before(
     began = time.monotonic()
     work = work or ThreadedWork(table)
     tell = progress or _tell_nobody
-    old = find_old_files(table, branches_of(table), before, work, tell)
-    names = {file.name for file in old.files if file.stage is not Stage.WORK}
+    found = find_candidates(table, branches_of(table), before, work, tell)
+    names = {file.name for file in found.files if file.stage is not Stage.WORK}
     used = used_names(table, names, tell) if names else set[str]()
-    unused = sorted((file for file in old.files if file.name not in used), key=lambda file: (file.stage, file.path))
-    orphans = _without_marks(table, unused)
+    unused = sorted((file for file in found.files if file.name not in used), key=lambda file: (file.stage, file.path))
+    unnamed = _without_marks(table, unused)
+    orphans = [file for file in unnamed if file.is_old]
+    younger = [file for file in unnamed if not file.is_old]
     gone, directories = orphans, list[str]()
     if not dry_run:
         gone = _delete(work, orphans, tell)
-        directories = list(_remove_directories(table, old, gone, before))
+        directories = list(_remove_directories(table, found, gone, before))
         _log.info("removed %d orphan files of %s", len(gone), table.location)
     paths = tuple(file.path for file in gone)
     return OrphansRemoved(
@@ -156,8 +163,10 @@ def remove_orphans_before(
         bytes=sum(file.size for file in gone),
         refused=tuple(sorted({file.path for file in orphans}.difference(paths))),
         directories=tuple(directories),
-        not_reached=old.unreachable,
+        not_reached=found.unreachable,
         older_than_millis=before,
+        younger_files=len(younger),
+        younger_bytes=sum(file.size for file in younger),
         dry_run=dry_run,
         millis=round((time.monotonic() - began) * 1000),
     )
@@ -167,7 +176,7 @@ def _tell_nobody(what: str, done: int, total: int) -> None:
     """A progress for those who do not want to know."""
 
 
-def _without_marks(table: Table, orphans: Iterable[OldFile]) -> list[OldFile]:
+def _without_marks(table: Table, orphans: Iterable[Candidate]) -> list[Candidate]:
     """A mark of an expiry that broke off stays while a snapshot is there that the expiry wanted to delete."""
     snapshots: dict[str, list[int]] = {}
     left = []
@@ -181,9 +190,9 @@ def _without_marks(table: Table, orphans: Iterable[OldFile]) -> list[OldFile]:
     return left
 
 
-def _delete(work: StorageWork, orphans: Sequence[OldFile], tell: Progress) -> list[OldFile]:
+def _delete(work: StorageWork, orphans: Sequence[Candidate], tell: Progress) -> list[Candidate]:
     """Deletes stage by stage; returns what is gone."""
-    gone: list[OldFile] = []
+    gone: list[Candidate] = []
     done = 0
     for _, stage in groupby(orphans, key=lambda file: file.stage):
         files = list(stage)
@@ -197,21 +206,21 @@ def _delete(work: StorageWork, orphans: Sequence[OldFile], tell: Progress) -> li
     return gone
 
 
-def _remove_directories(table: Table, old: OldFiles, orphans: Iterable[OldFile], before: int) -> Iterator[str]:
+def _remove_directories(table: Table, found: Candidates, orphans: Iterable[Candidate], before: int) -> Iterator[str]:
     """Removes buckets and partitions that hold nothing any more, and then what holds nothing but them.
 
     Young ones stay: a writer may just have made them.
     """
-    left = Counter(old.entries)
+    left = Counter(found.entries)
     left.subtract(file.directory for file in orphans if file.stage is Stage.DATA)
-    waiting = [path for path in old.entries if left[path] <= 0]
+    waiting = [path for path in found.entries if left[path] <= 0]
     while waiting:
         path = waiting.pop()
-        if old.modified_millis[path] >= before or not remove_directory(table.file_io, path):
+        if found.modified_millis[path] >= before or not remove_directory(table.file_io, path):
             continue
         yield path
         parent = path.rpartition("/")[0]
-        if parent in old.entries:
+        if parent in found.entries:
             left[parent] -= 1
             if left[parent] == 0:
                 waiting.append(parent)

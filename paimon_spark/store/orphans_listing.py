@@ -1,4 +1,4 @@
-"""What may be an orphan: old files in the directories where tables keep files (Java: OrphanFilesClean, its listing).
+"""What may be an orphan: files in the directories where tables keep files (Java: OrphanFilesClean, its listing).
 
 Only these are looked at: buckets, partitions without buckets, ``manifest``, ``index``, ``statistics``, and of each
 branch ``snapshot`` and ``changelog``. What else lies in the directory of a table, or has another name, is not touched.
@@ -67,13 +67,13 @@ class Listing:
         path: of the directory.
         entries: how many files and directories are in it.
         directories: those in it.
-        old: the files in it that are old enough.
+        files: those in it whose age the store tells.
     """
 
     path: str
     entries: int
     directories: tuple[Found, ...]
-    old: tuple[Found, ...]
+    files: tuple[Found, ...]
 
 
 class StorageWork(Protocol):
@@ -89,15 +89,14 @@ class StorageWork(Protocol):
         """The same for files that are deleted."""
         ...
 
-    def listings(self, directories: Sequence[str], before: int) -> list[Listing]:
+    def listings(self, directories: Sequence[str]) -> list[Listing]:
         """The listings, in any order.
 
         Args:
             directories: paths; one that is not there has no entries.
-            before: epoch millis; only older files are told.
 
         Raises:
-            OSError: one could not be listed.
+            StorageError: one could not be listed.
         """
         ...
 
@@ -105,18 +104,19 @@ class StorageWork(Protocol):
         """Deletes files; absent ones are fine. Returns: those that are gone; others the store refuses to delete.
 
         Raises:
-            OSError: the storage failed; some may be gone.
+            StorageError: the storage failed; some may be gone.
         """
         ...
 
 
-class OldFile(NamedTuple):
-    """A file that may be an orphan; size in bytes."""
+class Candidate(NamedTuple):
+    """A file that may be an orphan; size in bytes; is_old: whether it is old enough to go."""
 
     directory: str
     name: str
     size: int
     stage: Stage
+    is_old: bool
 
     @property
     def path(self) -> str:
@@ -124,8 +124,8 @@ class OldFile(NamedTuple):
 
 
 @dataclass
-class OldFiles:
-    """All that may be orphans.
+class Candidates:
+    """All that may be orphans, be it that they are too young to go.
 
     Attributes:
         files: in no order.
@@ -134,65 +134,66 @@ class OldFiles:
         unreachable: external paths that lie in another store than the table, and were not looked at.
     """
 
-    files: list[OldFile] = field(default_factory=list)
+    files: list[Candidate] = field(default_factory=list)
     entries: dict[str, int] = field(default_factory=dict)
     modified_millis: dict[str, int] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
 
 
-def list_directory(file_io: FileIO, path: str, before: int) -> Listing:
-    """One directory; before: epoch millis. A file of just that age is not old, nor is one of which the store tells no
-    time. Errors: OSError."""
+def list_directory(file_io: FileIO, path: str) -> Listing:
+    """One directory; a file of which the store tells no time is passed over. Errors: StorageError."""
     listed = file_io.list(path)
     directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
-    old = (s for s in listed if not s.is_directory and 0 < s.modified_millis < before)
-    files = (Found(s.name, s.size, s.modified_millis) for s in old if not s.name.endswith(_MANAGED_BLOBS))
+    dated = (s for s in listed if not s.is_directory and s.modified_millis > 0)
+    files = (Found(s.name, s.size, s.modified_millis) for s in dated if not s.name.endswith(_MANAGED_BLOBS))
     return Listing(path, len(listed), tuple(directories), tuple(files))
 
 
-def find_old_files(
+def find_candidates(
     table: Table, branches: Sequence[str], before: int, work: StorageWork, progress: Progress
-) -> OldFiles:
-    """The old files of a table.
+) -> Candidates:
+    """The files of a table that may be orphans.
 
     Args:
         branches: of the table, with the main one.
-        before: epoch millis; only what was changed earlier is old.
+        before: epoch millis; only what was changed earlier is old, a file of just that age is not.
         work: lists.
         progress: is told how far it is.
 
     Raises:
         OptionError: an external path of the table is the directory of another one.
-        OSError: a directory could not be listed.
+        StorageError: a directory could not be listed.
     """
     roots, unreachable = _data_roots(table, branches)
     # Of partitions whose data files lie elsewhere nothing is left here but the mark that they are complete.
     is_split = len(roots) + len(unreachable) > 1
-    found = OldFiles(unreachable=unreachable)
+    found = Candidates(unreachable=unreachable)
 
     def list_all(directories: Sequence[str]) -> Iterator[Listing]:
         piece = work.directories_at_once
         for start in range(0, len(directories), piece):
             progress("directories", start, len(directories))
-            yield from work.listings(directories[start : start + piece], before)
+            yield from work.listings(directories[start : start + piece])
         if directories:
             progress("directories", len(directories), len(directories))
 
     for listing in _leaves(roots, len(table.schema.partition_keys), list_all, found):
-        old = [file for file in listing.old if not (is_split and file.name == SUCCESS)]
-        found.files += (OldFile(listing.path, file.name, file.size, Stage.DATA) for file in old)
+        data = (file for file in listing.files if not (is_split and file.name == SUCCESS))
+        found.files += (_candidate(listing, file, Stage.DATA, before) for file in data)
     places = _metadata_places(table, branches)
     for listing in list_all(list(places)):
         stage_of = places[listing.path]
-        for file in listing.old:
-            stage = stage_of(file.name)
-            if stage is not None:
-                found.files.append(OldFile(listing.path, file.name, file.size, stage))
+        staged = ((file, stage_of(file.name)) for file in listing.files)
+        found.files += (_candidate(listing, file, stage, before) for file, stage in staged if stage is not None)
     return found
 
 
+def _candidate(listing: Listing, file: Found, stage: Stage, before: int) -> Candidate:
+    return Candidate(listing.path, file.name, file.size, stage, file.modified_millis < before)
+
+
 def _leaves(
-    roots: Sequence[str], levels: int, list_all: Callable[[Sequence[str]], Iterator[Listing]], found: OldFiles
+    roots: Sequence[str], levels: int, list_all: Callable[[Sequence[str]], Iterator[Listing]], found: Candidates
 ) -> Iterator[Listing]:
     """The buckets, and the partitions in which there are none; all directories on the way are noted."""
     parents = list(roots)

@@ -81,7 +81,7 @@ def branches_of(table: Table) -> list[str]:
 
     Raises:
         CorruptFile: a branch has snapshots or tags and no schema (Java: OrphanFilesClean.validBranches).
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     file_io, location = table.file_io, table.location
     for wait in (*_WAITS, None):
@@ -96,7 +96,7 @@ def branches_of(table: Table) -> list[str]:
             time.sleep(wait)
     raise CorruptFile(
         f"removing orphan files of {location}: the branches {', '.join(sorted(broken))} have no schema, so it cannot "
-        "be told what they are; nothing was deleted. Make them again, as after a crash of create_branch, or remove "
+        "be told what they are; nothing was deleted. If a crash left them half made, make them again; or remove "
         "their directories"
     )
 
@@ -120,7 +120,7 @@ def used_names(table: Table, wanted: Set[str], progress: Progress) -> set[str]:
 
     Raises:
         CorruptFile: a snapshot, tag or branch is damaged, or metadata it needs are missing though nobody deletes them.
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     reader, known, waits = _Reader(table, wanted, progress), set[Key](), iter(_WAITS)
     newest: dict[str, int] | None = None  # the last snapshot of each branch, when all was read

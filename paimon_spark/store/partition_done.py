@@ -20,6 +20,7 @@ from paimon_spark.spec.option_catalog import unsupported_mark_done
 from paimon_spark.spec.paths import MAIN_BRANCH, partition_path
 from paimon_spark.store.http_report import HttpReport
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.result import Result
 from paimon_spark.store.success_files import SUCCESS, touch_success_file
 from paimon_spark.store.table import Table
 
@@ -31,8 +32,8 @@ Partitions: TypeAlias = str | Iterable[Mapping[str, Any]]
 _Action: TypeAlias = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class PartitionsMarked:
+@dataclass(frozen=True, repr=False)
+class PartitionsMarked(Result):
     """partitions: their directories, relative to the table; actions: what was done for each, by name."""
 
     partitions: tuple[str, ...]

@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from threading import Lock
 from typing import TypeAlias
 
@@ -31,8 +31,9 @@ from paimon_spark.store.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.local_time import epoch_millis_of_wall
 from paimon_spark.store.manifest_files import read_manifest_columns
 from paimon_spark.store.partition_times import nanos_before, partition_times
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
-from paimon_spark.store.tags import Duration
+from paimon_spark.store.tags import Duration, duration_millis
 from paimon_spark.store.truncate import TruncateMetrics, take_away, without_partitions
 
 _log = logging.getLogger(__name__)
@@ -45,8 +46,8 @@ _NO_TIME = (
 )
 
 
-@dataclass(frozen=True)
-class PartitionsExpired:
+@dataclass(frozen=True, repr=False)
+class PartitionsExpired(Result):
     """What left the table. The files stay on storage until the older snapshots expire.
 
     Attributes:
@@ -106,8 +107,8 @@ def expire_partitions(
         Others as drop_partitions; what was done is done.
     """
     refuse_travel(table, "what partitions are expired from")
-    if isinstance(expiration_time, timedelta):
-        expiration_time = f"{expiration_time // timedelta(milliseconds=1)} ms"
+    if expiration_time is not None:
+        expiration_time = f"{duration_millis(expiration_time, 'expiration_time')} ms"
     given = {
         o.PARTITION_EXPIRATION_TIME.key: expiration_time,
         o.PARTITION_TIMESTAMP_FORMATTER.key: timestamp_formatter,
@@ -121,7 +122,8 @@ def expire_partitions(
     if table.options.value(o.PARTITION_EXPIRATION_TIME) is None:
         raise OptionError(
             f"expiring partitions of {table.location}: how long they live is not said; give expiration_time, or set "
-            f"the option '{o.PARTITION_EXPIRATION_TIME.key}' of the table"
+            f"the option '{o.PARTITION_EXPIRATION_TIME.key}' of the table",
+            arguments=("expiration_time",),
         )
     return expire_partitions_at(table, datetime.now(), dry_run)
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, restrict
+from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of, restrict
 from paimon_spark.arrow.pruning import match_values
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import FileIO
@@ -34,6 +34,7 @@ from paimon_spark.store.integer_stats import leave_out_by_integers
 from paimon_spark.store.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.manifest_files import read_manifest_columns, read_manifest_list
+from paimon_spark.store.newer_schemas import schema_of_file
 from paimon_spark.store.postpone_plan import PostponePlan
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.splits import PostponeSplit, ReadUnit, Split, pack_parts
@@ -157,6 +158,7 @@ def read_entries(
 
     Raises:
         CorruptFile, OptionError: as plan_splits.
+        TableChanged: a file has a newer schema, where a column of the condition is another.
     """
     may_hold = manifest_filter(request.predicate, request.schema.partition_fields)
     manifests = [
@@ -173,6 +175,9 @@ def read_entries(
         mask &= (columns.level > 0) | (columns.bucket == POSTPONE_BUCKET)
     if not postponed:
         mask &= columns.bucket >= 0  # postponed files hold rows without a bucket: a plain read ignores them
+    conditions = [request.schema.by_name[name] for name in columns_of(request.predicate)]
+    for schema_id in np.unique(columns.schema_id[mask & (columns.schema_id > request.schema.id)]).tolist():
+        schema_of_file(request.schema, request.schemas, schema_id, conditions)  # statistics of others tell nothing
     return Entries(columns, partition_codes, np.flatnonzero(mask))
 
 

@@ -25,9 +25,11 @@ from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.newer_schemas import check_rewritable
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.postpone_files import in_write_order
 from paimon_spark.store.postpone_moves import MOVE_THREADS, Move, delete_created, plan_moves, run_moves, settled_numbers
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.write_plan import WritePlan, plan_write
 
@@ -57,8 +59,8 @@ class PostponeCompaction:
         return [move for row in rows for move in plan_moves(row, self.files[row], self.numbers[row], parallelism=1)]
 
 
-@dataclass(frozen=True)
-class PostponeResult:
+@dataclass(frozen=True, repr=False)
+class PostponeResult(Result):
     """What was moved.
 
     Attributes:
@@ -83,6 +85,7 @@ def plan_postpone_compaction(table: Table, where: str | Predicate | None = None)
         OptionError, PredicateError: the condition does not fit.
         UnsupportedFeature: the table does not postpone buckets, or cannot be written.
         OptionError: an option postpone.* is not positive.
+        TableChanged: the table was opened before its columns were changed.
     """
     if table.bucket_mode != BucketMode.POSTPONE_MODE:
         raise UnsupportedFeature(
@@ -94,6 +97,8 @@ def plan_postpone_compaction(table: Table, where: str | Predicate | None = None)
     plan = plan_write(table)
     state = table_state(table, table.snapshots.load(plan.since) if plan.since else None)
     files = {row: tuple(in_write_order(found)) for row, found in _postponed(state, predicate).items()}
+    ids = (file.schema_id for found in files.values() for file in found)
+    check_rewritable(table.location, table.schema, table.schemas, ids)
     return PostponeCompaction(plan, settled_numbers(table, plan, files), files)
 
 

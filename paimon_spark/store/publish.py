@@ -68,7 +68,7 @@ def publish_file(store: FileIO, path: str, data: bytes) -> bool:
     """Makes a file that others may want to make too: whether it holds these bytes now; False when it holds others.
 
     Raises:
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     try:
         if store.create_if_absent(path, data):

@@ -30,6 +30,7 @@ from paimon_spark.store.expire_files import DoomedFiles, FileFinder
 from paimon_spark.store.expire_reading import find_snapshots
 from paimon_spark.store.expire_used import UsedFiles, add_other_root, other_roots, tagged_snapshots
 from paimon_spark.store.orphans import past_millis, remove_orphan_files
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, Retention, RetentionRules
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
@@ -41,8 +42,8 @@ _log = logging.getLogger(__name__)
 _NO_LIMIT = 2**62
 
 
-@dataclass(frozen=True)
-class Purged:
+@dataclass(frozen=True, repr=False)
+class Purged(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -79,7 +80,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
         UnsupportedFeature: the table is opened on another branch, or cannot be written.
         OptionError: the table reads from one of its branches, or the time is not past; nothing was changed.
         CorruptFile: metadata of a branch are damaged; nothing was changed. Of the main branch: some steps were done.
-        OSError: the storage failed; purge the table again to finish.
+        StorageError: the storage failed; purge the table again to finish.
     """
     began = time.monotonic()
     _check_call(table, orphans_older_than)

@@ -31,6 +31,7 @@ from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.options import MB, Options
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.spec.schema import (
+    KIND_TEXTS,
     ROW_KIND_FIELD,
     SEQUENCE_FIELD,
     SEQUENCE_NUMBER,
@@ -43,6 +44,7 @@ from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.deletion_files import read_deleted_positions
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
 from paimon_spark.store.gone import telling_expiry
+from paimon_spark.store.newer_schemas import schema_of_file
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.sorted_runs import sorted_runs
@@ -52,7 +54,6 @@ from paimon_spark.store.tolerance import STRICT, Tolerance, tolerate
 BATCH_ROWS = 65536
 _KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False))
 _SHARE_BYTES = 32 * MB  # of files of append tables that are compared at once
-_KIND_TEXTS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class SplitReader:
         Raises:
             CorruptFile: a data file or deletion vector is missing or damaged.
             SnapshotNotFound: it is missing because the snapshot has expired meanwhile.
+            TableChanged: it was written with a newer schema, where a wanted column is another.
             UnsupportedFeature: the numbers of rows wherein two states differ are asked for.
         """
         match split:
@@ -282,7 +284,7 @@ class SplitReader:
         """The rows of one file of a split that live, in the columns of the request. Errors as in read."""
         snapshots = SnapshotStore(self.file_io, self.schemas.table, self.schemas.branch)
         with telling_expiry(snapshots, self.options, split.snapshot_id):
-            schema = self.schema if file.schema_id == self.schema.id else self.schemas.load(file.schema_id)
+            schema = schema_of_file(self.schema, self.schemas, file.schema_id, request.fields)
             deletion = split.deletions.get(file.file_name)
             deleted = None if deletion is None else read_deleted_positions(self.file_io, deletion)
             path = data_file_path(split.bucket_path, file)
@@ -324,4 +326,5 @@ def _as_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _kind_texts(batch: pa.RecordBatch) -> pa.Array:
     """The kind of each row as text; without a word on it a row is an insert, as all are of tables without keys."""
     place = batch.schema.get_field_index(VALUE_KIND)
-    return pa.repeat(_KIND_TEXTS[0], batch.num_rows) if place < 0 else _KIND_TEXTS.take(batch.column(place))
+    texts = pa.array(KIND_TEXTS)
+    return pa.repeat(texts[0], batch.num_rows) if place < 0 else texts.take(batch.column(place))

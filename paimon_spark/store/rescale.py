@@ -30,10 +30,12 @@ from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.live_buckets import LiveBucket, live_buckets
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.newer_schemas import check_rewritable
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.plan import skips_level_zero
 from paimon_spark.store.postpone_moves import delete_created
 from paimon_spark.store.publish import publish_file
+from paimon_spark.store.result import Result
 from paimon_spark.store.rewrite import Rewrite, as_stored, rewrite_here
 from paimon_spark.store.row_sources import SplitSource
 from paimon_spark.store.splits import Split, pack_parts
@@ -58,8 +60,8 @@ class RescalePlan:
     previous: dict[str, int]
 
 
-@dataclass(frozen=True)
-class RescaleMetrics:
+@dataclass(frozen=True, repr=False)
+class RescaleMetrics(Result):
     """What a rescale did.
 
     Attributes:
@@ -97,6 +99,7 @@ def rescale(
         OptionError: the number, or the condition.
         UnsupportedFeature: the table has no fixed number of buckets, or cannot be written.
         CommitConflict: others have changed a partition meanwhile; nothing was committed.
+        TableChanged: the table was opened before its columns were changed.
         Others as TableCommit.append.
     """
     began = time.monotonic()
@@ -125,8 +128,8 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     Raises:
         As rescale.
     """
-    if buckets < 1:
-        raise OptionError(f"rescaling {table.location} to {buckets} buckets: give a number above 0")
+    if type(buckets) is not int or buckets < 1:  # True is an int too
+        raise OptionError(f"rescaling {table.location} to {buckets!r} buckets: give a whole number above 0")
     if table.bucket_mode not in (BucketMode.HASH_FIXED, BucketMode.POSTPONE_MODE):
         raise UnsupportedFeature(
             f"rescaling {table.location}: its option 'bucket' is {table.options.value(o.BUCKET)}, and only tables with "
@@ -139,6 +142,9 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     snapshot = table.snapshots.load(plan.since) if plan.since else None
     found = live_buckets(table, snapshot, predicate)
     chosen = [b for b in found if b.entries and b.entries[0].total_buckets != buckets]
+    check_rewritable(
+        table.location, table.schema, table.schemas, (file.schema_id for bucket in chosen for file in bucket.files)
+    )
     sources = [SplitSource(split) for bucket in chosen for split in _splits(table, bucket)]
     numbers = {b.place[0]: buckets for b in chosen}
     rewrite = Rewrite(table, target, tuple(sources), numbers, str(uuid.uuid4()), plan, _level(table))
@@ -187,7 +193,7 @@ def set_option(table: Table, key: str, value: str) -> None:
     """Publishes a schema with this option, unless the latest has it.
 
     Raises:
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     while True:
         latest = table.schemas.latest()

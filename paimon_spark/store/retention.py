@@ -106,15 +106,27 @@ def retention_rules(values: Options, snapshots: Retention | None = None) -> Rete
     return replace(rules, consumers_hold_snapshots=not only_changelogs)
 
 
-def epoch_millis(moment: Moment, key: str) -> int:
-    """A time as epoch millis; key names it in errors.
+def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -> int:
+    """A time as epoch millis.
+
+    Args:
+        moment: a text is a local time.
+        argument: that the time was given for.
+        zone: of local times; None: that of this process.
 
     Raises:
-        OptionError: it is no time.
+        OptionError: it is no time; the message names the argument.
     """
-    if isinstance(moment, str):
-        return parse_local_timestamp(moment, key)
-    return int(moment.timestamp() * 1000) if isinstance(moment, dt.datetime) else moment
+    if isinstance(moment, dt.datetime):
+        return int(moment.timestamp() * 1000)
+    if not isinstance(moment, str):
+        return moment
+    try:
+        return parse_local_timestamp(moment, zone=zone)
+    except OptionError:
+        raise OptionError(
+            f"{argument} is '{moment}': expected a time such as 2026-11-01 12:30:00", arguments=(argument,)
+        ) from None
 
 
 def _retention(
@@ -122,13 +134,18 @@ def _retention(
 ) -> Retention:
     """key: the option that gives retain_min."""
     if retain_min < 1:
-        raise OptionError(f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more")
+        raise OptionError(
+            f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more",
+            arguments=("retain_min",),
+        )
     if retain_max < retain_min:
         raise OptionError(
-            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): give both, or change {key} of the table"
+            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): give retain_min too, {retain_max} or "
+            f"less; without it the option '{key}' of the table holds",
+            arguments=("retain_max", "retain_min"),
         )
     if max_deletes < 0:
-        raise OptionError(f"max_deletes is {max_deletes}: give 0 or more")
+        raise OptionError(f"max_deletes is {max_deletes}: give 0 or more", arguments=("max_deletes",))
     now = time.time_ns() // 1_000_000
     if older_than is not None:
         millis_retained = now - epoch_millis(older_than, "older_than")

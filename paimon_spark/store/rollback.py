@@ -19,6 +19,7 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_snapshot
 from paimon_spark.store.hold_marks import holding
 from paimon_spark.store.publish import publish_file
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.snapshot_chain import cut_after
 from paimon_spark.store.snapshots import has_watermark
@@ -29,8 +30,8 @@ from paimon_spark.store.tags import tagged_snapshot
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class RollbackResult:
+@dataclass(frozen=True, repr=False)
+class RollbackResult(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -73,7 +74,8 @@ def rollback(
         OptionError: not just one target is given.
         SnapshotNotFound: there is no such target, it is expiring just now, or another snapshot has its id since;
             nothing was changed.
-        CommitConflict: other jobs go on committing to what is taken away. OSError: the storage failed. Call it again.
+        CommitConflict: other jobs go on committing to what is taken away. Call it again.
+        StorageError: the storage failed. Call it again.
     """
     return _roll_back(table, rollback_target(table, version, snapshot, tag)[0], dry_run)
 
@@ -166,7 +168,7 @@ def _check_id(table: Table, target: Snapshot) -> None:
     if found is not None and found != target:
         raise SnapshotNotFound(
             f"rolling back {table.location} to what a tag keeps: that snapshot {target.id} was taken back, and another "
-            "one has its id since; make its state the latest snapshot by rollback_to_as_latest"
+            "one has its id since; PaimonTable.rollback_to_as_latest makes its state the latest snapshot"
         )
 
 

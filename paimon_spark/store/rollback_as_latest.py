@@ -21,6 +21,7 @@ from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snap
 from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.result import Result
 from paimon_spark.store.rollback import rollback_target
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import keeping
@@ -31,8 +32,8 @@ _log = logging.getLogger(__name__)
 _PREFIX = "rollback-to-as-latest-"
 
 
-@dataclass(frozen=True)
-class RolledBackAsLatest:
+@dataclass(frozen=True, repr=False)
+class RolledBackAsLatest(Result):
     """What was made.
 
     Attributes:

@@ -11,16 +11,15 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import DataError, SchemaError
+from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.spec.schema import KIND_TEXTS, TableSchema
+from paimon_spark.spec.types import MAX_LENGTH, NESTED, DataField, DataType, Root
 
 Kinds = npt.NDArray[np.int8]
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
-_KIND_TEXTS = pa.array(["+I", "-U", "+U", "-D"])
 _STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
 
 
@@ -32,7 +31,7 @@ class RowRules:
         arrow: the schema of incoming batches: all table columns, in order.
         required: columns that must not be null.
         keys: those of them that are in the primary key; without any the table takes inserts only.
-        defaults: values that replace nulls, by column position.
+        defaults: values that replace nulls, by column position; None: one that this release cannot make.
         kind_column: the column (rowkind.field) that tells what a row does, or None.
         dropped: kinds of rows that are left out (ignore-delete, ignore-update-before).
     """
@@ -41,7 +40,7 @@ class RowRules:
     arrow: pa.Schema
     required: tuple[str, ...]
     keys: tuple[str, ...]
-    defaults: tuple[tuple[int, pa.Scalar], ...]
+    defaults: tuple[tuple[int, pa.Scalar | None], ...]
     kind_column: str | None
     dropped: tuple[int, ...]
 
@@ -54,6 +53,7 @@ class RowRules:
 
         Raises:
             DataError: a null where none may be, an unknown kind, a kind that the table cannot take, other columns.
+            UnsupportedFeature: a null in an ARRAY, MAP or ROW column that has a default value.
         """
         batch = self._conformed(batch)
         if self.kind_column is not None:
@@ -67,7 +67,7 @@ class RowRules:
         if kinds is not None and not self.keys and len(kinds):
             raise DataError(
                 f"the table {self.table} has no primary key and takes inserts only; found a row of kind "
-                f"{_KIND_TEXTS[int(kinds.max())].as_py()}"
+                f"{KIND_TEXTS[int(kinds.max())]}"
             )
         batch = self._with_defaults(batch)
         for name in self.required:
@@ -94,7 +94,7 @@ class RowRules:
         return pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow)
 
     def _kinds_of(self, column: pa.Array) -> Kinds:
-        codes = pc.index_in(column, value_set=_KIND_TEXTS)
+        codes = pc.index_in(column, value_set=pa.array(KIND_TEXTS))
         if codes.null_count:
             position = pc.index(pc.is_null(codes), True).as_py()
             raise DataError(
@@ -108,8 +108,16 @@ class RowRules:
         columns = batch.columns
         for position, value in self.defaults:
             if columns[position].null_count:
+                if value is None:
+                    raise self._no_default(self.arrow.names[position], columns[position])
                 columns[position] = pc.fill_null(columns[position], value)
         return pa.RecordBatch.from_arrays(columns, schema=self.arrow) if self.defaults else batch
+
+    def _no_default(self, name: str, column: pa.Array) -> UnsupportedFeature:
+        return UnsupportedFeature(
+            f"writing to {self.table}: column '{name}' is null in {column.null_count} of {len(column)} rows and has a "
+            f"default value, which this release makes of plain types only; give these rows a value"
+        )
 
 
 def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
@@ -140,8 +148,10 @@ def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
     )
 
 
-def _default(table: str, field: DataField) -> pa.Scalar:
-    """The value of a default text, which may stand in single quotes (Java: DefaultValueUtils)."""
+def _default(table: str, field: DataField) -> pa.Scalar | None:
+    """The value of a default text, maybe in single quotes (Java: DefaultValueUtils); None for a nested column."""
+    if field.type.root in NESTED:
+        return None
     text = field.default_value or ""
     if len(text) >= 2 and text.startswith("'") and text.endswith("'"):
         text = text[1:-1]

@@ -1,29 +1,30 @@
-"""One read of a table: which columns, which rows, of which snapshot (Java: ReadBuilder)."""
+"""One read of a table: which columns, which rows, of which snapshot (Java: ReadBuilder).
+
+A scan travels to other processes: some plan, others read. So what plans and what reads is imported when it is used.
+"""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from paimon_spark.arrow.predicate import AlwaysFalse, AlwaysTrue, Predicate
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import OptionError
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
+from paimon_spark.spec.readable_columns import check_all_columns
+from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.change_plan import plan_change
 from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.increments import Difference, Increment, find_increment, reads_increment
-from paimon_spark.store.plan import ScanRequest, plan_splits
-from paimon_spark.store.read import SplitReader
 from paimon_spark.store.read_fence import Fence, put_up_fence, take_down_fence
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
@@ -31,6 +32,10 @@ from paimon_spark.store.splits import ReadUnit, group_splits
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.tolerance import STRICT, tolerance
+
+if TYPE_CHECKING:
+    from paimon_spark.store.plan import ScanRequest
+    from paimon_spark.store.read import SplitReader
 
 READ_THREADS = 4
 
@@ -136,10 +141,28 @@ class Scan:
             return Plan(states[-1] if states else None, ())
         with telling_expiry(self._snapshots, self.options, *(state.id for state in states)):
             if isinstance(chosen, Travel):
+                from paimon_spark.store.plan import plan_splits
+
                 return Plan(states[-1], plan_splits(self._request(chosen.created_since), states[-1]))
+            if isinstance(chosen, Difference):
+                self._check_all_columns()
+            from paimon_spark.store.change_plan import plan_change
+
             return Plan(states[-1], plan_change(self._request(), chosen))
 
+    def _check_all_columns(self) -> None:
+        """Two states are compared in all columns."""
+        try:
+            check_all_columns(self.schema)
+        except UnsupportedFeature as error:
+            raise UnsupportedFeature(
+                f"comparing two states of {self.location}, in all columns: {error}, or read what the commits wrote, "
+                f"with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'delta'"
+            ) from None
+
     def _request(self, created_since: int | None = None) -> ScanRequest:
+        from paimon_spark.store.plan import ScanRequest
+
         return ScanRequest(
             self.file_io, self.location, self.schema, self.options, self._schemas, self.predicate, created_since
         )
@@ -154,6 +177,8 @@ class Scan:
 
     def reader(self) -> SplitReader:
         """Reads the splits of a plan, here or on another machine."""
+        from paimon_spark.store.read import SplitReader
+
         return SplitReader(
             self.file_io,
             self._schemas,
@@ -210,42 +235,3 @@ def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
 
 def _rows_without_columns(count: int) -> pa.Table:
     return pa.table({"": pa.nulls(count)}).select([])
-
-
-def row_kind_field(schema: TableSchema) -> DataField:
-    """The column that says what each row does.
-
-    Raises:
-        OptionError: the table has a column of that name.
-    """
-    if ROW_KIND in schema.by_name:
-        raise OptionError(
-            f"row kinds were asked for in a column '{ROW_KIND}', but the table has a column of that name; rename that "
-            f"to read row kinds"
-        )
-    return ROW_KIND_FIELD
-
-
-def find_fields(schema: TableSchema, columns: Sequence[str]) -> tuple[DataField, ...]:
-    """The fields of the columns, found by exact name, else in any letter case; ``_row_kind`` is one of every table.
-
-    Raises:
-        OptionError: a column is not there, named twice, or its letter case fits several.
-    """
-    by_lower: dict[str, list[DataField]] = {}
-    for field in (*schema.fields, *(() if ROW_KIND in schema.by_name else (ROW_KIND_FIELD,))):
-        by_lower.setdefault(field.name.lower(), []).append(field)
-    fields: list[DataField] = []
-    for name in columns:
-        exact = schema.by_name.get(name)
-        found = [exact] if exact is not None else by_lower.get(name.lower(), [])
-        if len(found) > 1:
-            raise OptionError(f"the column '{name}' fits {', '.join(f.name for f in found)}: write its exact name")
-        if not found:
-            near = difflib.get_close_matches(name, schema.names, n=1)
-            hint = f", did you mean '{near[0]}'?" if near else ""
-            raise OptionError(f"no column '{name}'{hint}; the columns are {', '.join(schema.names)}")
-        if found[0] in fields:
-            raise OptionError(f"the column '{found[0].name}' is named twice among the columns to read")
-        fields.append(found[0])
-    return tuple(fields)

@@ -49,7 +49,7 @@ def cut_after(table: Table, last: Snapshot) -> None:
 
     Raises:
         CommitConflict: others go on putting snapshots there.
-        CorruptFile: the metadata of a snapshot cannot be read. OSError: the storage failed.
+        CorruptFile: the metadata of a snapshot cannot be read. StorageError: the storage failed.
     """
     for _ in range(_ROUNDS):
         loose = _loose(table, last)

@@ -16,7 +16,7 @@ def touch_success_file(file_io: FileIO, path: str) -> None:
 
     Raises:
         CorruptFile: what is there is no such file.
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     now = time.time_ns() // 1_000_000
     data = find_bytes(file_io, path)

@@ -1,40 +1,49 @@
-"""A table: where it is, its schema and options, and what can be asked of it (Java: FileStoreTable)."""
+"""A table: where it is, its schema and options, and what can be asked of it (Java: FileStoreTable).
+
+What reads rows, and the system tables, are imported when they are asked for: who only wants to know a schema does not
+wait for them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
-from paimon_spark.arrow.predicate_expr import Expr, as_predicate
+from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for
-from paimon_spark.merge.engines.choice import engine_for
+from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_readable
 from paimon_spark.spec.options import Options
+from paimon_spark.spec.readable_columns import check_columns
 from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.branched_scan import ALONE, BranchedScan, through_branches
 from paimon_spark.store.external_paths import confined
-from paimon_spark.store.scan import Scan, find_fields, row_kind_field
+from paimon_spark.store.projection import find_fields, row_kind_field
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.system_tables.rows import RowScan
-from paimon_spark.store.system_tables.table import (
-    METADATA_TABLES,
-    NAMES,
-    MetadataScan,
-    SystemTable,
-    near_names,
-    system_table,
+from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
+from paimon_spark.store.table_options import (
+    ALONE,
+    check_dynamic_options,
+    other_branch,
+    resolve_keys,
+    split_storage_options,
 )
-from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.time_travel import travelled_schema
 from paimon_spark.store.versioned import list_branches
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.predicate import Predicate
+    from paimon_spark.arrow.predicate_expr import Expr
+    from paimon_spark.store.scan import Scan
+    from paimon_spark.store.system_tables.rows import RowScan
+    from paimon_spark.store.system_tables.table import MetadataScan, SystemTable
 
 
 class BucketMode(StrEnum):
@@ -57,6 +66,7 @@ class Table:
         schema: the latest schema, or that of the snapshot an option travels to; its options are the stored ones.
         options: the stored options with those of the caller on top.
         branch: whose schemas and snapshots are meant.
+        time_zone: in which conditions are read where local times meet instants; None: such conditions are refused.
     """
 
     location: str
@@ -64,6 +74,7 @@ class Table:
     schema: TableSchema
     options: Options
     branch: str = "main"
+    time_zone: TimeZone | None = None
 
     @cached_property
     def schemas(self) -> SchemaStore:
@@ -87,14 +98,14 @@ class Table:
 
     def scan(
         self,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         where: str | Expr | Predicate | None = None,
         row_kinds: bool = False,
     ) -> Scan:
         """A read of some columns of the rows that satisfy a condition: of a state, or of a change (``incremental-*``).
 
         Args:
-            columns: names in the order wanted, any letter case; None means all.
+            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate.
             row_kinds: whether a last column ``_row_kind`` holds +I, -U, +U or -D, and rows that take others back are
                 among the result. To have it elsewhere, name it among the columns.
@@ -102,24 +113,50 @@ class Table:
         Raises:
             OptionError: a column is not there, or named twice.
             PredicateError: the condition does not fit the table.
+            UnsupportedFeature: a column has a type that this release cannot read; the message lists the others.
         """
+        from paimon_spark.arrow.predicate_expr import as_predicate
+
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
         if row_kinds and ROW_KIND_FIELD not in fields:
             fields = (*fields, row_kind_field(self.schema))
-        predicate = as_predicate(where, self.schema.fields)
+        predicate = as_predicate(where, self.schema.fields, self.time_zone)
         return self.scan_of(fields, predicate)
 
     def scan_of(self, fields: Sequence[DataField], predicate: Predicate) -> Scan:
-        """A read of chosen fields, through another branch too if an option says so. Errors as in through_branches."""
+        """A read of chosen fields, through another branch too if an option says so.
+
+        Raises:
+            UnsupportedFeature: this release cannot read one of them. Others as in through_branches.
+        """
+        from paimon_spark.arrow.predicate import columns_of
+        from paimon_spark.store.scan import Scan
+
+        self._check_columns(fields, columns_of(predicate))
         own = Scan(self.file_io, self.location, self.branch, self.schema, self.options, tuple(fields), predicate)
+        if other_branch(self.options, self.branch) is None:
+            return own
+        from paimon_spark.store.branched_scan import through_branches
+
         return through_branches(own)
+
+    def _check_columns(self, fields: Sequence[DataField], conditions: Collection[str]) -> None:
+        try:
+            check_columns(self.schema, fields, conditions)
+        except UnsupportedFeature as error:
+            raise UnsupportedFeature(f"reading {self.location}: {error}") from None
 
     def sides(self) -> tuple[Table, ...]:
         """The branches that rows are read from, as tables of their own; a partition comes from the first that has it.
 
         Errors as in through_branches.
         """
-        scan = self.scan_of((), AlwaysTrue())
+        if other_branch(self.options, self.branch) is None:
+            return (self,)
+        from paimon_spark.arrow.predicate import TRUE
+        from paimon_spark.store.branched_scan import BranchedScan
+
+        scan = self.scan_of((), TRUE)
         if not isinstance(scan, BranchedScan):
             return (self,)
         other = replace(self, branch=scan.other.branch, schema=scan.other.schema, options=scan.other.options).alone
@@ -133,14 +170,14 @@ class Table:
     def system_table(
         self,
         name: str,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         where: str | Expr | Predicate | None = None,
     ) -> MetadataScan | RowScan:
-        """A read of a system table such as "snapshots", "files" or "audit_log" (features 1.6).
+        """A read of a system table such as "snapshots", "files" or "audit_log".
 
         Args:
             name: of the system table, without ``$``.
-            columns: names in the order wanted, any letter case; None means all.
+            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate, over the columns of the system table.
 
         Raises:
@@ -148,6 +185,8 @@ class Table:
             OptionError: a column is not there, or named twice.
             PredicateError: the condition does not fit the columns.
         """
+        from paimon_spark.store.system_tables.table import system_table
+
         return system_table(self, name).scan(columns, where)
 
     def with_options(self, options: Mapping[str, str]) -> Table:
@@ -156,20 +195,22 @@ class Table:
         return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
 
 
-def open_table(location: str, options: Mapping[str, str] | None = None) -> Table:
+def open_table(location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None) -> Table:
     """The table at a location.
 
     Args:
         location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
         options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
+        time_zone: in which conditions are read, a tzinfo or a name as Spark takes it (``Europe/Berlin``, ``+01:00``);
+            None: a condition that would mean other rows in another zone is an error.
 
     Raises:
         TableNotFound: there is none; the message tells what was found there.
-        OptionError: an option is unknown, has a bad value or contradicts the table.
+        OptionError: an option or the time zone is unknown, has a bad value or contradicts the table.
         UnsupportedFeature: the table uses a feature this release cannot read.
         SnapshotNotFound: an option names a snapshot, tag, time or branch that is not there.
     """
-    table = find_table(location, options)
+    table = find_table(location, options, time_zone=time_zone)
     if table is None:
         file_io, root, _ = _locate(location, options or {})
         if "$" in root and file_io.exists(f"{root.partition('$')[0]}/schema"):
@@ -178,23 +219,27 @@ def open_table(location: str, options: Mapping[str, str] | None = None) -> Table
     return table
 
 
-def find_table(location: str, options: Mapping[str, str] | None = None) -> Table | None:
+def find_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> Table | None:
     """As open_table, but None when there is no table."""
-    table = find_stored_table(location, options)
+    table = find_stored_table(location, options, time_zone=time_zone)
     if table is None:
         return None
     _, dynamic = split_storage_options(options or {})
     return _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
 
 
-def find_system_table(location: str, options: Mapping[str, str] | None = None) -> SystemTable | None:
+def find_system_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> SystemTable | None:
     """The system table behind ``<path>$<name>`` or ``<path>$branch_<branch>$<name>``; None where no such is meant.
 
     Those that are made from metadata are found also for tables that this release cannot read.
 
     Args:
         location: as for open_table, with the suffix. A directory that has it in its own name is no system table.
-        options: as for open_table.
+        options, time_zone: as for open_table.
 
     Raises:
         TableNotFound, OptionError, UnsupportedFeature, SnapshotNotFound: as open_table, about the table it belongs to.
@@ -205,25 +250,32 @@ def find_system_table(location: str, options: Mapping[str, str] | None = None) -
     file_io, root, _ = _locate(location, options or {})
     if file_io.exists(f"{root}/schema"):
         return None
-    if name.lower() not in METADATA_TABLES:
-        return system_table(open_table(base, options), name)
-    table = find_stored_table(base, options)
+    from paimon_spark.store.system_tables.table import system_table
+
+    if name.lower() not in METADATA_NAMES:
+        return system_table(open_table(base, options, time_zone=time_zone), name)
+    table = find_stored_table(base, options, time_zone=time_zone)
     if table is None:
         return system_table(open_table(base, options), name)  # which says what is wrong with the path
     _, dynamic = split_storage_options(options or {})
     return system_table(_travelled(table, resolve_keys(dynamic, table.schema.names)), name)
 
 
-def find_stored_table(location: str, options: Mapping[str, str] | None = None) -> Table | None:
+def find_stored_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> Table | None:
     """The table as it is stored, also one that this release can neither read nor write; None when there is none.
 
     Args:
         location: as for open_table.
         options: storage options and ``branch``; others are passed over.
+        time_zone: as for open_table.
 
     Raises:
+        OptionError: there is no such time zone.
         SnapshotNotFound: the table has no such branch.
     """
+    session_zone(time_zone)
     file_io, root, suffix_branch = _locate(location, options or {})
     _, dynamic = split_storage_options(options or {})
     branch = suffix_branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
@@ -235,7 +287,7 @@ def find_stored_table(location: str, options: Mapping[str, str] | None = None) -
             there = f"its branches are {', '.join(names)}" if names else "it has no branches"
             raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
         return None
-    return Table(root, confined(file_io, root, dynamic), schema, Options(schema.options), branch)
+    return Table(root, confined(file_io, root, dynamic), schema, Options(schema.options), branch, time_zone)
 
 
 def _with_dynamic(table: Table, dynamic: Mapping[str, str]) -> Table:
@@ -273,7 +325,7 @@ def _check_supported(location: str, schema: TableSchema, options: Options) -> No
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"opening {location}: {error}") from None
     if schema.primary_keys:
-        engine_for(schema, options)
+        check_engine(schema, options)
 
 
 def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str | None]:

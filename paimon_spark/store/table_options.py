@@ -12,12 +12,17 @@ from typing import Any
 
 from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import IMMUTABLE_OPTIONS, known_key, known_keys
+from paimon_spark.spec.option_catalog import check_call
+from paimon_spark.spec.option_keys import IMMUTABLE_OPTIONS, known_key, known_keys
 from paimon_spark.spec.options import Option, Options, parse_list
+from paimon_spark.spec.other_systems import OPTION_ADVICE
 from paimon_spark.spec.schema import TableSchema
 
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.")
 PATH = "path"
+ALONE = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
+"""Options with which a table is read without another branch."""
+_SESSION_PREFIX = "spark.paimon."
 
 
 def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -31,6 +36,12 @@ def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], d
     return storage, table
 
 
+def other_branch(options: Options, branch: str) -> str | None:
+    """The branch through which the table is read too, as its options say; None: it is read as its branch has it."""
+    name = options.value(o.SCAN_FALLBACK_BRANCH) or options.value(o.SCAN_PRIMARY_BRANCH)
+    return name if name and name != branch else None
+
+
 def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:
     """The options under their true keys, whatever the letter case they came in.
 
@@ -39,27 +50,40 @@ def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str
         columns: the columns of the table, whose case keys such as ``fields.<column>.stats-mode`` take.
 
     Raises:
-        OptionError: a key is unknown (the nearest known ones are named), or given twice with two values.
+        OptionError: a key is unknown (the nearest known ones are named, or what stands for an option of another
+            system), or given twice with two values.
     """
     true_columns = {name.lower(): name for name in columns}
     resolved: dict[str, str] = {}
     for key, value in options.items():
         true_key = known_key(key, true_columns)
+        if true_key is None and key.lower().startswith(_SESSION_PREFIX):
+            plain = key[len(_SESSION_PREFIX) :]
+            raise OptionError(f"the option '{key}' is a session setting of the official connector; give '{plain}'")
         if true_key is None:
-            near = difflib.get_close_matches(key.lower(), [k for k in known_keys() if "<" not in k], n=3, cutoff=0.6)
-            hint = f"; did you mean {' or '.join(repr(k) for k in near)}?" if near else ""
-            raise OptionError(f"the option '{key}' is not known{hint}")
+            raise OptionError(_unknown(key))
         if resolved.setdefault(true_key, value) != value:
             raise OptionError(f"the option '{true_key}' is given twice: '{resolved[true_key]}' and '{value}'")
     return resolved
+
+
+def _unknown(key: str) -> str:
+    advice = OPTION_ADVICE.get(key.lower())
+    if advice is not None:
+        return advice
+    near = difflib.get_close_matches(key.lower(), [k for k in known_keys() if "<" not in k], n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(repr(k) for k in near)}?" if near else ""
+    return f"the option '{key}' is not known{hint}"
 
 
 def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> None:
     """Refuses bad values, and options that contradict what the table was made with; the same value again is fine.
 
     Raises:
-        OptionError: a value cannot be parsed, or cannot differ from the table's for one read or write.
+        OptionError: a value cannot be parsed, cannot differ from the table's for one read or write, or asks for
+            something that this release does not do.
     """
+    check_call(dynamic)
     stored, given = Options(schema.options), Options(dynamic)
     for option in o.TYPED_OPTIONS.values():
         given.value(option)

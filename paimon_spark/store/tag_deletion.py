@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_tagging
 from paimon_spark.spec.paths import TAG_PREFIX, tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
@@ -31,6 +32,7 @@ from paimon_spark.store.expire_used import (
     reviving_snapshots,
 )
 from paimon_spark.store.hold_marks import held_ids
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table
 from paimon_spark.store.tag_keep import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
@@ -43,8 +45,8 @@ _TRIES = 3
 _NANOS = 1_000_000_000
 
 
-@dataclass(frozen=True)
-class TagsDeleted:
+@dataclass(frozen=True, repr=False)
+class TagsDeleted(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -82,8 +84,10 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
 
     Raises:
         CorruptFile: metadata are damaged; nothing was deleted.
-        OSError: the storage failed; the next deletion of a tag finishes the work.
+        StorageError: the storage failed; the next deletion of a tag finishes the work.
+        UnsupportedFeature: the table has `tag.callbacks`.
     """
+    check_tagging(table.options)
     began = time.monotonic()
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     store = table.snapshots

@@ -12,11 +12,13 @@ from typing import TypeAlias
 
 from paimon_spark.errors import CorruptFile, NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_tagging
 from paimon_spark.spec.options import Options, parse_duration
 from paimon_spark.spec.paths import tag_directory, tag_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.auto_tags import auto_tag_time
+from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.success_files import touch_success_file
@@ -31,8 +33,8 @@ Duration: TypeAlias = timedelta | str
 """A length of time; as text such as "7 d"."""
 
 
-@dataclass(frozen=True)
-class TagCreated:
+@dataclass(frozen=True, repr=False)
+class TagCreated(Result):
     """Attributes:
     name: of the tag.
     snapshot_id: what it keeps.
@@ -68,9 +70,12 @@ def create_tag(
         NameTaken: there is such a tag.
         SnapshotNotFound: there is no such snapshot, or it is expiring just now.
         OptionError: the arguments are no name, no time, or contradict each other.
+        UnsupportedFeature: the table has `tag.callbacks`.
     """
     chosen = _chosen(table, name, snapshot, timestamp)
-    return keep_as_tag(table, name, chosen, retained_millis(time_retained, table.options))
+    made = keep_as_tag(table, name, chosen, retained_millis(time_retained, table.options))
+    _warn_of_number(table, name)
+    return made
 
 
 def replace_tag(
@@ -86,11 +91,14 @@ def replace_tag(
     Raises:
         SnapshotNotFound: there is no such tag or snapshot.
         OptionError: an argument is no name, or no length of time.
+        UnsupportedFeature: the table has `tag.callbacks`.
     """
+    check_tagging(table.options)
     store = table.snapshots
     if store.find_tag(_checked_name(name)) is None:
         raise no_such_tag(store, name)
-    tag = new_tag(_chosen(table, name, snapshot, None), None if time_retained is None else _millis(time_retained))
+    millis = None if time_retained is None else duration_millis(time_retained, "time_retained")
+    tag = new_tag(_chosen(table, name, snapshot, None), millis)
     with keeping(store, tag.snapshot):
         table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
     return _created(name, tag)
@@ -110,11 +118,13 @@ def rename_tag(table: Table, name: str, new_name: str) -> None:
         raise no_such_tag(store, name)
     if name == new_name or store.find_tag(_checked_name(new_name)) != tag:  # else a crash has left both
         publish_tag(store, _checked_name(new_name), tag)
+        _warn_of_number(table, new_name)
     table.file_io.delete(tag_path(table.location, name, table.branch))
 
 
 def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None) -> TagCreated:
     """As create_tag, of a snapshot that was found; millis: how long the tag lives."""
+    check_tagging(table.options)
     store = table.snapshots
     _check_not_tagged_twice(table, name, snapshot)
     tag = new_tag(snapshot, millis)
@@ -140,16 +150,23 @@ def success_file_path(store: SnapshotStore, name: str) -> str:
 
 def retained_millis(time_retained: Duration | None, options: Options) -> int | None:
     """How long a new tag lives; None: for ever. Errors: OptionError."""
-    return options.value(o.TAG_DEFAULT_TIME_RETAINED) if time_retained is None else _millis(time_retained)
+    if time_retained is None:
+        return options.value(o.TAG_DEFAULT_TIME_RETAINED)
+    return duration_millis(time_retained, "time_retained")
 
 
-def _millis(time_retained: Duration) -> int:
-    if isinstance(time_retained, timedelta):
-        return time_retained // timedelta(milliseconds=1)
+def duration_millis(duration: Duration, argument: str) -> int:
+    """A length of time in milliseconds.
+
+    Raises:
+        OptionError: it is none; the message names the argument.
+    """
+    if isinstance(duration, timedelta):
+        return duration // timedelta(milliseconds=1)
     try:
-        return parse_duration(time_retained)
+        return parse_duration(duration)
     except ValueError as error:
-        raise OptionError(f"time_retained is '{time_retained}': {error}") from None
+        raise OptionError(f"{argument} is '{duration}': {error}", arguments=(argument,)) from None
 
 
 def _chosen(table: Table, name: str, snapshot: int | None, timestamp: Moment | None) -> Snapshot:
@@ -184,6 +201,15 @@ def _checked_name(name: str) -> str:
     if not name.strip() or "/" in name:
         raise OptionError(f"'{name}' is no name for a tag: it must not be blank, and have no '/'")
     return name
+
+
+def _warn_of_number(table: Table, name: str) -> None:
+    if name.isascii() and name.isdigit():
+        _log.warning(
+            "the name of tag '%s' of %s is a number: where a tag or a snapshot id can be given ('scan.version', --at), "
+            "%s is the tag from now on, and 'scan.snapshot-id' is the way to snapshot %s",
+            *(name, table.location, name, name),
+        )
 
 
 def _check_not_tagged_twice(table: Table, name: str, snapshot: Snapshot) -> None:

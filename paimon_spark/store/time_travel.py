@@ -159,7 +159,7 @@ def _at_tag(name: str, snapshots: SnapshotStore) -> Snapshot:
     if tag is None:
         raise SnapshotNotFound(
             f"'scan.tag-name' = '{name}': the table at {snapshots.table} has no tag of that name, or its time is up; "
-            f"{snapshots.available()}. A tag lives as long as create_tag was told, else as long as "
+            f"{snapshots.available()}. A tag lives as long as was said when it was made, else as long as "
             f"'{o.TAG_DEFAULT_TIME_RETAINED.key}' says"
         )
     return tag.snapshot

@@ -8,12 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate
+from paimon_spark.errors import OptionError
 from paimon_spark.spec.manifest import ManifestEntry
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, NothingLeft
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.file_filter import manifest_filter
 from paimon_spark.store.latest_only import refuse_travel
@@ -21,11 +23,12 @@ from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.manifest_files import read_manifest_columns
 from paimon_spark.store.overwrite import overwritten
 from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 
 
-@dataclass(frozen=True)
-class TruncateMetrics:
+@dataclass(frozen=True, repr=False)
+class TruncateMetrics(Result):
     """What left the table. The files stay on storage until the older snapshots expire.
 
     Attributes:
@@ -64,6 +67,8 @@ def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
         Others as truncate_table.
     """
     refuse_travel(table, "what partitions are dropped from")
+    if where is None:
+        raise OptionError(f"dropping partitions of {table.location}: no condition is given; truncate() takes all rows")
     chosen = partition_condition(table, where)
     if isinstance(chosen, AlwaysTrue):
         return truncate_table(table)

@@ -16,19 +16,21 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.paths import data_file_path
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, NothingLeft
-from paimon_spark.store.commit import commit_request, new_user
+from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compaction_commit import Place, place_of
 from paimon_spark.store.failed_commit import discarding_if_failed
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.latest_only import refuse_travel
+from paimon_spark.store.result import Result
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.vector_files import find_vector_files, vector_changes
 
 
-@dataclass(frozen=True)
-class UnexistingFiles:
+@dataclass(frozen=True, repr=False)
+class UnexistingFiles(Result):
     """What left the table, or would leave it if it was a dry run.
 
     Attributes:
@@ -58,7 +60,7 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFil
         dry_run: whether only to tell which they are.
 
     Raises:
-        OSError: the storage could not say of every file whether it is there; nothing was changed.
+        StorageError: the storage could not say of every file whether it is there; nothing was changed.
         CorruptFile: metadata of the table are lost or damaged too; nothing was changed.
         OptionError: an option chooses a snapshot.
         UnsupportedFeature: the table cannot be written.

@@ -97,7 +97,7 @@ def vector_changes(
     Raises:
         CorruptFile: an index file is missing or damaged.
         DataError: a row number does not fit the kind of vector.
-        OSError: the storage failed; what was written is deleted.
+        StorageError: the storage failed; what was written is deleted.
     """
     types = tuple(field.type for field in table.schema.partition_fields)
     old = live.get((canonical_row(partition, types), bucket), ())

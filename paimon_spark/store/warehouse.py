@@ -17,15 +17,17 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicate import Predicate, columns_of
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
+from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import TableNotFound
-from paimon_spark.file_io import FileIO, file_io_for
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import partition_path, unescape
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.types import DataField
-from paimon_spark.store.scan import find_fields
+from paimon_spark.store.projection import find_fields
+from paimon_spark.store.system_tables.names import SYS, is_of_warehouse
 from paimon_spark.store.system_tables.request import Columns, Request, columns_of_rows, fields_of
 from paimon_spark.store.system_tables.table import MetadataScan
 from paimon_spark.store.system_tables.totals import partition_totals
@@ -33,7 +35,6 @@ from paimon_spark.store.table import Table, find_stored_table
 from paimon_spark.store.table_options import split_storage_options
 
 _DATABASE = ".db"
-_SYS = "sys.db"
 _READ_THREADS = 8
 
 FIELDS = {
@@ -94,7 +95,7 @@ class Warehouse:
         names = [
             (database.removesuffix(_DATABASE), name)
             for database in _folders(self.file_io, self.location)
-            if database.endswith(_DATABASE) and database != _SYS
+            if database.endswith(_DATABASE) and database != SYS
             for name in _folders(self.file_io, f"{self.location}/{database}")
         ]
         with ThreadPoolExecutor(_READ_THREADS) as threads:
@@ -111,15 +112,16 @@ def _folders(file_io: FileIO, path: str) -> list[str]:
 
 @dataclass(frozen=True)
 class WarehouseTable:
-    """One table of the database `sys`; picklable. name: a key of FIELDS."""
+    """One table of the database `sys`; picklable. name: a key of FIELDS; time_zone: as of Table."""
 
     warehouse: Warehouse
     name: str
+    time_zone: TimeZone | None = None
 
     @property
     def location(self) -> str:
         """The path it is read by."""
-        return f"{self.warehouse.location}/{_SYS}/{self.name}"
+        return f"{self.warehouse.location}/{SYS}/{self.name}"
 
     @cached_property
     def schema(self) -> TableSchema:
@@ -130,7 +132,7 @@ class WarehouseTable:
     def scan(self, columns: Sequence[str] | None = None, where: str | Expr | Predicate | None = None) -> MetadataScan:
         """A read of some columns of the rows that satisfy a condition; as SystemTable.scan."""
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
-        predicate = as_predicate(where, self.schema.fields)
+        predicate = as_predicate(where, self.schema.fields, self.time_zone)
         more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
         return MetadataScan(self._columns, predicate, (*fields, *more), tuple(fields))
 
@@ -138,16 +140,20 @@ class WarehouseTable:
         return columns_of_rows(self.schema.fields, _ROWS[self.name](self.warehouse))
 
 
-def find_warehouse_table(location: str, options: Mapping[str, str] | None = None) -> WarehouseTable | None:
+def find_warehouse_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> WarehouseTable | None:
     """The table of `sys` behind ``<warehouse>/sys.db/<name>``; None where no such is meant.
 
     Raises:
         TableNotFound: `sys` has no table of that name, or the folder holds no database.
+        OptionError: there is no such time zone.
     """
-    folder, _, name = location.rstrip("/").rpartition("/")
-    root, _, database = folder.rpartition("/")
-    if database != _SYS:
+    session_zone(time_zone)
+    if not is_of_warehouse(location):
         return None
+    folder, _, name = absolute_location(location).rpartition("/")
+    root = folder.rpartition("/")[0]
     storage, _ = split_storage_options(options or {})
     table = find_stored_table(location, options)
     if table is not None:
@@ -157,7 +163,7 @@ def find_warehouse_table(location: str, options: Mapping[str, str] | None = None
         raise TableNotFound(f"no table '{name}' in the database sys of {root}: its tables are {', '.join(FIELDS)}")
     if not any(folder.endswith(_DATABASE) for folder in _folders(file_io, root)):
         raise TableNotFound(f"no warehouse at {root}: it holds no folder <database>.db. Check the path")
-    return WarehouseTable(Warehouse(root, file_io, storage), name.lower())
+    return WarehouseTable(Warehouse(root, file_io, storage), name.lower(), time_zone)
 
 
 def _tables(warehouse: Warehouse) -> Iterator[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
+from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.window import MergeSpec, is_retract
@@ -203,7 +204,7 @@ class TableWrite:
             if self._sorts:
                 self._write_run((partition, bucket), rows, kinds, positions)
                 continue
-            part = rows if len(positions) == rows.num_rows else rows.take(pa.array(positions))
+            part = rows if len(positions) == rows.num_rows else rows.take(from_numpy(positions))
             if self._postpones:
                 bucket, part = POSTPONE_BUCKET, unnumbered(part, None if kinds is None else kinds[positions])
                 part = file_batch(self._layout, part)
@@ -221,7 +222,7 @@ class TableWrite:
         """Refuses now what the merge would refuse when somebody compacts the postponed rows."""
         retracting = np.flatnonzero(is_retract(kinds))[:1].repeat(2)  # a lone row is not merged
         if len(retracting):
-            pair = rows.take(pa.array(retracting))
+            pair = rows.take(from_numpy(retracting))
             for _ in sort_and_merge(pair, self._merge, 0, kinds[retracting], engine=self._engine):
                 pass
 

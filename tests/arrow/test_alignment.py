@@ -182,7 +182,14 @@ def test_columns_are_matched_by_name_then_in_any_case() -> None:
 def test_absent_columns_are_null_where_they_may_be() -> None:
     default = DataField(1, "d", parse_type("INT NOT NULL"), default_value="7")
     fields = (*fields_of(a="INT"), default, DataField(2, "n", parse_type("STRING")))
-    assert rows_of(align_batch(pa.record_batch({"a": [1]}), fields)) == [[1, None, None]]  # defaults come later
+    rows = align_batch(pa.record_batch({"a": [1]}), fields, {"d", "n"})
+    assert rows_of(rows) == [[1, None, None]]  # defaults come later
+    with pytest.raises(DataError, match=r"'d' INT NOT NULL, whose default value is 7, is missing.*'n' STRING is miss"):
+        align_batch(pa.record_batch({"a": [1]}), fields)
+    with pytest.raises(DataError, match=r"column 'n' STRING is missing\. Write all columns.*'write.missing-columns'"):
+        align_batch(pa.record_batch({"a": [1]}), fields, {"d"})
+    with pytest.raises(DataError, match=r"column 'a' INT NOT NULL is missing and must not be null$"):
+        align_batch(pa.record_batch({"b": [1]}), fields_of(a="INT NOT NULL", b="BIGINT"), {"a"})
 
 
 def test_all_differences_are_told_at_once_and_nothing_else() -> None:
@@ -210,4 +217,4 @@ def test_nulls_in_a_not_null_column_are_counted() -> None:
 
 def test_no_rows() -> None:
     batch = pa.record_batch({"a": pa.array([], pa.int64())})
-    assert align_batch(batch, fields_of(a="INT NOT NULL", b="STRING")).num_rows == 0
+    assert align_batch(batch, fields_of(a="INT NOT NULL", b="STRING"), {"b"}).num_rows == 0

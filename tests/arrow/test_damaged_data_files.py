@@ -102,11 +102,11 @@ def test_flipped_bits(file_format: str, compression: str) -> None:
 class FailingFile(io.BytesIO):
     """A file object whose storage fails after some reads."""
 
-    reads = 0
+    reads, good = 0, 2
 
     def read(self, size: int | None = -1) -> bytes:
         self.reads += 1
-        if self.reads > 2:
+        if self.reads > self.good:
             raise ConnectionResetError(104, "connection reset by the store")
         return super().read(size)
 
@@ -115,6 +115,22 @@ class FailingFile(io.BytesIO):
 def test_a_fault_of_the_storage_is_no_corrupt_file(file_format: str) -> None:
     with pytest.raises(OSError, match="connection reset by the store"):
         read_rows(FailingFile(file_of(file_format)), file_format)
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_a_fault_at_any_read_comes_as_it_is(file_format: str) -> None:
+    """A file taken for corrupt is passed over with scan.ignore-corrupt-files, and its rows are missing."""
+    whole, failed = file_of(file_format), 0
+    for good in range(100):
+        source = FailingFile(whole)
+        source.good = good
+        try:
+            read_rows(source, file_format)
+        except ConnectionResetError:
+            failed += 1
+            continue
+        break
+    assert 0 < failed == good < 99
 
 
 def test_a_fault_of_the_storage_is_no_corrupt_file_in_avro() -> None:

@@ -223,6 +223,6 @@ def test_moments_in_a_zone_with_summer_time(spark: SparkSession, batch: pa.Recor
 @pytest.mark.parametrize("condition", REFUSED)
 def test_what_spark_refuses_is_refused(spark: SparkSession, batch: pa.RecordBatch, condition: str) -> None:
     with pytest.raises(PredicateError):
-        parse_predicate(condition, fields())
+        parse_predicate(condition, fields(), "UTC")
     with pytest.raises(PySparkException):
         spark.sql(f"select cast(({condition}) as boolean) from adversarial").toArrow()

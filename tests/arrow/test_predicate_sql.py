@@ -45,11 +45,12 @@ FIELDS = [
     DataField(10, "same", T(Root.INT)),
     DataField(11, "SAME", T(Root.INT)),
     DataField(12, "day", T(Root.DATE)),
+    DataField(13, "loc", T(Root.TIMESTAMP, precision=6)),
 ]
 ID, DT = ("id",), ("dt",)
 
 
-def sql(text: str, zone: str = "UTC") -> Any:
+def sql(text: str, zone: str | None = "UTC") -> Any:
     return parse_predicate(text, FIELDS, zone)
 
 
@@ -151,6 +152,55 @@ def test_instants_without_a_zone_are_read_in_that_of_the_session() -> None:
         sql("id = 1", "Nowhere")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ts >= '2026-11-01'", r"ts \(TIMESTAMP\(6\) WITH LOCAL TIME ZONE\) with '2026-11-01'"),
+        ("'2026-11-01 10:00:00' < ts", r"ts .* with '2026-11-01 10:00:00'"),
+        ("ts = date'2026-11-01'", r"ts .* with DATE '2026-11-01'"),
+        ("ts = timestamp_ntz'2026-11-01'", r"ts .* with TIMESTAMP_NTZ '2026-11-01 00:00:00'"),
+        ("ts in ('2026-11-01T00:00:00Z', '2026-11-02')", r"ts .* with '2026-11-02'"),
+        ("ts between '2026-11-01T00:00:00Z' and '2026-11-02'", r"ts .* with '2026-11-02'"),
+        ("id = 1 or not (ts > timestamp'2026-11-01')", r"'2026-11-01' as TIMESTAMP\(6\) WITH LOCAL"),
+        ("ts > try_cast('2026-11-01' as timestamp)", r"'2026-11-01' as TIMESTAMP\(6\) WITH LOCAL"),
+        ("day = timestamp'2026-11-01 00:00:00Z'", r"day \(DATE\) with TIMESTAMP '2026-11-01 00:00:00 UTC'"),
+        ("loc < timestamp'2026-11-01 00:00:00Z'", r"loc \(TIMESTAMP\(6\)\) with TIMESTAMP '2026-11-01 00:00:00 UTC'"),
+        ("day = cast(timestamp'2026-11-01 00:00:00Z' as date)", r"TIMESTAMP '2026-11-01 00:00:00 UTC' as DATE"),
+        ("date'2026-11-01' = timestamp'2026-11-01 00:00:00Z'", r"DATE '2026-11-01' with TIMESTAMP '2026-11-01"),
+    ],
+)
+def test_what_depends_on_a_zone_is_refused_without_one(text: str, words: str) -> None:
+    with pytest.raises(PredicateError, match=words) as caught:
+        sql(text, None)
+    assert "'time-zone'" in str(caught.value)
+    assert ("TIMESTAMP_NTZ '" if text[:3] in ("day", "loc") and "cast" not in text else "+01:00") in str(caught.value)
+    sql(text, "Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ts = '2026-11-01 00:00:00+01:00'", "ts = timestamp'2026-11-01 00:00:00 Europe/Berlin'", "ts is null",
+        "ts = null", "ts in ('2026-11-01T00:00:00Z', null)", "day = '2026-11-01'",
+        "day < timestamp_ntz'2026-11-01 10:00:00'", "loc >= '2026-11-01 00:00:00'", "loc = date'2026-11-01'",
+        "loc <=> timestamp_ntz'2026-11-01'", "id = '7'",
+        "loc = '2026-11-01 00:00:00+05:00'", "day = cast('2026-11-01' as date)",
+    ],
+)  # fmt: skip
+def test_what_depends_on_no_zone_needs_none(text: str) -> None:
+    found = [repr(sql(text, zone)) for zone in (None, "UTC", "Asia/Tokyo", "America/New_York")]
+    assert len(set(found)) == 1
+
+
+def test_expressions_depend_on_a_zone_as_texts_do() -> None:
+    instant, local = dt.datetime(2026, 11, 1, tzinfo=dt.UTC), dt.datetime(2026, 11, 1)
+    assert bind(col("ts") == instant, FIELDS, None) == sql("ts = '2026-11-01T00:00:00Z'", None)
+    with pytest.raises(PredicateError, match=r"ts .* with TIMESTAMP_NTZ '2026-11-01 00:00:00'"):
+        bind(col("ts") == local, FIELDS, None)
+    assert bind(col("ts") == local, FIELDS, "+01:00") == sql("ts = '2026-11-01 00:00:00'", "+01:00")
+    assert as_predicate(col("ts") == local, FIELDS, dt.UTC) == sql("ts = '2026-11-01 00:00:00'", "UTC")
+
+
 # --------------------------------------------------------------------------------------------------------- expressions
 
 
@@ -183,15 +233,15 @@ def test_instants_without_a_zone_are_read_in_that_of_the_session() -> None:
     ],
 )
 def test_expressions_mean_what_the_text_does(expr: Any, text: str) -> None:
-    assert repr(bind(expr, FIELDS)) == repr(sql(text))
-    assert repr(bind(pickle.loads(pickle.dumps(expr)), FIELDS)) == repr(sql(text))
+    assert repr(bind(expr, FIELDS, "UTC")) == repr(sql(text))
+    assert repr(bind(pickle.loads(pickle.dumps(expr)), FIELDS, "UTC")) == repr(sql(text))
 
 
 def test_long_chains_of_expressions() -> None:
     expr = col("id") == 0
     for i in range(1, 5000):
         expr = expr | (col("id") == i)
-    assert len(bind(expr, FIELDS).parts) == 5000
+    assert len(bind(expr, FIELDS, "UTC").parts) == 5000
 
 
 def test_refused_expressions() -> None:
@@ -204,20 +254,20 @@ def test_refused_expressions() -> None:
     with pytest.raises(PredicateError, match="name of a column"):
         col()
     with pytest.raises(PredicateError, match="two columns"):
-        bind(col("id") == col("dt"), FIELDS)
+        bind(col("id") == col("dt"), FIELDS, "UTC")
     with pytest.raises(PredicateError, match="is empty"):
-        bind(col("id").isin([]), FIELDS)
+        bind(col("id").isin([]), FIELDS, "UTC")
     with pytest.raises(PredicateError, match="cannot compare with"):
-        bind(col("id") == object(), FIELDS)
+        bind(col("id") == object(), FIELDS, "UTC")
     with pytest.raises(TypeError):
         hash(col("id"))
 
 
 def test_any_form_of_condition() -> None:
     bound = Compare(ID, Op.EQ, 7)
-    assert as_predicate(None, FIELDS) == TRUE
-    assert as_predicate("id = 7", FIELDS) == bound
-    assert as_predicate(col("id") == 7, FIELDS) == bound
-    assert as_predicate(bound, FIELDS) is bound
+    assert as_predicate(None, FIELDS, None) == TRUE
+    assert as_predicate("id = 7", FIELDS, None) == bound
+    assert as_predicate(col("id") == 7, FIELDS, None) == bound
+    assert as_predicate(bound, FIELDS, None) is bound
     with pytest.raises(PredicateError, match="give SQL text"):
-        as_predicate(7, FIELDS)  # type: ignore[arg-type]  # what a user may do
+        as_predicate(7, FIELDS, None)  # type: ignore[arg-type]  # what a user may do

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow
 import pytest
 from command_line import ENVIRONMENT, PROGRAM, command, program
 from compacted_tables import COLUMNS, append, new_table
@@ -16,10 +18,12 @@ from s3_server import s3_server
 
 import paimon_spark
 from paimon_spark import open_table
-from paimon_spark.cli.program import COMMANDS, _Later
+from paimon_spark.cli.commands import COMMANDS
+from paimon_spark.cli.program import _Later
 from paimon_spark.file_io import file_io_for
 from paimon_spark.store.create import create_table, new_schema
 
+ROOT = Path(__file__).parents[2]
 HEAVY = ("pyspark", "pyarrow", "pandas", "numpy", "sqlglot", "matplotlib")
 
 
@@ -75,6 +79,38 @@ def test_wrong_arguments(arguments: list[str]) -> None:
     printed = command(*arguments)
     assert (printed.code, printed.out) == (2, "")
     assert "Usage: " in printed.err
+
+
+@pytest.mark.parametrize("name", [None, *COMMANDS])
+def test_help_shows_no_types_of_python(name: str | None) -> None:
+    """A flag takes no value, and nobody types '<int range>'."""
+    told = command(*([] if name is None else [name]), "--help").out
+    assert [word for word in ("<bool>", "BOOLEAN", "range", "None") if word in told] == []
+    assert "--help" in told
+
+
+def test_the_list_of_commands_has_headings() -> None:
+    told = command("--help").out
+    panels = list(dict.fromkeys(place.panel for place in COMMANDS.values()))
+    assert len(panels) == 5
+    assert [told.index(panel) for panel in panels] == sorted(told.index(panel) for panel in panels)
+    assert all(f"│ {name} " in told for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("inof", "info"), ("snapshot", "snapshots"), ("create_tag", "create-tag")]
+)
+def test_a_mistyped_command(typed: str, meant: str) -> None:
+    printed = command(typed, "t")
+    assert (printed.code, printed.out) == (2, "")
+    assert f"No such command '{typed}'. Did you mean '{meant}'" in printed.err
+
+
+def test_the_version() -> None:
+    """That of the project, and those that decide how it behaves."""
+    told = command("--version").out
+    assert told.startswith(f"paimon-spark {paimon_spark.__version__} (Python {platform.python_version()}, pyspark ")
+    assert f"pyarrow {pyarrow.__version__})" in told
 
 
 def test_a_module_and_a_script_are_one_program(tmp_path: Path) -> None:

@@ -80,7 +80,14 @@ def test_expire_of_changelogs(tmp_path: Path) -> None:
 def test_orphans_are_shown_and_only_then_deleted(table: Path) -> None:
     orphan = table / "bucket-0" / "data-00000000-0000-0000-0000-000000000000-0.parquet"
     orphan.write_bytes(b"x" * 2048)
-    assert command("orphans", table).out == "nothing to do\n"  # too young
+    young = (
+        "left alone: 1 younger file (2.0 KiB) that nothing names; when no job is writing to the table, --older-than "
+    )
+    young += "with a later time takes it\n"
+    for words in ([], ["--delete"], ["--delete", "--yes"]):
+        assert command("orphans", table, *words).out == f"nothing to do\n{young}"
+    told = command("orphans", table, "--output", "json").document
+    assert (told["paths"], told["younger_files"], told["younger_bytes"]) == ([], 1, 2048)
     os.utime(orphan, (LONG_AGO, LONG_AGO))
     shown = command("orphans", table)
     assert shown.out.startswith("would go: 1 file older than ")

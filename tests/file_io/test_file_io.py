@@ -20,18 +20,11 @@ from pyarrow import fs
 from s3_server import s3_server
 from werkzeug.serving import make_server
 
-from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.file_io import (
-    FileIO,
-    HadoopFileIO,
-    LocalFileIO,
-    NotCreated,
-    ObstoreFileIO,
-    file_io_for,
-    is_same_store,
-)
-from paimon_spark.file_io.hadoop import split_hadoop
-from paimon_spark.file_io.object_store import azure_config, gcs_config, s3_config
+from paimon_spark import open_table
+from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
+from paimon_spark.file_io import FileIO, LocalFileIO, NotCreated, file_io_for, is_same_store
+from paimon_spark.file_io.hadoop import HadoopFileIO, split_hadoop
+from paimon_spark.file_io.object_store import ObstoreFileIO, azure_config, gcs_config, s3_config
 
 Store = tuple[FileIO, str]
 
@@ -175,6 +168,35 @@ def test_delete_many(store: Store) -> None:
 def test_a_refused_bulk_delete_is_an_error(status: str, answer: str) -> None:
     with s3_that_says(status, answer) as options, pytest.raises(OSError, match="s3://strict/t/x"):
         file_io_for("s3://strict/t", options).delete_many(["s3://strict/t/x", "s3://strict/t/y"])
+
+
+def test_a_bucket_that_is_not_there(s3_options: dict[str, str]) -> None:
+    io, root = file_io_for("s3://no-such-bucket/t", s3_options), "s3://no-such-bucket/t"
+    for call in (
+        lambda: io.list(root),
+        lambda: io.exists(root),
+        lambda: io.write_bytes(f"{root}/x", b"1"),
+        lambda: io.create_if_absent(f"{root}/x", b"1"),
+        lambda: open_table(root, s3_options),
+    ):
+        with pytest.raises(StorageError, match=r"(listing|writing) s3://no-such-bucket/t.*NoSuchBucket"):
+            call()
+
+
+@pytest.mark.parametrize("store", ["local", "file-uri", "hadoop"], indirect=True)
+def test_a_file_where_a_directory_has_to_be(store: Store) -> None:
+    io, root = store
+    io.write_bytes(f"{root}/file", b"1")
+    inside = f"{root}/file/x"
+    for call in (
+        lambda: io.write_bytes(inside, b"1"),
+        lambda: io.open_output(inside),
+        lambda: io.overwrite(inside, b"1"),
+        lambda: io.create_if_absent(inside, b"1"),
+    ):
+        with pytest.raises(StorageError, match=f"writing .*{inside.removeprefix('file://')}"):
+            call()
+    assert [status.name for status in io.list(root)] == ["file"]
 
 
 def test_random_access(store: Store) -> None:

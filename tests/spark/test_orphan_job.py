@@ -61,7 +61,9 @@ def test_paimon_table(spark: SparkSession, tmp_path: Path, distributed: bool | N
     table = PaimonTable.forPath(spark, plain.location)
     dry = table.remove_orphan_files(distributed=distributed)
     assert (set(dry.paths), dry.dry_run) == (orphans, True)
-    assert table.remove_orphan_files("2001-01-01 00:00:00", distributed=distributed).paths == ()
+    none = table.remove_orphan_files("2001-01-01 00:00:00", distributed=distributed)
+    assert (none.paths, none.younger_files, none.younger_bytes) == ((), len(orphans), dry.bytes)
+    assert (dry.younger_files, dry.younger_bytes) == (0, 0)
     told: list[str] = []
     done = table.remove_orphan_files(
         dry_run=False, distributed=distributed, progress=lambda what, done, total: told.append(what)

@@ -38,3 +38,9 @@ def test_examples(spark: SparkSession, tmp_path: Path) -> None:
 def test_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (Path(__file__).parents[2] / target).exists()
+
+
+def test_the_contents_name_every_section() -> None:
+    named = re.findall(r"\]\(#([\w-]+)\)", README)
+    sections = re.findall(r"^## (.+)$", README, re.MULTILINE)
+    assert named == [re.sub(r"[^\w -]", "", section).lower().replace(" ", "-") for section in sections]

@@ -8,8 +8,6 @@ from paimon_spark.errors import OptionError
 from paimon_spark.spark.options import (
     ReadOptions,
     WriteOptions,
-    format_columns,
-    parse_columns,
     read_options,
     write_options,
 )
@@ -19,10 +17,13 @@ def test_connector_options_are_told_from_table_options_in_any_letter_case() -> N
     assert read_options({"Path": "/t", "COLUMNS": "a, B", "Filter": "a > 1", "Scan.Snapshot-Id": "3"}) == ReadOptions(
         "/t", ("a", "B"), "a > 1", False, False, {"Scan.Snapshot-Id": "3"}
     )
+    assert read_options({"path": "/t", "Time-Zone": "+01:00"}) == ReadOptions("/t", time_zone="+01:00")
+    assert write_options({"path": "/t", "TIME-ZONE": "+01:00"}) == WriteOptions("/t", time_zone="+01:00")
     assert read_options({"path": "/t", "Row-Kinds": "TRUE"}) == ReadOptions("/t", row_kinds=True)
     assert read_options({"path": "/t", "Push-Filters": "True"}) == ReadOptions("/t", push_filters=True)
     options = {"PATH": "/t", "Row-Kind-Column": "op", "Overwrite-Where": "dt = 1", "Bucket": "4"}
     assert write_options(options) == WriteOptions("/t", "op", "dt = 1", False, {"Bucket": "4"})
+    assert write_options({"path": "/t", "Write.Missing-Columns": "Default"}).missing_columns == "default"
 
 
 @pytest.mark.parametrize(("text", "dynamic"), [("true", True), ("FALSE", False)])
@@ -44,6 +45,7 @@ def test_a_missing_path_says_how_to_give_one(options: dict[str, str]) -> None:
         ({"paths": '["/a","/b"]'}, "several paths"),
         ({"path": "/t", "row-kind-column": "op"}, "'row-kind-column' is an option of writes"),
         ({"path": "/t", "Overwrite-Where": "x"}, "option of writes"),
+        ({"path": "/t", "Write.Missing-Columns": "null"}, "option of writes"),
         ({"path": "/t", "columns": ""}, "expected column names"),
         ({"path": "/t", "push-filters": "1"}, "'push-filters' has the value '1': expected true or false"),
         ({"path": "/t", "row-kinds": ""}, "'row-kinds' has the value '': expected true or false"),
@@ -62,28 +64,10 @@ def test_options_that_no_read_has_are_refused(options: dict[str, str], message: 
         ({"path": "/t", "Scan.Snapshot-Id": "3"}, "on top of the latest snapshot"),
         ({"path": "/t", "scan.mode": "latest"}, "on top of the latest snapshot"),
         ({"path": "/t", "dynamic-partition-overwrite": "maybe"}, "expected true or false"),
+        ({"path": "/t", "write.missing-columns": "zero"}, "expected one of error, null, default"),
         ({"path": "/t", "dynamic-partition-overwrite": "true", "overwrite-where": "a"}, "contradict"),
     ],
 )
 def test_options_that_no_write_has_are_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         write_options(options)
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("id", ("id",)),
-        (" id ,total,", ("id", "total")),
-        ("`a,b`, ` c `,`d``e`,é f", ("a,b", " c ", "d`e", "é f")),
-    ],
-)
-def test_column_lists(text: str, names: tuple[str, ...]) -> None:
-    assert parse_columns(text) == names
-    assert parse_columns(format_columns(names)) == names
-
-
-@pytest.mark.parametrize("text", ["", " ", ",", "a,,b", "`a", "a`b", "``"])
-def test_bad_column_lists(text: str) -> None:
-    with pytest.raises(OptionError, match="expected column names"):
-        parse_columns(text)

@@ -16,10 +16,11 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, InputPartition, IsNotNull
 from pyspark.sql.types import StructType
 
-from paimon_spark import open_table
+from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.options import ReadOptions
-from paimon_spark.spark.reader import MAX_BATCH_ROWS, MIN_BATCH_ROWS, PaimonReader, even_batches, table_schema
+from paimon_spark.spark.readable import readable_schema
+from paimon_spark.spark.reader import MAX_BATCH_ROWS, MIN_BATCH_ROWS, PaimonReader, even_batches
 from paimon_spark.spark.source import PaimonDataSource
 from paimon_spark.spark.types import spark_schema
 
@@ -234,6 +235,21 @@ def test_all_types_and_nulls_come_through(spark: SparkSession, tmp_path: Path) -
         assert load(spark, path, {"filter": instant}).count() == 1
 
 
+def test_a_null_struct_whose_fields_are_not_null_goes_to_arrow(spark: SparkSession, tmp_path: Path) -> None:
+    table = PaimonTable.create(spark).location(str(tmp_path / "t")).addColumn("id", "BIGINT NOT NULL")
+    table.addColumn("p", "ROW<a INT NOT NULL, b STRING>").addColumn("l", "ARRAY<ROW<a INT NOT NULL>>").execute()
+    rows = [(1, None, [(7,), None]), (2, (5, "x"), None)]
+    given = spark.createDataFrame(rows, "id long, p struct<a: int, b: string>, l array<struct<a: int>>")
+    given.write.format("paimon").mode("append").save(str(tmp_path / "t"))
+    found = load(spark, str(tmp_path / "t"))
+    assert found.toArrow().sort_by("id").to_pylist() == [
+        {"id": 1, "p": None, "l": [{"a": 7}, None]},
+        {"id": 2, "p": {"a": 5, "b": "x"}, "l": None},
+    ]
+    found.write.format("paimon").mode("append").save(str(tmp_path / "t"))  # its schema says less than that of the table
+    assert load(spark, str(tmp_path / "t")).count() == 4
+
+
 def test_batches_are_evened_out() -> None:
     sizes = [3, MIN_BATCH_ROWS, 5, 7, 3 * MAX_BATCH_ROWS + 1, 2]
     given = [pa.RecordBatch.from_arrays([pa.array(range(size))], names=["v"]) for size in sizes]
@@ -245,4 +261,4 @@ def test_batches_are_evened_out() -> None:
 
 def test_the_columns_option_keeps_its_order(orders: str) -> None:
     table = open_table(orders)
-    assert table_schema(table, ReadOptions(orders, ("vip", "ID"))).names == ["vip", "id"]
+    assert readable_schema(table, ReadOptions(orders, ("vip", "ID"))).names == ["vip", "id"]

@@ -36,7 +36,7 @@ SCHEMA = TableSchema(
     ],
 )
 def test_values_of_partition_columns(where: str, patterns: list[dict[str, Any]]) -> None:
-    found = replaced_partitions(SCHEMA, where)
+    found = replaced_partitions(SCHEMA, where, None)
     assert sorted(found, key=str) == sorted(patterns, key=str)
 
 
@@ -45,11 +45,11 @@ def test_values_of_partition_columns(where: str, patterns: list[dict[str, Any]])
 )
 def test_conditions_that_list_no_values_are_refused(where: str) -> None:
     with pytest.raises(OptionError, match="expected the values of partition columns"):
-        replaced_partitions(SCHEMA, where)
+        replaced_partitions(SCHEMA, where, None)
 
 
 def test_other_columns_and_nonsense_are_refused() -> None:
     with pytest.raises(OptionError, match=r"v is no partition column \(those are: dt, Hour\)"):
-        replaced_partitions(SCHEMA, "hour = 1 and v = 'x'")
+        replaced_partitions(SCHEMA, "hour = 1 and v = 'x'", None)
     with pytest.raises(PredicateError):
-        replaced_partitions(SCHEMA, "hour =")
+        replaced_partitions(SCHEMA, "hour =", None)

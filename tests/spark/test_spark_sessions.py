@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pyspark
@@ -13,6 +15,7 @@ import pytest
 
 pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[2]
+CONNECT_PORT = 15002  # of a server that a session with the remote local[2] starts, unless told otherwise
 QUICKSTART = ROOT / "examples" / "quickstart.py"
 EXPECTED = [
     "|  7|2026-11-01| 99.0|",  # the upserted row
@@ -40,8 +43,19 @@ def missing(output: str) -> list[str]:
 def test_spark_connect(tmp_path: Path) -> None:
     pytest.importorskip("grpc")
     command = [sys.executable, str(QUICKSTART), str(tmp_path)]
-    output = run(command, tmp_path, SPARK_REMOTE="local[2]", PYTHONPATH=str(ROOT))
+    with socket.socket() as other:
+        with suppress(OSError):  # taken by somebody else: as good
+            other.bind(("127.0.0.1", CONNECT_PORT))
+            other.listen()
+        anywhere = {"SPARK_REMOTE": "local[2]", "SPARK_TESTING": "1"}  # with it Spark takes a port that is free
+        output = run(command, tmp_path, **anywhere, PYTHONPATH=str(ROOT))
     assert missing(output) == []
+
+
+def test_spark_finds_the_source_from_any_folder(tmp_path: Path) -> None:
+    """As Spark looks for it; ./dev installs this checkout so that it is found."""
+    look = "import pkgutil; print('pyspark_paimon' in {module.name for module in pkgutil.iter_modules()})"
+    assert run([sys.executable, "-c", look], tmp_path).strip() == "True"
 
 
 def test_spark_submit_with_py_files_to_a_cluster_of_two_workers(tmp_path: Path) -> None:

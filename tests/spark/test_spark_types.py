@@ -6,7 +6,15 @@ import pytest
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.spark.types import can_show, paimon_field, paimon_fields, spark_field, spark_schema, spark_type
+from paimon_spark.spark.types import (
+    can_show,
+    paimon_field,
+    paimon_fields,
+    shown_schema,
+    spark_field,
+    spark_schema,
+    spark_type,
+)
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 
 STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
@@ -103,3 +111,28 @@ def test_a_schema_may_ask_for_less_certainty_about_nulls_but_not_for_more() -> N
     assert not can_show(loose, strict)
     assert not can_show(strict, st.StructType().add("b", st.ArrayType(st.IntegerType(), True)))
     assert not can_show(st.IntegerType(), st.LongType())
+
+
+def test_what_is_in_a_struct_that_may_be_null_is_shown_as_what_may_be_null() -> None:
+    def struct(nullable: bool) -> st.StructType:
+        return st.StructType([st.StructField("x", st.IntegerType(), nullable)])
+
+    def columns(inside: bool) -> st.StructType:
+        """inside: whether what lies in structs that may be null may be null itself."""
+        deep = st.StructType([st.StructField("z", struct(inside), inside)])
+        return st.StructType([
+            st.StructField("key", st.LongType(), False, {"comment": "c"}),
+            st.StructField("null", struct(inside)),
+            st.StructField("never null", struct(False), False),
+            st.StructField("deep", deep),
+            st.StructField("list", st.ArrayType(struct(inside), True), False),
+            st.StructField("list without nulls", st.ArrayType(struct(False), False)),
+            st.StructField("map", st.MapType(struct(False), struct(inside), True)),
+            st.StructField("map without nulls", st.MapType(struct(False), struct(False), False)),
+        ])  # fmt: skip
+
+    stored, shown = columns(inside=False), columns(inside=True)
+    assert shown_schema(stored) == shown
+    assert shown_schema(shown) == shown
+    assert shown_schema(stored)["key"].metadata == {"comment": "c"}
+    assert can_show(stored, shown)

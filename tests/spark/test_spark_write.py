@@ -18,10 +18,10 @@ from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import CommitStateUnknown
+from paimon_spark.errors import CommitStateUnknown, DataError
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.spark.open_write import open_job
 from paimon_spark.spark.options import write_options
-from paimon_spark.spark.write_job import open_job
 from paimon_spark.spark.writer import PaimonWriter, open_writer
 from paimon_spark.spec.types import Root
 
@@ -87,6 +87,8 @@ def test_columns_of_a_new_table_may_be_null_whatever_the_dataframe_says(spark: S
         ({"primary-key": "nope", "bucket": "1"}, "nope"),
         ({"bucket": "0"}, "bucket"),
         ({"buckets": "2"}, "'buckets' is not known"),
+        ({"bucket": "abc"}, "option 'bucket' has the value 'abc': expected a whole number such as 4"),
+        ({"spark.paimon.write-only": "true"}, "session setting of the official connector; give 'write-only'"),
         ({"columns": "id"}, "option of reads"),
         ({"scan.snapshot-id": "1"}, "on top of the latest snapshot"),
         ({"overwrite-where": "id = 1"}, r"mode\('overwrite'\)"),
@@ -121,8 +123,48 @@ def test_rows_are_aligned_by_name_and_cast(spark: SparkSession, tmp_path: Path) 
     path = tmp_path / "t"
     save(spark.createDataFrame([(1, 2.5, "x")], "id bigint, v double, s string"), path, KEYED)
     save(spark.createDataFrame([("y", 2, 7)], "S string, ID int, v short"), path)
-    save(spark.createDataFrame([(3,)], "id int"), path)
+    save(spark.createDataFrame([(3,)], "id int"), path, {"write.missing-columns": "null"})
     assert rows(path) == [(1, 2.5, "x"), (2, 7.0, "y"), (3, None, None)]
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+@pytest.mark.parametrize("options", [KEYED, {}], ids=["key", "append"])
+def test_a_forgotten_column_is_an_error_on_every_road(
+    spark: SparkSession, tmp_path: Path, mode: str, options: dict[str, str]
+) -> None:
+    path = tmp_path / "t"
+    save(spark.createDataFrame([(1, "a", 10.0)], "id bigint, name string, price double"), path, options)
+    forgotten = spark.createDataFrame([(1, "A")], "id bigint, name string")
+    message = r"column 'price' DOUBLE is missing\. Write all columns.*'write\.missing-columns'"
+    with pytest.raises(PySparkException, match=message):
+        save(forgotten, path, mode=mode)
+    table = PaimonTable.forPath(spark, str(path))
+    write = table.append if mode == "append" else table.overwrite
+    with pytest.raises(DataError, match=message):
+        write(forgotten)
+    with pytest.raises(DataError, match=message):
+        table.dynamic_partition_overwrite(forgotten)
+    assert rows(path) == [(1, "a", 10.0)]
+    write(forgotten, options={"Write.Missing-Columns": "NULL"})
+    assert (1, "A", None) in rows(path)
+
+
+def test_sql_fills_a_list_of_columns_before_the_table_sees_it(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    save(spark.createDataFrame([(1, "a", 10.0)], "id bigint, name string, price double"), path, KEYED)
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW listed USING paimon OPTIONS (path '{path}')")
+    spark.sql("INSERT INTO listed (price, id) VALUES (2.5D, 2)")
+    assert rows(path) == [(1, "a", 10.0), (2, None, 2.5)]
+
+
+def test_partial_update_rows_tell_only_what_they_change(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    options = {**KEYED, "merge-engine": "partial-update"}
+    save(spark.createDataFrame([(1, "a", 10.0)], "id bigint, name string, price double"), path, options)
+    save(spark.createDataFrame([(1, "A")], "id bigint, name string"), path)
+    assert rows(path) == [(1, "A", 10.0)]
+    with pytest.raises(PySparkException, match="column 'price' DOUBLE is missing"):
+        save(spark.createDataFrame([(1, "B")], "id bigint, name string"), path, mode="overwrite")
 
 
 @pytest.mark.parametrize(
@@ -295,7 +337,7 @@ def test_types_that_spark_shows_differently_are_written_back_as_they_are_read(
     assert sorted(late.collect()) == [(1, 86_399_999, "a", "b"), (11, 86_399_999, "a", "b")]
     spark.conf.unset("spark.sql.python.filterPushdown.enabled")
     with pytest.raises(PySparkException, match=r"'c'.*does not fit into CHAR"):
-        save(spark.sql("select 9 id, 'abcd' c"), path)
+        save(spark.sql("select 9 id, 0 t, 'abcd' c, 'b' v"), path)
 
 
 def writer_for(spark: SparkSession, path: Path, overwrite: bool = False) -> PaimonWriter:

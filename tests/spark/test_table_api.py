@@ -139,6 +139,62 @@ def test_overwrites(spark: SparkSession, tmp_path: Path) -> None:
     assert [r.commit_kind for r in table.history().collect()] == ["OVERWRITE"] * 3 + ["APPEND"]
 
 
+def test_an_overwrite_heeds_the_mode_of_the_session(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path / "t", primary_key="dt,id", partition="dt", bucket="1")
+    old, new = (
+        spark.sql("select 1L id, 'd1' dt, 1L v union all select 2L, 'd2', 2L"),
+        spark.sql("select 3L id, 'd2' dt, 3L v"),
+    )
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "DYNAMIC")
+    try:
+        table.append(old)
+        table.overwrite(new)
+        assert sorted(r.id for r in table.toDF().collect()) == [1, 3]
+        table.overwrite(old.where("id = 2"), where="dt = 'd1' or dt = 'd2'")
+        assert [r.id for r in table.toDF().collect()] == [2]
+        table.append(old)
+        table.overwrite(new, options={"Dynamic-Partition-Overwrite": "false"})
+        assert [r.id for r in table.toDF().collect()] == [3]
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    table.append(old)
+    table.overwrite(new)
+    assert [r.id for r in table.toDF().collect()] == [3]
+
+
+@pytest.mark.parametrize(
+    ("column", "properties", "message"),
+    [
+        ("VARIANT", {}, "column 'c' has the type VARIANT"),
+        ("BLOB", {}, "column 'c' has the type BLOB"),
+        ("INT", {"type": "object-table"}, "its option 'type' is 'object-table'"),
+        ("INT", {"upsert-key": "id"}, "its option 'upsert-key' is 'id'"),
+        ("INT", {"merge-engine": "aggregation", "fields.c.aggregate-function": "none"}, "no aggregate function 'none'"),
+    ],
+)
+def test_a_declaration_that_is_refused_leaves_nothing(
+    spark: SparkSession, tmp_path: Path, column: str, properties: dict[str, str], message: str
+) -> None:
+    for builder in (PaimonTable.create(spark), PaimonTable.createIfNotExists(spark)):
+        builder.location(str(tmp_path / "t")).addColumn("id", "BIGINT").addColumn("c", column)
+        if "merge-engine" in properties:
+            builder.primaryKey("id").property("bucket", "1")
+        with pytest.raises(UnsupportedFeature, match=message):
+            builder.properties(properties).execute()
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_option_that_only_others_heed_may_be_declared(spark: SparkSession, tmp_path: Path) -> None:
+    path, index = tmp_path / "t", {"file-index.bloom-filter.columns": "v"}
+    table = made(spark, path, **{"file-index.bloom-filter.columns": "v"})
+    assert table.append(spark.sql("select 1L id, 'd' dt, 2L v")).rows == 1
+    with pytest.raises(OptionError, match=r"'file-index\.bloom-filter\.columns' = 'v' would do nothing in this call"):
+        table.append(spark.sql("select 1L id, 'd' dt, 2L v"), index)
+    with pytest.raises(PySparkException, match="would do nothing in this call"):
+        spark.range(1).write.format("paimon").mode("append").options(**{"clustering.columns": "id"}).save(f"{path}2")
+    assert not (tmp_path / "t2").exists()
+
+
 def test_row_kinds_and_other_options_of_a_write(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path / "t", primary_key="id", bucket="2")
     table.append(spark.range(4).selectExpr("id", "'d' dt", "id v"))

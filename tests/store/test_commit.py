@@ -70,6 +70,16 @@ def test_nothing_to_commit(tmp_path: Path) -> None:
     assert table.snapshots.latest() is None
 
 
+def test_an_empty_commit_is_a_snapshot_where_the_table_wants_it(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path).with_options({"snapshot.ignore-empty-commit": "false"})
+    TableCommit(table, "a").append([added(file("a"), part=X, total=2)])
+    result = TableCommit(table, "b").append([])
+    assert result is not None
+    assert (result.snapshot_id, result.files) == (2, 0)
+    assert (latest(table).commit_kind, latest(table).delta_record_count) == ("APPEND", 0)
+    assert live(table) == {"a"}
+
+
 def test_the_latest_schema_is_named(tmp_path: Path) -> None:
     table = plain_table(tmp_path)
     schema = json.loads((tmp_path / "schema" / "schema-0").read_text())
@@ -129,6 +139,21 @@ def test_the_same_commit_again_is_found(tmp_path: Path) -> None:
     assert again is not None
     assert (again.snapshot_id, again.attempts) == (1, 0)
     assert table.snapshots.latest_id() == 2
+
+
+@pytest.mark.parametrize("others", [31, 32, 33, 40])
+def test_the_same_commit_again_is_found_however_many_came_after_it(tmp_path: Path, others: int) -> None:
+    table = plain_table(tmp_path)
+    messages = [added(file("a"))]
+    TableCommit(table, "me").append(messages)
+    for number in range(others):
+        TableCommit(table, f"other-{number}", since=number).append([added(file(f"b{number}"))])
+    again = TableCommit(table, "me").append(messages)
+    assert again is not None
+    assert (again.snapshot_id, again.attempts) == (1, 0)
+    assert table.snapshots.latest_id() == others + 1
+    TableCommit(table, "me").abort(messages)
+    assert "a" in live(table)
 
 
 def test_another_identifier_is_another_commit(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from paimon_spark.errors import CommitStateUnknown, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.commit import TableCommit, new_user
+from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compact_task import CompactResult
 from paimon_spark.store.compaction_commit import CompactedBuckets, commit_compaction, place_of
 from paimon_spark.store.file_paths import bucket_directory

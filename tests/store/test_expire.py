@@ -123,7 +123,7 @@ def test_arguments_that_contradict(tmp_path: Path, arguments: dict[str, Any], wo
 
 def test_the_option_that_contradicts_is_named(tmp_path: Path) -> None:
     table = life(tmp_path, "w", {"changelog.num-retained.min": "20"})
-    with pytest.raises(OptionError, match=r"retain_min \(20\): .* changelog\.num-retained\.min of the table"):
+    with pytest.raises(OptionError, match=r"retain_min \(20\): .* 'changelog\.num-retained\.min' of the table"):
         expire_changelogs(table, retain_max=5)
 
 

@@ -40,7 +40,7 @@ def assert_tells_all(error: pytest.ExceptionInfo[SnapshotNotFound], available: s
     message = str(error.value)
     assert re.search(available, message)
     assert re.search(r"keeps snapshots for 1:00:00 \(h:mm:ss, 'snapshot.time-retained'\), at least 10 of them", message)
-    for way in ("create_tag", "a consumer", "longer 'snapshot.time-retained'", "scan.plan-auto-tag-for-read"):
+    for way in ("needs a tag", "a consumer", "longer 'snapshot.time-retained'", "scan.plan-auto-tag-for-read"):
         assert way in message
 
 
@@ -87,7 +87,7 @@ def test_what_never_was_needs_no_advice(options: dict[str, str], tmp_path: Path)
     live_on(table, "ww")
     with pytest.raises(SnapshotNotFound, match="snapshots 1 to 2 are available") as error:
         scan(table, options).plan()
-    assert "create_tag" not in str(error.value)
+    assert "needs a tag" not in str(error.value)
 
 
 def test_long_lists_of_tags_are_cut(tmp_path: Path) -> None:

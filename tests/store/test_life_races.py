@@ -24,7 +24,8 @@ from life_keepers import draw
 from long_runs import LONG
 from stage import on_stage
 
-from paimon_spark.file_io import FileIO, LocalFileIO, ObstoreFileIO
+from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.file_io.object_store import ObstoreFileIO
 
 STEPS = int(os.environ.get("PAIMON_LIFE_STEPS", "10000" if LONG else "150"))
 SEED = int(os.environ.get("PAIMON_LIFE_SEED", "1"))

@@ -184,10 +184,33 @@ def test_options_that_say_what_the_table_says(key: str, value: str, table: str) 
     assert open_table(table, {key: value}).options[key] == value
 
 
-@pytest.mark.parametrize(("key", "value"), [("scan.snapshot-id", "x"), ("target-file-size", "lots")])
-def test_a_bad_value_is_named_before_anything_is_read_or_written(key: str, value: str, table: str) -> None:
-    with pytest.raises(OptionError, match=f"'{key}' has the value '{value}'"):
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("scan.snapshot-id", "x", "a whole number such as 4"),
+        ("scan.snapshot-id", "1_0", "a whole number such as 4"),  # Python would read 10
+        ("bucket", "abc", "a whole number such as 4"),
+        ("target-file-size", "lots", "a memory size such as 128 mb"),
+        ("compaction.small-file-ratio", "much", "a number such as 0.7"),
+        ("file.format.per.level", "orc", "a level and a value for each, such as 0:avro,3:parquet"),
+        ("file.format.per.level", "x:orc", "a level and a value for each, such as 0:avro,3:parquet"),
+    ],
+)
+def test_a_bad_value_is_named_before_anything_is_read_or_written(
+    key: str, value: str, expected: str, table: str
+) -> None:
+    with pytest.raises(OptionError, match=f"'{key}' has the value '{value}': expected {expected}$"):
         open_table(table, {key: value})
+
+
+def test_columns_may_be_one_text(table: str) -> None:
+    opened = open_table(table)
+    assert opened.scan("day, Id").to_arrow().column_names == ["day", "Id"]
+    assert opened.system_table("schemas", "schema_id,comment").to_arrow().column_names == ["schema_id", "comment"]
+    with pytest.raises(OptionError, match="no column 'dy', did you mean 'day'"):
+        opened.scan("dy")
+    with pytest.raises(OptionError, match="'columns' has the value 'day,,Id': expected column names separated by"):
+        opened.scan("day,,Id")
 
 
 @pytest.mark.parametrize(

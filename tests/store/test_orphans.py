@@ -14,7 +14,7 @@ import pytest
 from checker import check_table
 from compacting import make
 from expiring import COLUMNS, branch, new_table, stored, tag
-from orphaned import ID, age, all_states, forget_snapshots, lived, put, removed
+from orphaned import ID, age, all_states, forget_snapshots, lived, orphans_by_hand, put, removed
 from s3_server import s3_server
 
 from paimon_spark.errors import CorruptFile, OptionError
@@ -204,6 +204,24 @@ def test_what_is_told(tmp_path: Path) -> None:
     assert not any(Path(path).exists() for path in paths)
     assert remove_orphan_files(table, dry_run=False).paths == ()
     check_table(table.location)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_younger_files_that_nothing_names_are_counted(tmp_path: Path, dry_run: bool) -> None:
+    """All files of the table are young, and most are named: a count of young files alone would be wrong."""
+    table = lived(tmp_path)
+    old = {"bucket-0/old", "manifest/manifest-old"}
+    young = {"bucket-0/young", "bucket-9/young", "manifest/manifest-list-young", "index/young", "snapshot/young"}
+    for size, name in enumerate(sorted(old | young)):
+        put(tmp_path / "t" / name, b"?" * (size + 1), days=3 if name in old else 0.5)
+    by_hand = orphans_by_hand(table)
+    assert by_hand == old | young
+    size = sum((tmp_path / "t" / name).stat().st_size for name in young)
+    told = remove_orphan_files(table, dry_run=dry_run)
+    assert {os.path.relpath(path, table.location) for path in told.paths} == old
+    assert (told.younger_files, told.younger_bytes) == (len(young), size)
+    assert all((tmp_path / "t" / name).exists() for name in young)
+    assert remove_orphans_before(table, 2**62, dry_run=True).younger_files == 0
 
 
 # ------------------------------------------------------------------------------------------------ what stops it

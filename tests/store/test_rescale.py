@@ -251,8 +251,11 @@ def test_tables_without_a_number_of_buckets_are_refused(tmp_path: Path, options:
 
 def test_numbers_and_conditions_that_make_no_sense(tmp_path: Path) -> None:
     table = make(tmp_path / "t")
-    with pytest.raises(OptionError, match="0 buckets"):
-        rescale(table, 0)
+    wrong: list[Any] = [0, "x", "3", 2.0, True, None]
+    for buckets in wrong:
+        with pytest.raises(OptionError, match=f"to {buckets!r} buckets: give a whole number above 0"):
+            rescale(table, buckets)
+    assert table.schemas.latest() == table.schema
     with pytest.raises(OptionError, match="id is no partition column"):
         rescale(table, 3, "id = 3")
 

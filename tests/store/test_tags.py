@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from meanwhile import Meanwhile
 
-from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
+from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
@@ -50,6 +50,21 @@ def test_a_tag_of_the_latest_or_a_given_snapshot(tmp_path: Path) -> None:
     assert set(json.loads(Path(table.location, "tag/tag-old").read_text())) == set(
         json.loads(Path(table.location, "snapshot/snapshot-1").read_text())
     )
+
+
+def test_tags_of_a_table_with_callbacks_are_left_to_others(tmp_path: Path) -> None:
+    """Whoever was to be called would not hear of the tag; an empty option says that this is meant."""
+    table = life(tmp_path / "t", "w")
+    create_tag(table, "there")
+    calling = table.with_options({"tag.callbacks": "org.example.Callback"})
+    for change in (lambda: create_tag(calling, "new"), lambda: replace_tag(calling, "there"),
+                   lambda: delete_tags(calling, "there")):  # fmt: skip
+        with pytest.raises(
+            UnsupportedFeature, match=r"'tag\.callbacks' is 'org\.example\.Callback'.*'tag\.callbacks' = ''"
+        ):
+            change()
+    assert set(table.snapshots.tags()) == {"there"}
+    assert create_tag(calling.with_options({"tag.callbacks": ""}), "new").snapshot_id == 1
 
 
 def test_a_tag_that_lives_for_some_time(tmp_path: Path) -> None:

@@ -73,6 +73,12 @@ def test_nothing_to_drop_makes_no_snapshot(parts: Table, where: str) -> None:
     assert (metrics.snapshot_id, metrics.files, metrics.partitions, latest(parts).id) == (None, 0, (), 1)
 
 
+def test_a_condition_that_is_missing_does_not_mean_all(parts: Table) -> None:
+    with pytest.raises(OptionError, match=r"no condition is given; truncate\(\) takes all rows"):
+        drop_partitions(parts, None)  # type: ignore[arg-type]
+    assert len(live(parts)) == 4
+
+
 def test_an_empty_table_stays(tmp_path: Path) -> None:
     table = plain_table(tmp_path)
     assert truncate_table(table).snapshot_id is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
@@ -150,6 +150,19 @@ def test_every_format_comes_back(tmp_path: Path, file_format: str) -> None:
     commit(table, *messages)
     check_table(table.location)
     assert read(table) == sorted(rows, key=repr)
+
+
+def test_a_timestamp_that_orc_cannot_hold_goes_to_a_parquet_file(tmp_path: Path) -> None:
+    columns = pa.schema([("id", pa.int64()), ("t", pa.timestamp("us"))])
+    make(tmp_path, keys=("id",), parts=(), columns=columns, bucket="1", file_format="orc")
+    old = datetime(1969, 1, 1, 0, 0, 0, 5001)
+    for n, (options, value) in enumerate([({}, old.replace(microsecond=5000)), ({"file.format": "parquet"}, old)]):
+        table = open_table(str(tmp_path), options)
+        commit(table, *write(table, [(n, value)]))
+    with pytest.raises(UnsupportedFeature, match=r"'t'.*00\.005001.*'file\.format' = 'parquet'"):
+        write(open_table(str(tmp_path)), [(2, old)])
+    assert read(table) == [(0, old.replace(microsecond=5000)), (1, old)]
+    check_table(table.location)
 
 
 def test_names_and_places(tmp_path: Path) -> None:
@@ -323,25 +336,6 @@ def test_rows_of_other_columns(tmp_path: Path) -> None:
     task = TableWrite(table, "u")
     with pytest.raises(DataError, match=r"columns \(x int64\), expected \(part string, id int64, value string\)"):
         task.write(pa.RecordBatch.from_pydict({"x": [1]}))
-
-
-def test_default_values_replace_nulls(tmp_path: Path) -> None:
-    columns = pa.schema([("id", pa.int64()), ("n", pa.int32()), ("s", pa.string()), ("d", pa.date32())])
-    schema = new_schema(columns, ("id",), (), {"bucket": "1"})
-    defaults = {"n": "7", "s": "'it''s'", "d": "'2024-02-29'"}
-    fields = tuple(replace(f, default_value=defaults.get(f.name)) for f in schema.fields)
-    create_table(str(tmp_path), replace(schema, fields=fields))
-    table = open_table(str(tmp_path))
-    commit(table, *write(table, [(1, None, None, None), (2, 3, "x", date(2020, 1, 1))]))
-    assert read(table) == [(1, 7, "it''s", date(2024, 2, 29)), (2, 3, "x", date(2020, 1, 1))]
-
-
-def test_a_default_value_that_does_not_fit(tmp_path: Path) -> None:
-    schema = new_schema(pa.schema([("id", pa.int64()), ("n", pa.int32())]))
-    fields = tuple(replace(f, default_value="seven" if f.name == "n" else None) for f in schema.fields)
-    table = replace(make(tmp_path, keys=(), parts=()), schema=replace(schema, fields=fields))
-    with pytest.raises(SchemaError, match="default value seven of column 'n'"):
-        TableWrite(table, "u")
 
 
 def test_fixed_buckets_of_an_append_table(tmp_path: Path) -> None:

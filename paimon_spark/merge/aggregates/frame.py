@@ -182,6 +182,7 @@ class AggregateSpec:
     starts_plain: a value folded into null gives that value itself, so that it makes no difference whether the only
         value of a key is folded or is its seed.
     settled_by: for a function of which the first value decides: which values do.
+    null_counts: a null can change the result, now or for later values; with all other functions it changes nothing.
     """
 
     fold: Aggregate
@@ -192,6 +193,7 @@ class AggregateSpec:
     takes_late: bool = False
     starts_plain: bool = False
     settled_by: Callable[[Fold], Mask] | None = None
+    null_counts: bool = False
 
 
 Specs: TypeAlias = Mapping[str, AggregateSpec]

@@ -123,12 +123,18 @@ def _all_settle(fold: Fold) -> Mask:
 
 
 SPECS: Specs = {
-    "primary-key": AggregateSpec(primary_key, any_type, starts_plain=True, retracts=True, takes_late=True),
-    "last_value": AggregateSpec(last_value, any_type, starts_plain=True, retracts=True, takes_late=True),
+    "primary-key": AggregateSpec(
+        primary_key, any_type, starts_plain=True, retracts=True, takes_late=True, null_counts=True
+    ),
+    "last_value": AggregateSpec(
+        last_value, any_type, starts_plain=True, retracts=True, takes_late=True, null_counts=True
+    ),
     "last_non_null_value": AggregateSpec(
         last_non_null_value, any_type, starts_plain=True, retracts=True, takes_late=True
     ),
-    "first_value": AggregateSpec(first_value, any_type, starts_plain=True, takes_late=True, settled_by=_all_settle),
+    "first_value": AggregateSpec(
+        first_value, any_type, starts_plain=True, takes_late=True, settled_by=_all_settle, null_counts=True
+    ),
     "first_non_null_value": AggregateSpec(
         first_non_null_value, any_type, starts_plain=True, takes_late=True, settled_by=_valid
     ),

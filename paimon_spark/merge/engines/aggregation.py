@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,6 +50,10 @@ class Aggregation:
             return
         for part in small_windows(window):
             yield from self._merge(part, spec, output)
+
+    def left_alone(self, absent: Set[str]) -> frozenset[str]:
+        """Those of some columns of which a null changes nothing: their functions pass over nulls."""
+        return frozenset(n for n in absent if n in self.functions and not self.functions[n].spec.null_counts)
 
     def _merge(self, window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch]:
         rows = sort_rows(window, spec)

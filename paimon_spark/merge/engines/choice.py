@@ -1,25 +1,27 @@
-"""The merge engine of a table, from its options (Java: PrimaryKeyTableUtils.createMergeFunctionFactory)."""
+"""The merge engine of a table, from its options (Java: PrimaryKeyTableUtils.createMergeFunctionFactory).
+
+An engine and its aggregate functions are imported when a table has them: most tables have neither.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from paimon_spark.merge.aggregates.frame import field_options
-from paimon_spark.merge.aggregates.registry import aggregate_for
-from paimon_spark.merge.engines.aggregation import Aggregation
-from paimon_spark.merge.engines.deduplicate import deduplicate
-from paimon_spark.merge.engines.first_row import first_row
-from paimon_spark.merge.engines.partial_update import PartialUpdate
-from paimon_spark.merge.engines.rules import aggregates, check_aggregation, check_partial_update, sequence_groups
-from paimon_spark.merge.window import Engine
 from paimon_spark.spec import options as o
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import TableSchema
 
+if TYPE_CHECKING:
+    from paimon_spark.merge.engines.aggregation import Aggregation
+    from paimon_spark.merge.engines.partial_update import PartialUpdate
+    from paimon_spark.merge.window import Engine
+
 Columns: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
 """(output columns) -> the columns that are read only to merge them."""
+LeftAlone: TypeAlias = Callable[[Set[str]], frozenset[str]]
+"""(columns that a row has null in) -> those whose stored value stays nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class TableEngine:
 
     merge: for ``merge_runs`` and ``sort_and_merge``.
     columns: which columns the merge of some columns needs beside them, keys and ``sequence.field`` not counted.
+    left_alone: which columns a row leaves as they are when it has null in them.
     whole_rows: a result is one of the rows that were merged. Where it is not, a condition on values says nothing about
         the rows before the merge, and statistics of their values prune nothing.
     """
@@ -35,7 +38,14 @@ class TableEngine:
     name: str
     merge: Engine
     columns: Columns
+    left_alone: LeftAlone
     whole_rows: bool
+
+
+def check_engine(schema: TableSchema, options: Options) -> None:
+    """Whether a table with a primary key has an engine. Errors as in engine_for."""
+    if options.value(o.MERGE_ENGINE) in ("partial-update", "aggregation"):  # the others have no rules of their own
+        engine_for(schema, options)
 
 
 def engine_for(schema: TableSchema, options: Options) -> TableEngine:
@@ -52,14 +62,25 @@ def engine_for(schema: TableSchema, options: Options) -> TableEngine:
     name = options.value(o.MERGE_ENGINE)
     if name == "partial-update":
         partial_update = _partial_update(schema, options)
-        return TableEngine(name, partial_update, partial_update.columns, whole_rows=False)
+        return TableEngine(name, partial_update, partial_update.columns, partial_update.left_alone, whole_rows=False)
     if name == "aggregation":
         aggregation = _aggregation(schema, options)
-        return TableEngine(name, aggregation, _no_columns, whole_rows=False)
-    return TableEngine(name, first_row if name == "first-row" else deduplicate, _no_columns, whole_rows=True)
+        return TableEngine(name, aggregation, _no_columns, aggregation.left_alone, whole_rows=False)
+    if name == "first-row":
+        from paimon_spark.merge.engines.first_row import first_row
+
+        return TableEngine(name, first_row, _no_columns, _none_left_alone, whole_rows=True)
+    from paimon_spark.merge.engines.deduplicate import deduplicate
+
+    return TableEngine(name, deduplicate, _no_columns, _none_left_alone, whole_rows=True)
 
 
 def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
+    from paimon_spark.merge.aggregates.frame import field_options
+    from paimon_spark.merge.aggregates.registry import aggregate_for
+    from paimon_spark.merge.engines.aggregation import Aggregation
+    from paimon_spark.merge.engines.rules import aggregates, check_aggregation
+
     sequence = [name for name in options.value(o.SEQUENCE_FIELD) if name not in schema.primary_keys]
     names = [name for name in schema.names if name not in schema.primary_keys and name not in sequence]
     functions = aggregates(schema, options, names, "last_non_null_value")
@@ -70,6 +91,9 @@ def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
 
 
 def _partial_update(schema: TableSchema, options: Options) -> PartialUpdate:
+    from paimon_spark.merge.engines.partial_update import PartialUpdate
+    from paimon_spark.merge.engines.rules import aggregates, check_partial_update, sequence_groups
+
     groups = sequence_groups(schema, options)
     check_partial_update(schema, groups, options)
     removing = options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
@@ -87,3 +111,7 @@ def _partial_update(schema: TableSchema, options: Options) -> PartialUpdate:
 
 def _no_columns(output: Sequence[str]) -> tuple[str, ...]:
     return ()
+
+
+def _none_left_alone(absent: Set[str]) -> frozenset[str]:
+    return frozenset()

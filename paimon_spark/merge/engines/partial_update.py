@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -66,6 +66,24 @@ class PartialUpdate:
         """The columns that are read only to merge the output: sequence columns."""
         groups = dict.fromkeys([*self.remove_on_groups, *(self._group_of[n] for n in output if n in self._group_of)])
         return tuple(dict.fromkeys(name for group in groups for name in group.sequence if name not in output))
+
+    def left_alone(self, absent: Set[str]) -> frozenset[str]:
+        """Those of some columns that a row keeps as they are when it has null in all of them.
+
+        A sequence group whose clock is told takes its columns as they come, nulls too; one whose clock is not told
+        takes none, so the clock may be absent only together with all of them.
+        """
+        return frozenset(name for name in absent & self.values if self._keeps(name, absent))
+
+    def _keeps(self, name: str, absent: Set[str]) -> bool:
+        group = self._group_of.get(name)
+        if group is None:
+            return True
+        if name in group.sequence:
+            return absent >= {*group.sequence, *group.members}
+        function = self.functions.get(name)
+        ignores_null = function is not None and not function.spec.null_counts
+        return ignores_null or absent >= set(group.sequence)
 
     @cached_property
     def _group_of(self) -> dict[str, SequenceGroup]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.merge.key_ranges import key_range_of
 from paimon_spark.merge.sections import partition_sections
 from paimon_spark.merge.sort_merge import merge_runs
@@ -141,6 +141,8 @@ def check_one_row(table: Table, task: OneRowTask, findings: Findings) -> None:
             for batch in merge_runs(runs, spec, spec.key_names, engine=repeated_keys):
                 count += batch.num_rows
                 example = example or named(keys, [batch.column(name)[0].as_py() for name in spec.key_names])
+    except StorageError:
+        raise
     except PaimonError:  # a file that cannot be read is a problem of its own
         findings.note(f"{task.where}: not looked for keys with more than one row, because a file cannot be read")
     if count:

@@ -9,7 +9,7 @@ from functools import partial
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
-from paimon_spark.spec.option_catalog import DATA_FORMATS
+from paimon_spark.spec.option_entries import DATA_FORMATS
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
 from paimon_spark.spec.snapshot import CommitKind, Snapshot

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_spark.arrow.data_file import FileReader, open_reader
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.manifest import FileSource, ManifestEntry
 from paimon_spark.spec.paths import POSTPONE_BUCKET, file_format_of
@@ -56,7 +56,7 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
     """Opens the file and compares its rows with its metadata; columns that no rule needs are not read.
 
     Raises:
-        OSError: the storage failed.
+        StorageError: the storage failed.
     """
     meta = task.entry.file
     try:
@@ -69,6 +69,8 @@ def check_data_file(table: Table, task: FileTask, findings: Findings) -> None:
                 findings.add(Rule.ROWS, task.label, task.path, found)
             for rule, found in _row_faults(reader, list(_row_checks(table, schema, task, reader))):
                 findings.add(rule, task.label, task.path, found)
+    except StorageError:
+        raise
     except PaimonError as error:
         findings.add(Rule.ROWS, task.label, task.path, str(error))
     except FileNotFoundError:

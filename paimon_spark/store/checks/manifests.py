@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.merge.key_order import sort_key_of
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import EMPTY_STATS, FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
@@ -66,6 +66,8 @@ class ManifestReader:
     def _read(self, label: str, name: str, read: Callable[[], T]) -> T | None:
         try:
             return read()
+        except StorageError:
+            raise
         except PaimonError as error:
             self._findings.add(Rule.MANIFEST, label, manifest_path(self._table.location, name), str(error))
             return None

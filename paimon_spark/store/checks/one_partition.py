@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import named
@@ -33,6 +33,8 @@ def check_one_partition(
     for share in range(shares):
         try:
             repeated = _repeated_keys(table, snapshot.id, share, shares)
+        except StorageError:
+            raise
         except PaimonError as error:  # a file that cannot be read is a problem of its own
             findings.note(f"{label}: not looked for keys in more than one partition: {error}")
             return

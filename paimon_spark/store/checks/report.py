@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from paimon_spark.store.result import Result
+
 KEPT = 100  # problems of one rule that are told in full; a table that lost a directory has one for every file
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -76,8 +78,8 @@ class Problem:
         return f"[{self.rule}] {self.where}: {self.found} ({self.snapshot})"
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Result):
     """What a check looked at and found.
 
     Attributes:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.checks.manifests import ManifestReader
@@ -136,6 +136,8 @@ class Walk:
     def _check_schema(self, label: str, snapshot: Snapshot) -> None:
         try:
             self._table.schemas.load(snapshot.schema_id)
+        except StorageError:
+            raise
         except PaimonError as error:
             self._findings.add(Rule.SNAPSHOT, label, f"schema {snapshot.schema_id}", str(error))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.spec.paths import (
     MAIN_BRANCH,
 )
@@ -49,7 +49,7 @@ def check(
 
     Raises:
         TableNotFound, SnapshotNotFound: there is no such table or branch.
-        OSError: the storage failed; a file that is not there is a problem in the report instead.
+        StorageError: the storage failed; a file that is not there is a problem in the report instead.
     """
     if isinstance(table, str):
         table = find_stored_table(table, options) or open_table(table, options)
@@ -106,6 +106,8 @@ def _snapshots(table: Table, findings: Findings, ids: Sequence[int], walk: Walk)
             walk.forget()
         try:
             snapshot = table.snapshots.find(snapshot_id)
+        except StorageError:
+            raise
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, label, label, str(error))
             snapshot = None
@@ -123,6 +125,8 @@ def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[
     for name in table.snapshots.tag_names():
         try:
             tag = table.snapshots.find_tag(name)
+        except StorageError:
+            raise
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, f"tag {name}", f"tag {name}", str(error))
             continue
@@ -139,6 +143,8 @@ def _take_changelogs(
         label = f"changelog {changelog_id}"
         try:
             snapshot = table.snapshots.find_changelog(changelog_id)
+        except StorageError:
+            raise
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, label, label, str(error))
             continue

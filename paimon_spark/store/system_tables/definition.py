@@ -13,13 +13,13 @@ from paimon_spark.spec.paths import statistics_path
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.type_text import format_field, type_sql
 from paimon_spark.store.system_tables.request import (
+    NANOS_OF_MILLI,
     Columns,
     MetadataTable,
     Request,
     StoredTable,
     columns_of_rows,
     fields_of,
-    local_time,
     shown_state,
 )
 from paimon_spark.store.versioned import find_bytes
@@ -77,7 +77,7 @@ def _schema_row(schema: TableSchema) -> tuple[Any, ...]:
         flat_json(schema.primary_keys),
         flat_json(_in_java_order(schema.options)),
         schema.comment,
-        local_time(schema.time_millis),
+        schema.time_millis * NANOS_OF_MILLI,
     )
 
 
@@ -135,7 +135,7 @@ def _statistics(request: Request) -> Columns:
 
 
 TABLES = {
-    "schemas": MetadataTable(SCHEMA_FIELDS, _schemas),
+    "schemas": MetadataTable(SCHEMA_FIELDS, _schemas, frozenset({"update_time"})),
     "options": MetadataTable(OPTION_FIELDS, _options),
     "aggregation_fields": MetadataTable(AGGREGATION_FIELDS, _aggregation_fields),
     "statistics": MetadataTable(STATISTICS_FIELDS, _statistics),

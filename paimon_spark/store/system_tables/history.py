@@ -9,12 +9,12 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import Tag
 from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.system_tables.request import (
+    NANOS_OF_MILLI,
     Columns,
     MetadataTable,
     Request,
     columns_of_rows,
     fields_of,
-    local_time,
 )
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.versioned import list_branches
@@ -89,7 +89,7 @@ def _snapshot_row(s: Snapshot) -> tuple[Any, ...]:
         s.commit_user,
         s.commit_identifier,
         str(s.commit_kind),
-        local_time(s.time_millis),
+        s.time_millis * NANOS_OF_MILLI,
         s.base_manifest_list,
         s.delta_manifest_list,
         s.changelog_manifest_list,
@@ -117,7 +117,7 @@ def _tags(request: Request) -> Columns:
 def _tag_row(name: str, tag: Tag) -> tuple[Any, ...]:
     kept = tag.snapshot
     retained = None if tag.time_retained is None else duration_text(tag.time_retained)
-    time = local_time(kept.time_millis)
+    time = kept.time_millis * NANOS_OF_MILLI
     return (name, kept.id, kept.schema_id, time, kept.total_record_count, tag.create_time, retained)
 
 
@@ -125,8 +125,8 @@ def _branches(request: Request) -> Columns:
     """A branch was made when its directory last changed, as far as the store tells."""
     table = request.table
     found = list_branches(table.file_io, table.location)
-    rows = [(name, local_time(s.modified_millis)) for name, s in found.items() if request.may_hold(branch_name=name)]
-    return columns_of_rows(BRANCH_FIELDS, rows)
+    rows = ((name, s.modified_millis * NANOS_OF_MILLI) for name, s in found.items())
+    return columns_of_rows(BRANCH_FIELDS, [row for row in rows if request.may_hold(branch_name=row[0])])
 
 
 def _consumers(request: Request) -> Columns:
@@ -141,8 +141,8 @@ def _present(find: Callable[[Any], T | None], names: Iterable[Any]) -> Iterator[
 
 
 TABLES = {
-    "snapshots": MetadataTable(SNAPSHOT_FIELDS, _snapshots),
-    "tags": MetadataTable(TAG_FIELDS, _tags),
-    "branches": MetadataTable(BRANCH_FIELDS, _branches),
+    "snapshots": MetadataTable(SNAPSHOT_FIELDS, _snapshots, frozenset({"commit_time"})),
+    "tags": MetadataTable(TAG_FIELDS, _tags, frozenset({"commit_time"})),
+    "branches": MetadataTable(BRANCH_FIELDS, _branches, frozenset({"create_time"})),
     "consumers": MetadataTable(CONSUMER_FIELDS, _consumers),
 }

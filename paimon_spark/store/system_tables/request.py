@@ -12,6 +12,7 @@ import pyarrow as pa
 from paimon_spark.arrow.predicate import TRUE, AlwaysTrue, Predicate, restrict
 from paimon_spark.arrow.pruning import match_values
 from paimon_spark.arrow.types import from_internal
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.file_io import FileIO
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.schema import TableSchema
@@ -47,6 +48,9 @@ class StoredTable(Protocol):
 
     @property
     def branch(self) -> str: ...
+
+    @property
+    def time_zone(self) -> TimeZone | None: ...
 
     @property
     def schemas(self) -> SchemaStore: ...
@@ -97,10 +101,12 @@ class MetadataTable:
     Attributes:
         fields: its columns.
         rows: what makes them.
+        instants: TIMESTAMP columns that ``rows`` gives as instants, in UTC; who reads them sees the local wall clock.
     """
 
     fields: tuple[DataField, ...]
     rows: Rows
+    instants: frozenset[str] = frozenset()
 
 
 def fields_of(text: str) -> tuple[DataField, ...]:
@@ -115,9 +121,11 @@ def columns_of_rows(fields: Sequence[DataField], rows: Iterable[Sequence[Any]]) 
     return {field.name: from_internal(column, field.type) for field, column in zip(fields, columns, strict=True)}
 
 
-def local_time(epoch_millis: int) -> int:
-    """An instant as an internal TIMESTAMP: the wall clock of the local time zone, as Java shows it."""
-    return local_wall_millis(epoch_millis) * NANOS_OF_MILLI
+def local_times(instants: pa.Array) -> pa.Array:
+    """Instants of a TIMESTAMP(3) column as the wall clock of the local time zone, as Java shows them."""
+    millis = instants.cast(pa.int64()).to_pylist()
+    walls = [None if value is None else local_wall_millis(value) for value in millis]
+    return pa.array(walls, pa.int64()).cast(instants.type)
 
 
 @contextmanager

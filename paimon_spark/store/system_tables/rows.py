@@ -17,8 +17,9 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.branched_scan import BranchedScan
+from paimon_spark.store.projection import row_kind_field
 from paimon_spark.store.read import SplitReader
-from paimon_spark.store.scan import READ_THREADS, Plan, Scan, row_kind_field
+from paimon_spark.store.scan import READ_THREADS, Plan, Scan
 from paimon_spark.store.splits import ReadUnit, group_splits
 from paimon_spark.store.system_tables.request import StoredTable
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader

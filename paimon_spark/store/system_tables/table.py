@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of
 from paimon_spark.arrow.predicate_expr import Expr, as_predicate
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import TableNotFound
 from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.scan import find_fields
+from paimon_spark.spec.types import DataField, Root
+from paimon_spark.store.projection import find_fields
 from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
-from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, StoredTable
+from paimon_spark.store.system_tables.names import NAMES, near_names
+from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, StoredTable, local_times
 from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
 
 METADATA_TABLES: dict[str, MetadataTable] = {
@@ -30,9 +32,6 @@ METADATA_TABLES: dict[str, MetadataTable] = {
     **totals.TABLES,
     **metadata.TABLES,
 }
-ROW_TABLES = ("audit_log", "binlog", "ro", "row_tracking")
-NAMES = tuple(sorted((*METADATA_TABLES, *ROW_TABLES)))
-"""The names of all system tables of a table."""
 
 
 class UnitReader(Protocol):
@@ -117,10 +116,13 @@ class SystemTable:
     Attributes:
         table: of which it tells.
         name: one of NAMES.
+        shows_instants: whether times that are known as instants (``commit_time``, ...) are TIMESTAMP_LTZ, and not, as
+            in Java, the local wall clock.
     """
 
     table: StoredTable
     name: str
+    shows_instants: bool = False
 
     @property
     def location(self) -> str:
@@ -128,16 +130,23 @@ class SystemTable:
         branch = "" if self.table.branch == "main" else f"$branch_{self.table.branch}"
         return f"{self.table.location}{branch}${self.name}"
 
+    @property
+    def time_zone(self) -> TimeZone | None:
+        """That of the table."""
+        return self.table.time_zone
+
     @cached_property
     def schema(self) -> TableSchema:
         """Its columns, as the schema of a table without keys."""
         known = METADATA_TABLES.get(self.name)
         fields = view_fields(self.name, self.table) if known is None else known.fields
+        if known is not None and self.shows_instants:
+            fields = tuple(_as_instant(field) if field.name in known.instants else field for field in fields)
         return TableSchema(0, fields, len(fields))
 
     def scan(
         self,
-        columns: Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
         where: str | Expr | Predicate | None = None,
     ) -> MetadataScan | RowScan:
         """A read of some columns of the rows that satisfy a condition.
@@ -153,14 +162,26 @@ class SystemTable:
             PredicateError: the condition does not fit the columns.
         """
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
-        predicate = as_predicate(where, self.schema.fields)
+        predicate = as_predicate(where, self.schema.fields, self.time_zone)
         known = METADATA_TABLES.get(self.name)
         if known is None:
             return row_scan(self.name, self.table, fields, predicate)
         more = (self.schema.by_name[name] for name in sorted(columns_of(predicate) - {f.name for f in fields}))
         made = (*fields, *more)
         request = Request(self.table, predicate, frozenset(field.name for field in made))
-        return MetadataScan(partial(known.rows, request), predicate, made, tuple(fields))
+        return MetadataScan(partial(_columns, known, request, self.shows_instants), predicate, made, tuple(fields))
+
+
+def _as_instant(field: DataField) -> DataField:
+    return replace(field, type=replace(field.type, root=Root.TIMESTAMP_LTZ))
+
+
+def _columns(table: MetadataTable, request: Request, shows_instants: bool) -> Columns:
+    columns = dict(table.rows(request))
+    for name in table.instants & columns.keys():
+        instants = columns[name]
+        columns[name] = pc.assume_timezone(instants, "UTC") if shows_instants else local_times(instants)
+    return columns
 
 
 def system_table(table: StoredTable, name: str) -> SystemTable:
@@ -172,10 +193,3 @@ def system_table(table: StoredTable, name: str) -> SystemTable:
     if name.lower() not in NAMES:
         raise TableNotFound(f"no system table ${name} of {table.location}: {near_names(name)}")
     return SystemTable(table, name.lower())
-
-
-def near_names(name: str) -> str:
-    """What a wrong name may have meant, and the names that exist."""
-    near = difflib.get_close_matches(name.lower(), NAMES, n=1)
-    hint = f"did you mean ${near[0]}? " if near else ""
-    return f"{hint}The system tables are {', '.join(NAMES)}"

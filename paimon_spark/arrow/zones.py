@@ -1,0 +1,164 @@
+"""Time zones: by the names that Spark takes, of this process, or not known; and local times as instants and back.
+
+Internal timestamps are nanoseconds: since the epoch for an instant (TIMESTAMP_LTZ), else of the wall clock as if it
+were UTC. Rules as in Java (Spark: SparkDateTimeUtils.getZoneId, java.time.ZonedDateTime): of an hour that comes twice
+the first is meant, a time that clocks leave out counts on after the gap.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+from typing import TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from paimon_spark.errors import OptionError
+
+TimeZone: TypeAlias = str | dt.tzinfo
+"""A time zone, or its name as Spark takes it: ``Europe/Berlin``, ``+01:00``, ``UTC``, ``GMT-3``, ``PST``."""
+
+MICRO = 1_000  # nanoseconds
+SECOND = 1_000_000_000
+DAY = 86_400 * SECOND
+
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d\d)(?:(:?)(\d\d)(?:\3(\d\d))?)?", re.ASCII)
+_REGION = re.compile(r"(?!posix/|right/|posixrules|localtime|Factory|ROC$)[A-Za-z][A-Za-z0-9~/._+-]+", re.ASCII)
+_SHORT_NAMES = {
+    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare", "CNT": "America/St_Johns", "CST": "America/Chicago", "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris", "EST": "-05:00", "HST": "-10:00",
+    "IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "MIT": "Pacific/Apia",
+    "MST": "-07:00", "NET": "Asia/Yerevan", "NST": "Pacific/Auckland", "PLT": "Asia/Karachi", "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico", "PST": "America/Los_Angeles", "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}  # fmt: skip
+"""Java: ZoneId.SHORT_IDS."""
+_EPOCH = dt.datetime(1970, 1, 1)
+_FIRST, _LAST = (
+    (edge - _EPOCH) // dt.timedelta(microseconds=1) for edge in (dt.datetime(1, 1, 3), dt.datetime(9999, 12, 29))
+)
+_CYCLE = 146_097 * DAY // MICRO  # 400 years
+
+
+class ZoneUnknown(Exception):
+    """Something depends on the time zone, and no one has said which."""
+
+
+class _UnknownZone(dt.tzinfo):
+    """The zone of a condition for which nobody has named one: what does not need it can be understood."""
+
+    def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta:
+        raise ZoneUnknown
+
+    def dst(self, moment: dt.datetime | None) -> dt.timedelta | None:
+        raise ZoneUnknown
+
+    def tzname(self, moment: dt.datetime | None) -> str | None:
+        raise ZoneUnknown
+
+
+UNKNOWN_ZONE: dt.tzinfo = _UnknownZone()
+
+
+class LocalZone(dt.tzinfo):
+    """The zone of this process, wherever it runs, by the rules of its operating system."""
+
+    def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta:
+        if moment is None:
+            return dt.timedelta(seconds=time.localtime().tm_gmtoff)
+        wall = moment.replace(tzinfo=None)
+        instant = _EPOCH + dt.timedelta(seconds=round(wall.replace(microsecond=0).timestamp()))
+        return wall.replace(microsecond=0, fold=0) - instant
+
+    def fromutc(self, moment: dt.datetime) -> dt.datetime:
+        seconds = (moment.replace(tzinfo=None, microsecond=0) - _EPOCH) // dt.timedelta(seconds=1)
+        wall = moment + dt.timedelta(seconds=time.localtime(seconds).tm_gmtoff)
+        return wall.replace(fold=int(wall - self.utcoffset(wall) != moment))
+
+    def dst(self, moment: dt.datetime | None) -> dt.timedelta | None:
+        return None
+
+    def tzname(self, moment: dt.datetime | None) -> str | None:
+        return None if moment is None else str(self.utcoffset(moment))
+
+
+def find_zone(name: str) -> dt.tzinfo:
+    """A time zone by its name. Raises ValueError for an unknown one."""
+    if name in ("Z", "UTC", "GMT", "UT"):
+        return dt.UTC
+    full = _SHORT_NAMES.get(name, name)
+    found = _OFFSET.fullmatch(_padded(full))
+    if found:
+        sign, hours, _, minutes, seconds = found.groups()
+        offset = dt.timedelta(hours=int(hours), minutes=int(minutes or 0), seconds=int(seconds or 0))
+        if offset > dt.timedelta(hours=18) or int(minutes or 0) > 59 or int(seconds or 0) > 59:
+            raise ValueError(f"there is no zone offset {name}")
+        return dt.timezone(-offset if sign == "-" else offset)
+    if _REGION.fullmatch(full):
+        try:
+            return ZoneInfo(full)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            pass  # told below
+    raise ValueError(f"there is no time zone {name!r}")
+
+
+def _padded(name: str) -> str:
+    """With the zeros that Spark adds: ``+1:30``, ``+01:3``; and Java: ``+1``."""
+    name = re.sub(r"([+-])(\d)(?=:|$)", r"\g<1>0\2", name, count=1, flags=re.ASCII)
+    return re.sub(r"([+-]\d\d):(\d)$", r"\1:0\2", name, count=1, flags=re.ASCII)
+
+
+def session_zone(zone: TimeZone | None) -> dt.tzinfo:
+    """The zone in which a condition is read; None: it is not known, and using it raises ZoneUnknown.
+
+    Raises:
+        OptionError: there is no zone of that name.
+    """
+    if not isinstance(zone, str):
+        return UNKNOWN_ZONE if zone is None else zone
+    try:
+        return find_zone(zone)
+    except ValueError as error:
+        raise OptionError(f"{error}: use a name like UTC, +02:00 or Europe/Paris") from None
+
+
+def to_instant(local: int, zone: dt.tzinfo) -> int:
+    """Local nanoseconds as an instant: the earlier of two, and after a gap as much later as the gap is long."""
+    return local - _offset(_moment(local).replace(tzinfo=zone))
+
+
+def to_local(instant: int, zone: dt.tzinfo) -> int:
+    """The local nanoseconds that a clock in the zone shows at an instant."""
+    return instant + _offset(_moment(instant).replace(tzinfo=dt.UTC).astimezone(zone))
+
+
+def end_of_gap(instant: int, zone: dt.tzinfo) -> int | None:
+    """The local time with which clocks go on, if one that they have left out before is read as this instant too."""
+    low, before = instant - DAY, to_local(instant - DAY, zone) - (instant - DAY)
+    skipped = instant + before
+    if skipped == to_local(instant, zone) or to_instant(skipped, zone) != instant:
+        return None
+    high = instant
+    while high - low > 1:
+        middle = (low + high) // 2
+        if to_local(middle, zone) - middle == before:
+            low = middle
+        else:
+            high = middle
+    return to_local(high, zone)
+
+
+def _moment(nanos: int) -> dt.datetime:
+    """A datetime that Python has, with the same offsets: no rule began before year 1, all repeat with the calendar."""
+    micros = max(nanos // MICRO, _FIRST)
+    cycles = max(micros - _LAST + _CYCLE - 1, 0) // _CYCLE
+    return _EPOCH + dt.timedelta(microseconds=micros - cycles * _CYCLE)
+
+
+def _offset(moment: dt.datetime) -> int:
+    offset = moment.utcoffset()
+    if offset is None:
+        raise ValueError(f"{moment.tzinfo} is not a time zone")
+    return offset // dt.timedelta(microseconds=1) * MICRO

@@ -1,0 +1,31 @@
+"""Rows as somebody has them, as a Spark DataFrame."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from paimon_spark.errors import DataError
+
+Rows: TypeAlias = DataFrame | pa.Table | Any
+"""A DataFrame of Spark or pandas, or a pyarrow Table; pandas is not imported to say so."""
+
+
+def as_frame(spark: SparkSession, rows: Rows) -> DataFrame:
+    """The rows as ``spark.createDataFrame`` makes them of pandas and Arrow.
+
+    Raises:
+        DataError: they are something else.
+    """
+    if isinstance(rows, DataFrame):
+        return rows
+    pandas = sys.modules.get("pandas")  # whoever has a pandas DataFrame has imported it
+    if isinstance(rows, pa.Table) or (pandas is not None and isinstance(rows, pandas.DataFrame)):
+        return spark.createDataFrame(rows)
+    raise DataError(
+        f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame or a pyarrow "
+        f"Table; spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
+    )

@@ -1,0 +1,145 @@
+"""What a user of Delta Lake or Apache Iceberg types first, and what stands for it here.
+
+A foreign name is answered with our name and never obeyed, because the same word means another thing there: version 1 of
+Delta is its second commit, `timestampAsOf` is read in the zone of the session, `replaceWhere` takes any condition. An
+alias would read or replace other rows than its user expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_CHANGES = (
+    "'incremental-between' = '3,7' reads what the commits 4 to 7 did, 'incremental-between-timestamp' what was "
+    "committed between two times, and 'row-kinds' = 'true' tells updates and deletes apart"
+)
+_NO_SCHEMA_CHANGE = (
+    "a write does not change the columns of a table in this release: select the columns that the table has, or write "
+    "to a new path"
+)
+_NO_TEXT = (
+    "this release stores no text with a commit: PaimonTable.forPath(spark, path).create_tag('<name>') gives the "
+    "snapshot a name"
+)
+_NO_TRANSACTION = (
+    "a write that is repeated is committed again; in a table with a primary key and the merge engine 'deduplicate' its "
+    "rows replace themselves"
+)
+_SHUFFLE = "leave it out: PaimonTable.append brings the rows of a bucket together by itself"
+_DYNAMIC = "'dynamic-partition-overwrite' = 'true' with mode('overwrite') replaces the partitions that have new rows"
+
+_OPTIONS = {
+    "Delta Lake": {
+        "replaceWhere": "'overwrite-where' = \"dt = '2026-11-01'\" with mode('overwrite') replaces whole partitions",
+        "replaceUsing": _DYNAMIC,
+        "replaceOn": _DYNAMIC,
+        "partitionOverwriteMode": _DYNAMIC,
+        "versionAsOf": "'scan.snapshot-id' reads a snapshot, of which the first has the id 1, 'scan.tag-name' a tag",
+        "timestampAsOf": "'scan.timestamp' = '2026-11-01 12:00:00' reads the state at a time",
+        "mergeSchema": _NO_SCHEMA_CHANGE,
+        "overwriteSchema": _NO_SCHEMA_CHANGE,
+        "userMetadata": _NO_TEXT,
+        "readChangeFeed": _CHANGES,
+        "readChangeData": _CHANGES,
+        "startingVersion": _CHANGES,
+        "endingVersion": _CHANGES,
+        "startingTimestamp": _CHANGES,
+        "endingTimestamp": _CHANGES,
+        "txnAppId": _NO_TRANSACTION,
+        "txnVersion": _NO_TRANSACTION,
+        "maxRecordsPerFile": "'target-file-row-num' says how many rows a file takes, 'target-file-size' how many bytes",
+        "optimizeWrite": _SHUFFLE,
+    },
+    "Apache Iceberg": {
+        "snapshot-id": "'scan.snapshot-id' reads a snapshot",
+        "as-of-timestamp": "'scan.timestamp-millis' reads the state at a time in epoch milliseconds",
+        "tag": "'scan.tag-name' reads a tag",
+        "start-snapshot-id": _CHANGES,
+        "end-snapshot-id": _CHANGES,
+        "start-timestamp": _CHANGES,
+        "end-timestamp": _CHANGES,
+        "overwrite-mode": _DYNAMIC,
+        "merge-schema": _NO_SCHEMA_CHANGE,
+        "write-format": "'file.format' is parquet, orc or avro",
+        "write.format.default": "'file.format' is parquet, orc or avro",
+        "compression-codec": "'file.compression' is zstd, snappy, lz4, ...",
+        "compression-level": "'file.compression.zstd-level' is that of zstd",
+        "target-file-size-bytes": "'target-file-size' = '128 mb' says when a new file begins",
+        "split-size": "'source.split.target-size' is the size of a Spark partition when reading",
+        "distribution-mode": _SHUFFLE,
+        "fanout-enabled": _SHUFFLE,
+    },
+}
+
+OPTION_ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        name.lower(): f"the option '{name}' is one of {system} and not known here: {advice}"
+        for system, options in _OPTIONS.items()
+        for name, advice in options.items()
+    }
+)
+"""Option, in lower case -> a sentence that names what to use."""
+
+_FRAME = "a PaimonTable is no DataFrame: toDF() is one"
+_WRITE_D = (
+    "to delete rows of a table with a primary key, append them with 'row-kind-column' naming a column that holds '-D'; "
+    "drop_partitions(where) takes whole partitions, truncate() all rows"
+)
+_UPSERT = "append(df) updates the rows of a table with a primary key that have the same key, and adds the others"
+
+METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
+    {
+        "forName": "a table has a path and no name in this release: PaimonTable.forPath(spark, '<path>')",
+        "isDeltaTable": "PaimonTable.isPaimonTable(spark, '<path>')",
+        "convertToDelta": "write the rows with PaimonTable.append",
+        "createOrReplace": "createIfNotExists(spark) declares a table, and overwrite(df) replaces its rows",
+        "replace": "overwrite(df) replaces all rows, overwrite(df, where=...) those of partitions",
+        "replaceWhere": "overwrite(df, where=\"dt = '2026-11-01'\") replaces the rows of partitions",
+        "delete": _WRITE_D,
+        "update": f"this release updates by key: {_UPSERT}",
+        "merge": f"this release merges by key: {_UPSERT}; {_WRITE_D}",
+        "upsert": _UPSERT,
+        "insert": "append(df) adds rows",
+        "write": "append(df) adds or updates rows, overwrite(df) replaces them",
+        "read": "toDF(columns=..., where=...) reads the table",
+        "scan": "toDF(columns=..., where=...) reads the table; as Arrow paimon_spark.open_table(path).scan() does",
+        "vacuum": (
+            "expire_snapshots() drops old snapshots with their files, which every commit does as well; "
+            "remove_orphan_files() removes the files of jobs that crashed"
+        ),
+        "restoreToVersion": (
+            "rollback(version) goes back and deletes what came later, rollback_to_as_latest(version) deletes nothing"
+        ),
+        "restoreToTimestamp": "rollback_to_timestamp(time) goes back and deletes what came later",
+        "rollback_to_snapshot": "rollback(snapshot=...) goes back and deletes what came later",
+        "executeZOrderBy": "this release does not sort or cluster rows: compact() compacts the table",
+        "clone": "copy('<path>') copies the latest state, create_branch(name, tag=...) shares the files",
+        "cloneAtVersion": "create_branch(name, snapshot=...) makes a branch of a snapshot",
+        "cloneAtTimestamp": "create_branch(name, tag=...) makes a branch of a tag",
+        "compact": "optimize().compact() compacts the table",
+        "executeCompaction": "optimize().compact() compacts the table",
+        "rewrite_data_files": "optimize().compact() compacts the table",
+        "rewrite_manifests": "compact_manifest() merges the manifests",
+        "zorder": "this release does not sort or cluster rows: optimize().compact() compacts the table",
+        "snapshots": "history() shows the snapshots",
+        "manifests": "system_table('manifests') shows the manifests",
+        "options": "detail() shows the options of the table, system_table('options') one a row",
+        "schema": "toDF().schema is Spark's schema, schemas() shows the schemas that the table has had",
+        "columns": "toDF().columns names the columns",
+        "alias": _FRAME,
+        "df": _FRAME,
+        "clusterBy": "this release does not sort or cluster rows: 'bucket' and 'bucket-key' say where a row lies",
+        "partitionBy": "partitionedBy('<column>') of PaimonTable.create(spark)",
+        "show": _FRAME,
+        "count": _FRAME,
+        "collect": _FRAME,
+        "select": f"{_FRAME}; toDF(columns=...) reads less",
+        "where": f"{_FRAME}; toDF(where=...) reads less",
+        "filter": f"{_FRAME}; toDF(where=...) reads less",
+        "upgradeTableProtocol": "a Paimon table has no protocol version; leave it out",
+        "addFeatureSupport": "a Paimon table has no protocol version; leave it out",
+        "set_properties": "give the option with each write; those of the table stay, but for rescale(buckets)",
+    }
+)
+"""Method or attribute of a Delta table, an Iceberg table or a DataFrame -> what PaimonTable has in its place."""

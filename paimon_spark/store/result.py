@@ -1,0 +1,37 @@
+"""What a call returns about what it did, and how it looks when it is printed."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sized
+from dataclasses import MISSING, Field, fields
+from typing import Any, ClassVar
+
+_SHORT = reprlib.Repr()
+_SHORT.maxtuple = _SHORT.maxlist = _SHORT.maxdict = 6
+_SHORT.maxstring = 300  # of a path
+_SHORT.maxother = 2_000
+_MILLIS = "millis"  # how long it took to find out that there was nothing to do
+
+
+class Result:
+    """Base of the frozen dataclasses that tell what a call did; declare them with ``repr=False``.
+
+    Their repr names what there is to tell: no defaults, no empty lists, and of long lists the beginning.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __repr__(self) -> str:
+        values = ((item, getattr(self, item.name)) for item in fields(self))
+        told = [f"{item.name}={_SHORT.repr(value)}" for item, value in values if not _tells_nothing(item, value)]
+        return f"{type(self).__name__}({', '.join(told)})"
+
+
+def _tells_nothing(item: Field[Any], value: object) -> bool:
+    if isinstance(value, Result):
+        others = (inner for inner in fields(value) if inner.name != _MILLIS)
+        return all(_tells_nothing(inner, getattr(value, inner.name)) for inner in others)
+    if isinstance(value, Sized) and not value:
+        return True
+    return bool(value == (item.default if item.default_factory is MISSING else item.default_factory()))

@@ -1,0 +1,41 @@
+"""The names of the system tables; what they hold is in the modules beside this one, and in store.warehouse."""
+
+from __future__ import annotations
+
+import difflib
+
+SYS = "sys.db"
+"""The database of a warehouse that tells of all its tables."""
+ROW_TABLES = ("audit_log", "binlog", "ro", "row_tracking")
+"""Those that show rows of the table."""
+METADATA_NAMES = (
+    "aggregation_fields",
+    "branches",
+    "buckets",
+    "consumers",
+    "file_indexes",
+    "file_key_ranges",
+    "files",
+    "manifests",
+    "options",
+    "partitions",
+    "schemas",
+    "snapshots",
+    "statistics",
+    "table_indexes",
+    "tags",
+)
+"""Those that are made from metadata, so that they are there for tables too that this release cannot read."""
+NAMES = tuple(sorted((*METADATA_NAMES, *ROW_TABLES)))
+
+
+def is_of_warehouse(location: str) -> bool:
+    """Whether the path has the form ``<warehouse>/sys.db/<name>``, from the root or not."""
+    return location.rstrip("/").rpartition("/")[0].rpartition("/")[2] == SYS
+
+
+def near_names(name: str) -> str:
+    """What a wrong name may have meant, and the names that exist."""
+    near = difflib.get_close_matches(name.lower(), NAMES, n=1)
+    hint = f"did you mean ${near[0]}? " if near else ""
+    return f"{hint}The system tables are {', '.join(NAMES)}"

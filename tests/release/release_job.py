@@ -1,0 +1,43 @@
+"""What the release matrix runs in each environment: create, upsert, SQL, PaimonTable, the program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+import paimon_spark
+from paimon_spark import PaimonTable
+
+
+def main() -> None:
+    here, path = Path.cwd(), str(Path.cwd() / "lake" / "shop.db" / "orders")
+    assert here not in Path(paimon_spark.__file__).parents
+    spark = SparkSession.builder.getOrCreate()
+    rows = spark.createDataFrame([(7, "2026-11-01", 12.5), (8, "2026-11-02", 3.0)], "id long, dt string, total double")
+    options = {"primary-key": "id", "partition": "dt", "bucket": "2"}
+    rows.write.format("paimon").mode("append").options(**options).save(path)
+    changed = spark.createDataFrame([(7, "2026-11-01", 99.0)], rows.schema)
+    changed.write.format("paimon").mode("append").save(path)
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW orders USING paimon OPTIONS (path '{path}')")
+    spark.sql("INSERT INTO orders VALUES (10, '2026-11-02', 5.0)")
+    PaimonTable.forPath(spark, path).append(spark.createDataFrame([(11, "2026-11-02", 1.0)], rows.schema))
+    found = sorted(tuple(row) for row in spark.read.format("paimon").load(path).collect())
+    expected = [(7, "2026-11-01", 99.0), (8, "2026-11-02", 3.0), (10, "2026-11-02", 5.0), (11, "2026-11-02", 1.0)]
+    assert found == expected, found
+    first = spark.read.format("paimon").option("scan.snapshot-id", "1").load(path)
+    assert first.count() == 2
+    spark.stop()
+    program = str(Path(sys.executable).with_name("paimon-spark"))
+    command = [program, "read", path, "--where", "id = 7", "--output", "json"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed) == {"id": 7, "dt": "2026-11-01", "total": 99.0}, printed
+    print(f"PySpark {pyspark.__version__}, Python {sys.version.split()[0]}: {len(found)} rows are right:", end=" ")
+
+
+if __name__ == "__main__":
+    main()

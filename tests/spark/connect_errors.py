@@ -1,0 +1,56 @@
+"""A Connect session of its own: what its errors look like, and what paths mean. Run by test_plain_errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+from paimon_spark import PaimonTable
+
+SETTING = "spark.sql.connect.serverStacktrace.enabled"
+
+
+def error_of(read: object) -> str:
+    try:
+        read()  # type: ignore[operator]  # a call
+    except Exception as error:
+        return str(error)
+    raise AssertionError("no error")
+
+
+def main() -> None:
+    lake = sys.argv[1]
+    spark = SparkSession.builder.getOrCreate()
+    rows = spark.createDataFrame([(1, "a")], "id long, v string")
+    for path in ("orders", "./orders", "~/orders", "file:orders"):
+        write = rows.write.format("paimon").mode("append").option("primary-key", "id").option("bucket", "1")
+        told = error_of(lambda write=write, path=path: write.save(path))
+        assert f"the path '{path}' does not begin at the root" in told, told
+        told = error_of(lambda path=path: spark.read.format("paimon").load(path).collect())
+        assert "give the whole path" in told, told
+    os.chdir(lake)
+    made = PaimonTable.create(spark).location("orders").addColumn("id", "BIGINT NOT NULL").addColumn("v", "STRING")
+    made.primaryKey("id").property("bucket", "1").execute()
+    PaimonTable.forPath(spark, "orders").append(rows)
+    assert spark.read.format("paimon").load(f"{lake}/orders").count() == 1
+
+    def missing() -> None:
+        spark.read.format("paimon").load(f"{lake}/none").collect()
+
+    before = error_of(missing)
+    assert "JVM stacktrace" in before
+    spark.conf.set(SETTING, "false")
+    lines = error_of(missing).rstrip().splitlines()
+    assert lines[-2].startswith(f"paimon_spark.errors.TableNotFound: no Paimon table at {lake}/none"), lines
+    assert len(lines) == 5, lines
+    nothing = spark.createDataFrame([(None, "a")], "id long, v string")
+    lines = error_of(lambda: PaimonTable.forPath(spark, f"{lake}/orders").append(nothing)).strip().splitlines()
+    assert "DataError: the NOT NULL column 'id' is null" in lines[-2], lines
+    assert len(lines) <= 7, lines
+    print("well told")
+
+
+if __name__ == "__main__":
+    main()

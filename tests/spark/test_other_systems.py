@@ -1,0 +1,192 @@
+"""What a user of Delta Lake, Iceberg or plain Spark tables types first is answered with what to type."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from pyspark.errors import AnalysisException, IllegalArgumentException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import types as st
+
+from paimon_spark import PaimonTable, open_table
+from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature
+from paimon_spark.spark import options as connector
+from paimon_spark.spark.compact_job import TableOptimizer
+from paimon_spark.spark.new_table import NewTable
+from paimon_spark.spark.source import PaimonDataSource
+from paimon_spark.spark.table_creation import create
+from paimon_spark.spark.types import paimon_fields
+from paimon_spark.spec.option_keys import known_key
+from paimon_spark.spec.other_systems import METHOD_ADVICE, OPTION_ADVICE
+from paimon_spark.store.table_options import resolve_keys
+
+OURS = {value for name, value in vars(connector).items() if re.fullmatch(r"[A-Z_]+", name) and isinstance(value, str)}
+VALUES = {"true", "deduplicate", "overwrite"}  # in quotes, but no option
+OWNERS = (PaimonTable, TableOptimizer, NewTable)
+ARROW = "paimon_spark.open_table(path).scan()"
+
+
+@pytest.mark.parametrize("name", OPTION_ADVICE)
+def test_a_foreign_option_is_unknown_here_and_those_in_its_advice_are_known(name: str) -> None:
+    assert known_key(name) is None
+    assert name not in OURS
+    with pytest.raises(OptionError, match=r"^the option '.*' is one of (Delta Lake|Apache Iceberg) and not") as error:
+        resolve_keys({name.upper(): "x"}, ["id"])
+    advice = str(error.value).partition("known here: ")[2]
+    for quoted in re.findall(r"'([a-z][a-z.-]+)'", advice):
+        assert quoted in OURS | VALUES or known_key(quoted), quoted
+
+
+def called(advice: str) -> list[str]:
+    """The methods that a sentence says to call."""
+    return re.findall(r"(?<![\w.])(\w+)\(", advice.replace(ARROW, "").replace("PaimonTable.", ""))
+
+
+@pytest.mark.parametrize("name", METHOD_ADVICE)
+def test_a_foreign_method_is_not_there_and_those_in_its_advice_are(name: str) -> None:
+    assert not all(hasattr(owner, name) for owner in OWNERS)
+    assert all(any(hasattr(owner, method) for owner in OWNERS) for method in called(METHOD_ADVICE[name]))
+
+
+def test_most_advice_names_a_method() -> None:
+    assert called("PaimonTable.append(df) adds, a.b(c) not") == ["append"]
+    assert sum(bool(called(advice)) for advice in METHOD_ADVICE.values()) >= 30
+
+
+def test_a_foreign_method_is_an_attribute_error_that_says_what_to_call() -> None:
+    table = PaimonTable(SimpleNamespace(), "/nowhere")  # type: ignore[arg-type]  # no call gets as far as Spark
+    for owner in (table, PaimonTable):
+        assert not hasattr(owner, "vacuum")
+        assert getattr(owner, "merge", None) is None
+        with pytest.raises(AttributeError, match=r"^PaimonTable has no 'vacuum': expire_snapshots\(\) ") as error:
+            owner.vacuum  # type: ignore[union-attr]  # noqa: B018
+        assert isinstance(error.value, PaimonError)
+        with pytest.raises(AttributeError, match=r"^'PaimonTable' has no attribute 'vacum'$") as error:
+            owner.vacum  # type: ignore[union-attr]  # noqa: B018
+        assert not isinstance(error.value, PaimonError)
+        assert error.value.obj is owner  # so that Python finds near names
+    assert repr(copy.copy(table)) == repr(table)  # copies ask for names that are not there
+    with pytest.raises(UnsupportedFeature, match=r"TableOptimizer has no 'executeZOrderBy': "):
+        table.optimize().executeZOrderBy  # type: ignore[attr-defined]  # noqa: B018
+
+
+FOREIGN = [
+    ("versionAsOf", "1", "'scan.snapshot-id' reads a snapshot"),
+    ("timestampAsOf", "2026-11-01", "'scan.timestamp'"),
+    ("readChangeFeed", "true", "'incremental-between' = '3,7'"),
+    ("snapshot-id", "1", "'scan.snapshot-id'"),
+    ("as-of-timestamp", "1", "'scan.timestamp-millis'"),
+    ("replaceWhere", "dt = 'a'", "'overwrite-where'"),
+    ("partitionOverwriteMode", "dynamic", "'dynamic-partition-overwrite' = 'true'"),
+    ("mergeSchema", "true", "does not change the columns"),
+    ("overwriteSchema", "true", "does not change the columns"),
+    ("userMetadata", "x", "create_tag"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "message"), FOREIGN)
+def test_foreign_options_are_answered_by_the_source(tmp_path: Path, key: str, value: str, message: str) -> None:
+    """As Spark calls it, with options in lower case; in a read, a write, and a write that makes the table."""
+    path = str(tmp_path / "t")
+    columns = st.StructType([st.StructField("id", st.LongType()), st.StructField("dt", st.StringType())])
+    create(path, {"partition": "dt"}, paimon_fields(columns))
+    answer = pytest.raises(OptionError, match=rf"the option '{key}' is one of (Delta Lake|Apache Iceberg).*{message}")
+    with answer:
+        PaimonDataSource({"path": path, key.lower(): value}).schema()
+    for target in (path, f"{path}-new"):
+        with answer:
+            PaimonDataSource({"path": target, key.lower(): value}).writer(columns, overwrite=True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t"]
+
+
+@pytest.fixture
+def orders(spark: SparkSession, tmp_path: Path) -> str:
+    """A table (id, dt) of two rows."""
+    path = str(tmp_path / "orders")
+    rows(spark, (1, "a"), (2, "b")).write.format("paimon").mode("append").option("partition", "dt").save(path)
+    return path
+
+
+def rows(spark: SparkSession, *given: tuple[int, str]) -> DataFrame:
+    return spark.createDataFrame(list(given), "id long, dt string")
+
+
+@pytest.mark.spark
+def test_create_table_says_what_makes_a_name(spark: SparkSession, orders: str) -> None:
+    with pytest.raises(AnalysisException, match=r"CREATE TABLE \.\.\. USING paimon is not supported") as error:
+        spark.sql(f"CREATE TABLE no_name USING paimon LOCATION '{orders}'")
+    advised = re.search(r"CREATE TEMPORARY VIEW <name> USING paimon OPTIONS \(path '[^']+'\)", str(error.value))
+    assert advised
+    assert not spark.catalog.tableExists("no_name")
+    spark.sql(advised[0].replace("<name>", "some_name"))
+    try:
+        assert spark.table("some_name").count() == 2
+    finally:
+        spark.catalog.dropTempView("some_name")
+    with pytest.raises(UnsupportedFeature, match="CREATE TABLE"):
+        PaimonDataSource({"owner": "me", "provider": "paimon"}).schema()  # as Spark asks where no LOCATION is given
+
+
+@pytest.mark.spark
+def test_a_name_that_spark_made_without_asking_says_how_to_go_on(spark: SparkSession, orders: str) -> None:
+    """CREATE TABLE with columns makes a name in Spark's own catalog, and hands no path over when it is used."""
+    spark.sql(f"CREATE TABLE lost (id bigint, dt string) USING paimon LOCATION '{orders}'")
+    frame = rows(spark, (9, "a"))
+    uses: list[Callable[[], object]] = [
+        lambda: spark.table("lost").collect(),
+        lambda: frame.write.insertInto("lost"),
+    ]
+    try:
+        for use in uses:
+            with pytest.raises(
+                Exception, match=r"OptionError: no path was given.*CREATE TEMPORARY VIEW v USING paimon"
+            ):
+                use()
+    finally:
+        spark.sql("DROP TABLE lost")
+    assert open_table(orders).snapshots.latest_id() == 1
+
+
+@pytest.mark.spark
+def test_spark_itself_refuses_partition_by(spark: SparkSession, tmp_path: Path) -> None:
+    """README says so, and that the option `partition` does it: Spark compares with a table of no partitions."""
+    writer = rows(spark, (1, "a")).write.format("paimon").mode("append")
+    with pytest.raises(IllegalArgumentException, match="do not match the existing table's"):
+        writer.partitionBy("dt").save(str(tmp_path / "t"))
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.spark
+def test_a_view_keeps_its_snapshot_until_it_is_made_again(spark: SparkSession, orders: str) -> None:
+    table = PaimonTable.forPath(spark, orders)
+    table.createOrReplaceTempView("orders_view")
+    try:
+        assert spark.table("orders_view").count() == 2
+        spark.sql("INSERT INTO orders_view VALUES (3, 'c')")
+        spark.sql("REFRESH TABLE orders_view")
+        assert spark.sql("SELECT id FROM orders_view x JOIN orders_view y USING (id)").count() == 2
+        assert table.toDF().count() == 3, "the row is committed"
+        table.createOrReplaceTempView("orders_view")
+        assert spark.table("orders_view").count() == 3
+        table.createOrReplaceTempView("orders_view", {"scan.snapshot-id": "1", "filter": "id = 1"})
+        assert spark.table("orders_view").collect() == [Row(1, "a")]
+    finally:
+        spark.catalog.dropTempView("orders_view")
+
+
+@pytest.mark.spark
+def test_a_batch_that_is_written_again_does_what_the_streaming_error_says(spark: SparkSession, tmp_path: Path) -> None:
+    batch = spark.createDataFrame([(1, 10), (2, 20)], "id long, total long")
+    sums = {"primary-key": "id", "merge-engine": "aggregation", "fields.total.aggregate-function": "sum"}
+    found = {}
+    for name, options in {"keyed": {"primary-key": "id"}, "plain": {}, "sums": {**sums}}.items():
+        for _ in range(2):
+            batch.write.format("paimon").mode("append").options(**options).save(str(tmp_path / name))
+        read = spark.read.format("paimon").load(str(tmp_path / name)).collect()
+        found[name] = sorted(row.total for row in read)
+    assert found == {"keyed": [10, 20], "plain": [10, 10, 20, 20], "sums": [20, 40]}

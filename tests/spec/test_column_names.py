@@ -1,0 +1,27 @@
+"""Column names as one text."""
+
+from __future__ import annotations
+
+import pytest
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spec.column_names import format_columns, parse_columns
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("id", ("id",)),
+        (" id ,total,", ("id", "total")),
+        ("`a,b`, ` c `,`d``e`,é f", ("a,b", " c ", "d`e", "é f")),
+    ],
+)
+def test_column_lists(text: str, names: tuple[str, ...]) -> None:
+    assert parse_columns(text) == names
+    assert parse_columns(format_columns(names)) == names
+
+
+@pytest.mark.parametrize("text", ["", " ", ",", "a,,b", "`a", "a`b", "``"])
+def test_bad_column_lists(text: str) -> None:
+    with pytest.raises(OptionError, match="expected column names"):
+        parse_columns(text)

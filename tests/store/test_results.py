@@ -1,0 +1,57 @@
+"""How the result of a call looks when it is printed."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field, is_dataclass
+from typing import get_type_hints
+
+import pytest
+
+from paimon_spark import CompactionMetrics, ExpiryResult, PaimonTable, WriteMetrics
+from paimon_spark.spark.compact_job import TableOptimizer
+from paimon_spark.store.result import Result
+from paimon_spark.store.truncate import TruncateMetrics
+
+WRITTEN = "WriteMetrics(rows=3, files=2, bytes=900, millis=8, snapshot_id=1"
+
+
+@dataclass(frozen=True, repr=False)
+class Done(Result):
+    rows: int
+    snapshot_id: int | None
+    paths: tuple[str, ...] = ()
+    names: dict[str, int] = field(default_factory=dict)
+    inner: Done | None = None
+    millis: int = 0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Done(0, None), "Done(rows=0, snapshot_id=None)"),
+        (Done(3, 7, ("a",), {"x": 1}, None, 5), "Done(rows=3, snapshot_id=7, paths=('a',), names={'x': 1}, millis=5)"),
+        (Done(3, 7, tuple("abcdefgh")), "Done(rows=3, snapshot_id=7, paths=('a', 'b', 'c', 'd', 'e', 'f', ...))"),
+        (Done(3, 7, inner=Done(1, 2)), "Done(rows=3, snapshot_id=7, inner=Done(rows=1, snapshot_id=2))"),
+        (WriteMetrics(3, 2, 900, 8, 1, CompactionMetrics()), f"{WRITTEN})"),
+        (WriteMetrics(3, 2, 900, 8, 1, CompactionMetrics(millis=4)), f"{WRITTEN})"),  # 4 ms to see that nothing is due
+        (
+            WriteMetrics(3, 2, 900, 8, 1, CompactionMetrics((2,), buckets=1, millis=4)),
+            f"{WRITTEN}, "
+            "compaction=CompactionMetrics(snapshot_ids=(2,), buckets=1, millis=4))",
+        ),
+        (ExpiryResult(), "ExpiryResult()"),
+        (TruncateMetrics((), 0, 0, 9, 4, 7), "TruncateMetrics(files=0, bytes=0, rows=9, millis=4, snapshot_id=7)"),
+    ],
+)  # fmt: skip
+def test_a_result_tells_what_is_not_default(value: Result, text: str) -> None:
+    assert repr(value) == text
+
+
+@pytest.mark.parametrize("owner", [PaimonTable, TableOptimizer])
+def test_every_result_of_a_call_is_printed_alike(owner: type) -> None:
+    calls = [call for name, call in inspect.getmembers(owner, inspect.isfunction) if not name.startswith("_")]
+    results = [result for call in calls if is_dataclass(result := get_type_hints(call).get("return"))]
+    assert len(results) >= (2 if owner is TableOptimizer else 20)
+    assert [result for result in results if not issubclass(result, Result)] == []  # type: ignore[arg-type]
+    assert [result for result in results if "__repr__" in vars(result)] == []
