@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import shutil
@@ -33,8 +32,6 @@ from paimon_spark.store.table import Table, open_table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.unexisting_files import remove_unexisting_files
 
-STORAGE_SAYS = (errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTEMPTY)
-"""Of files that are directories, and the other way round, and of names that no disk takes."""
 MOST_ROWS = 20_000
 VICTIM = "victim.parquet"
 
@@ -110,10 +107,6 @@ class Nursery:
                 results[what] = action(open_table(location)) or "done"
             except PaimonError as error:
                 results[what] = type(error).__name__
-            except OSError as error:
-                results[what] = f"OSError {error.errno}"
-                if error.errno not in STORAGE_SAYS:
-                    wrong.append(f"{what}: {_short(error)}")
             except BaseException as error:
                 results[what] = f"!{type(error).__name__}"
                 wrong.append(f"{what}: {_short(error)}")

@@ -100,6 +100,8 @@ def _lines(folder: str, first: int, count: int, errors: Any) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment) as child:
         assert child.stdout is not None
         yield from child.stdout
+    if child.returncode:
+        errors.write(f"exit code {child.returncode}")
 
 
 def _memory_disk() -> str | None:
