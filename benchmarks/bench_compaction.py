@@ -23,7 +23,8 @@ from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.live_buckets import live_buckets
 from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 SHAPE = "int64 dense"

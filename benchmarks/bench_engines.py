@@ -13,7 +13,8 @@ from measure import Results, fastest, printed_apart
 
 from paimon_spark.spec.options import Options
 from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 CHUNK = 250_000
 _TEXTS = pa.array([f"text {i:04d}" for i in range(1000)])

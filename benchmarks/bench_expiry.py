@@ -31,7 +31,8 @@ from paimon_spark.store.commit_attempt import CommitRequest
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 PARTITIONS = 40
 MOST = 2**31 - 1

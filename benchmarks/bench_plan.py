@@ -17,7 +17,8 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 BIGINT, STRING = DataType(Root.BIGINT), DataType(Root.VARCHAR, length=2**31 - 1)
 FILES_PER_PARTITION = 250

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 

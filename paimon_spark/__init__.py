@@ -22,7 +22,7 @@ _HOMES = {
     "col": "arrow.predicate_expr",
     "expire_changelogs": "store.expire_changelogs",
     "expire_snapshots": "store.expire",
-    "open_table": "store.table",
+    "open_table": "store.open",
     "register": "spark.source",
 }
 __all__ = ["__version__", "errors", *_HOMES]  # noqa: PLE0604 - all are texts

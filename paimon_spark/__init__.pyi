@@ -8,7 +8,7 @@ from paimon_spark.store.checks.table import check
 from paimon_spark.store.compaction import CompactionMetrics
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 
 __version__: str
 

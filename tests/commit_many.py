@@ -9,7 +9,7 @@ from paimon_spark.file_io import file_io_for
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 from paimon_spark.store.write import TableWrite
 
 

@@ -23,7 +23,8 @@ from paimon_spark.store.compaction_plan import plan_compaction
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.live_buckets import live_buckets
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 Row = tuple[Any, ...]

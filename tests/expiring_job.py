@@ -19,7 +19,7 @@ from typing import Any
 
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.store.maintenance import maintain
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 
 
 @dataclass

@@ -13,7 +13,8 @@ from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, Fil
 from paimon_spark.spec.types import DataType, Root
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 STRING = DataType(Root.VARCHAR, length=2**31 - 1)
 BIGINT = DataType(Root.BIGINT)

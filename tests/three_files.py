@@ -15,7 +15,8 @@ from files_by_hand import partition
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.copy_files import copy_table
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.vector_files import find_vector_files, vector_changes
 
 COLUMNS = pa.schema(

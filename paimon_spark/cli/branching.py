@@ -23,7 +23,7 @@ from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text
 from paimon_spark.store.branches import BranchCreated, BranchesDeleted, create_branch, delete_branch
 from paimon_spark.store.fast_forward import FastForwarded, fast_forward
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 
 app = typer.Typer()
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Of the branch.")]

@@ -14,8 +14,8 @@ from paimon_spark.cli.values import json_rows
 from paimon_spark.errors import OptionError
 from paimon_spark.spec import options as o
 from paimon_spark.spec.schema import ROW_KIND
+from paimon_spark.store.open import open_table
 from paimon_spark.store.scan import Scan
-from paimon_spark.store.table import open_table
 
 _PLACE = "_PLACE"  # of a row in its batch of the state before
 _NUMBER = "_NUMBER"  # of a row of the state after, while its key is looked for in the state before
@@ -105,4 +105,4 @@ def find_changes(
         return Changes(shown.arrow_schema, keys, rows, None)
     then = {o.SCAN_SNAPSHOT_ID.key: str(first), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}  # level 0 changes too
     earlier = open_table(path, options).options.merged(then)  # its rows in the columns of today
-    return Changes(shown.arrow_schema, keys, rows, replace(table.scan(read), options=earlier))
+    return Changes(shown.arrow_schema, keys, rows, replace(table, options=earlier).scan(read))

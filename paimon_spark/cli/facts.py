@@ -17,10 +17,11 @@ from paimon_spark.spec.type_text import type_sql
 from paimon_spark.store.branches import branch_names
 from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.local_time import epoch_millis_of_wall, iso_time
+from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.retention import Retention, retention_rules
 from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, shown_snapshot
 from paimon_spark.store.system_tables.table import system_table
-from paimon_spark.store.table import BucketMode, Table, find_system_table, open_table
+from paimon_spark.store.table import BucketMode, Table
 
 _FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
 

@@ -26,8 +26,8 @@ from paimon_spark.cli.csv_rows import print_csv
 from paimon_spark.cli.tables import columns_of, print_json, print_rows, rows_of
 from paimon_spark.cli.values import json_rows
 from paimon_spark.cli.zone import current_zone
+from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.system_tables.table import SystemScan, system_table
-from paimon_spark.store.table import find_system_table, open_table
 
 app = typer.Typer()
 Limit = Annotated[

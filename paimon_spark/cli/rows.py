@@ -32,10 +32,10 @@ from paimon_spark.cli.tables import Column, Row, columns_of, print_json_lines, p
 from paimon_spark.cli.texts import count_text
 from paimon_spark.cli.values import cell, json_rows
 from paimon_spark.cli.zone import current_zone
+from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.scan import Scan
 from paimon_spark.store.system_tables.names import NAMES
 from paimon_spark.store.system_tables.table import SystemScan
-from paimon_spark.store.table import find_system_table, open_table
 
 app = typer.Typer()
 

@@ -30,9 +30,9 @@ from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text, size_text, span_text, time_text
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_changelogs
+from paimon_spark.store.open import open_table
 from paimon_spark.store.orphans import OrphansRemoved, remove_orphan_files
 from paimon_spark.store.rollback import RollbackResult, rollback
-from paimon_spark.store.table import open_table
 from paimon_spark.store.tag_deletion import TagsDeleted, delete_tags
 from paimon_spark.store.tag_keep import tags_being_deleted
 from paimon_spark.store.tags import TagCreated, create_tag, no_such_tag

@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.conform import conform_batch
+from paimon_spark.arrow.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.spark.batches import spark_arrow_schema
@@ -39,6 +40,7 @@ from paimon_spark.spec.types import DataField
 from paimon_spark.store.bucket_assigner import bucket_rules
 from paimon_spark.store.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.new_scan import new_scan
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.splits import Split, group_splits
 from paimon_spark.store.table import Table
@@ -90,7 +92,7 @@ def _table_keys(spark: SparkSession, job: WriteJob) -> DataFrame | None:
     if job.overwrites or not job.plan.since:
         return None
     table = _reading_all_levels(job.table, job.plan.since)
-    scan = table.scan(columns=[f.name for f in _key_and_partition(table)])
+    scan = new_scan(table, _key_and_partition(table), TRUE)
     target, cost = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE), table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     groups = group_splits(scan.plan().splits, target, cost)
     if not groups:
@@ -136,7 +138,7 @@ def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
 def _keys_task(table: Table) -> Task:
     schema, fields = spark_arrow_schema(_travel_schema(table)), table.schema.fields
     arrow = arrow_schema(fields)
-    reader = table.scan(columns=[f.name for f in _key_and_partition(table)]).reader()
+    reader = new_scan(table, _key_and_partition(table), TRUE).reader()
 
     def rows_of(split: Split) -> Iterator[pa.RecordBatch]:
         for batch in reader.read(split):

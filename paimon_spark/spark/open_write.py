@@ -15,7 +15,7 @@ from paimon_spark.spark.write_job import WriteJob
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.store.absent_columns import omissible_columns
 from paimon_spark.store.commit_user import new_user
-from paimon_spark.store.table import find_table, open_table
+from paimon_spark.store.open import find_table, open_table
 from paimon_spark.store.write_plan import plan_write
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from paimon_spark.spark.types import shown_schema, spark_schema
 from paimon_spark.spec.readable_columns import check_columns
 from paimon_spark.spec.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.projection import row_kind_field
 from paimon_spark.store.system_tables.names import is_of_warehouse
-from paimon_spark.store.table import find_system_table, open_table
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.predicate import Predicate

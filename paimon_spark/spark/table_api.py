@@ -40,9 +40,9 @@ from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.open import ReadableTable, find_table, open_table
 from paimon_spark.store.partition_done import mark_written_partitions
 from paimon_spark.store.rescale import RescaleMetrics, rescale
-from paimon_spark.store.table import Table, find_table, open_table
 from paimon_spark.store.table_options import split_storage_options
 from paimon_spark.store.visibility import wait_until_visible
 
@@ -300,10 +300,10 @@ class PaimonTable(VersionedTable, MaintainedTable, Advised):
             reader = reader.option(COLUMNS, columns if isinstance(columns, str) else format_columns(tuple(columns)))
         return reader.load(path)
 
-    def _open(self) -> Table:
+    def _open(self) -> ReadableTable:
         return open_table(self._path, self._options)
 
-    def _open_in_session(self) -> Table:
+    def _open_in_session(self) -> ReadableTable:
         return replace(self._open(), time_zone=self._session_zone())
 
     def _session_zone(self) -> str | None:

@@ -28,9 +28,8 @@ from paimon_spark.store.plan import ScanRequest, data_lists, merges_postponed, r
 from paimon_spark.store.read import BATCH_ROWS, SplitReader
 from paimon_spark.store.read_fence import Fence
 from paimon_spark.store.scan import Plan, Scan
-from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.splits import PostponeSplit, ReadUnit, Split
+from paimon_spark.store.table import Table
 from paimon_spark.store.table_options import other_branch
 from paimon_spark.store.time_travel import travelled_schema
 from paimon_spark.store.tolerance import STRICT, tolerance
@@ -71,8 +70,8 @@ class BranchedReader(SplitReader):
         for column, field in zip(batch.columns, self.fields, strict=True):
             if column.null_count and not field.type.nullable:
                 raise DataError(
-                    f"reading {self.schemas.table} through the branch '{self.other.schemas.branch}': its column "
-                    f"'{field.name}' holds NULL, which it must not in the branch '{self.schemas.branch}'; let both "
+                    f"reading {self.table.location} through the branch '{self.other.table.branch}': its column "
+                    f"'{field.name}' holds NULL, which it must not in the branch '{self.table.branch}'; let both "
                     "allow NULL"
                 )
         if not self.fields:
@@ -117,11 +116,11 @@ class BranchedScan(Scan):
             raise
 
     def _check_reads_state(self) -> None:
-        if reads_increment(self.options):
+        if reads_increment(self.table.options):
             raise UnsupportedFeature(
-                f"reading a change of {self.location}: of which branch is not told, as the table is also read through "
-                f"the branch '{self.other.branch}'; set the option '{self._option}' to '' to read the changes of its "
-                "own branch, or name the branch by the option 'branch'"
+                f"reading a change of {self.table.location}: of which branch is not told, as the table is also read "
+                f"through the branch '{self.other.table.branch}'; set the option '{self._option}' to '' to read the "
+                "changes of its own branch, or name the branch by the option 'branch'"
             )
 
     def _united(self, own: Plan, other: Plan) -> Plan:
@@ -134,7 +133,7 @@ class BranchedScan(Scan):
         return Plan(own.snapshot, (*splits, *(split for split in more if self._partition(split) not in known)))
 
     def _shown(self, scan: Scan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
-        level = top_level(scan.schema, scan.options) if self.top_only else None
+        level = top_level(scan.table.schema, scan.table.options) if self.top_only else None
         if level is None:
             return list(splits)
         return [split for split in (of_level(split, level) for split in splits) if split.raw_files]
@@ -147,13 +146,13 @@ class BranchedScan(Scan):
 
     @property
     def _is_strict(self) -> bool:
-        return tolerance(self.options) == STRICT == tolerance(self.other.options)
+        return tolerance(self.table.options) == STRICT == tolerance(self.other.table.options)
 
     @property
     def _other_is_there(self) -> bool:
         """A tag may be one of the own branch only: then the other one had nothing to add to that state."""
-        name = self.options.value(o.SCAN_TAG_NAME)
-        return name is None or self.other._snapshots.find_tag(name) is not None
+        name = self.table.options.value(o.SCAN_TAG_NAME)
+        return name is None or self.other.table.snapshots.find_tag(name) is not None
 
     @property
     def _option(self) -> str:
@@ -162,7 +161,7 @@ class BranchedScan(Scan):
     @property
     def _other_now(self) -> Scan:
         """The read of the other branch with the columns and the condition of this one."""
-        by_name = self.other.schema.by_name
+        by_name = self.other.table.schema.by_name
         made = (ROW_KIND_FIELD, SEQUENCE_FIELD)
         columns = tuple(f if f in made else by_name[f.name] for f in self.fields)
         return replace(self.other, fields=columns, predicate=self.predicate)
@@ -170,17 +169,16 @@ class BranchedScan(Scan):
     def _shows_all(self, scan: Scan) -> bool:
         """Whether the splits of its plan tell its partitions: no file is left out for its values or its age."""
         ages = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
-        by_partition = restrict(self.predicate, set(scan.schema.partition_keys))
-        return self.predicate == by_partition and not any(map(scan.options.is_set, ages))
+        by_partition = restrict(self.predicate, set(scan.table.schema.partition_keys))
+        return self.predicate == by_partition and not any(map(scan.table.options.is_set, ages))
 
     def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:
         """The partitions in which a branch has files that the read looks at, among those that the condition allows."""
         if snapshot is None:
             return set()
-        schema, options = scan.schema, scan.options
+        schema, options = scan.table.schema, scan.table.options
         by_partition = restrict(self.predicate, set(schema.partition_keys))
-        schemas = SchemaStore(scan.file_io, scan.location, scan.branch)
-        request = ScanRequest(scan.file_io, scan.location, schema, options, schemas, by_partition)
+        request = ScanRequest(scan.table, by_partition)
         skips = bool(schema.primary_keys) and skips_level_zero(options)
         entries = read_entries(request, data_lists(snapshot), skips, merges_postponed(options))
         live = fold(entries.columns, entries.partition_codes, entries.chosen)
@@ -193,7 +191,7 @@ class BranchedScan(Scan):
 
     def _partition(self, split: ReadUnit) -> bytes:
         assert isinstance(split, (Split, PostponeSplit))  # only changes have others, and they are refused
-        return canonical_row(split.partition, [f.type for f in self.schema.partition_fields])
+        return canonical_row(split.partition, [f.type for f in self.table.schema.partition_fields])
 
 
 def through_branches(own: Scan) -> Scan:
@@ -204,63 +202,63 @@ def through_branches(own: Scan) -> Scan:
         UnsupportedFeature: this release cannot read the other branch.
         SnapshotNotFound: an option travels to what is not there.
     """
-    name = other_branch(own.options, own.branch)
+    name = other_branch(own.table.options, own.table.branch)
     if name is None:
         return own
     other = _other_scan(own, name)
     if other is None:
-        _log.warning("%s is to be read through the branch '%s', which it does not have", own.location, name)
+        _log.warning("%s is to be read through the branch '%s', which it does not have", own.table.location, name)
         return own
-    _check_alike(own, other)
+    _check_alike(own.table, other.table)
     values = {f.name: getattr(own, f.name) for f in fields(own)}
-    return BranchedScan(**values, other=other, other_first=not own.options.value(o.SCAN_FALLBACK_BRANCH))
+    return BranchedScan(**values, other=other, other_first=not own.table.options.value(o.SCAN_FALLBACK_BRANCH))
 
 
 def _other_scan(own: Scan, branch: str) -> Scan | None:
     """The read of the other branch: its own stored options, with those that the caller gave on top."""
-    schemas = SchemaStore(own.file_io, own.location, branch)
-    schema = schemas.latest()
+    table = own.table
+    other = replace(table, branch=branch)
+    schema = other.schemas.latest()
     if schema is None:
         return None
-    stored = SchemaStore(own.file_io, own.location, own.branch).latest()
-    dynamic = _for_other(own, branch, {} if stored is None else stored.options)
+    stored = table.schemas.latest()
+    dynamic = _for_other(table, other, {} if stored is None else stored.options)
     options = Options(schema.options).merged(dynamic)
     name = options.value(o.SCAN_TAG_NAME)
-    snapshots = SnapshotStore(own.file_io, own.location, branch)
-    if name is None or snapshots.find_tag(name) is not None:
-        schema = travelled_schema(schema, options, schemas, snapshots)
+    if name is None or other.snapshots.find_tag(name) is not None:
+        schema = travelled_schema(schema, options, other.schemas, other.snapshots)
     try:
         check_readable(schema, options)
     except UnsupportedFeature as error:
-        raise UnsupportedFeature(f"reading {own.location} through the branch '{branch}': {error}") from None
+        raise UnsupportedFeature(f"reading {table.location} through the branch '{branch}': {error}") from None
     if schema.primary_keys:
         check_engine(schema, options)
-    return replace(own, branch=branch, schema=schema, options=options)
+    return replace(own, table=replace(other, schema=schema, options=options))
 
 
-def _for_other(own: Scan, branch: str, stored: Mapping[str, str]) -> dict[str, str]:
+def _for_other(own: Table, other: Table, stored: Mapping[str, str]) -> dict[str, str]:
     """The options of the caller as the other branch takes them: a snapshot id names that of the same time there."""
     dynamic = {key: value for key, value in own.options.items() if stored.get(key) != value}
     for key in (o.BRANCH.key, o.BUCKET.key):
         dynamic.pop(key, None)
     if own.options.is_set(o.SCAN_SNAPSHOT_ID):
-        chosen = SnapshotStore(own.file_io, own.location, own.branch).load(own.options.value(o.SCAN_SNAPSHOT_ID) or 0)
-        then = SnapshotStore(own.file_io, own.location, branch).find_at_time(chosen.time_millis)
+        chosen = own.snapshots.load(own.options.value(o.SCAN_SNAPSHOT_ID) or 0)
+        then = other.snapshots.find_at_time(chosen.time_millis)
         dynamic[o.SCAN_SNAPSHOT_ID.key] = str(1 if then is None else then.id)
     return dynamic
 
 
-def _check_alike(own: Scan, other: Scan) -> None:
+def _check_alike(own: Table, other: Table) -> None:
     """The same columns in the same order; only whether they may hold NULL may differ."""
-    mine, theirs = ([(f.name, f.type.with_nullable(True)) for f in s.schema.fields] for s in (own, other))
+    mine, theirs = ([(f.name, f.type.with_nullable(True)) for f in t.schema.fields] for t in (own, other))
     if mine != theirs:
         raise SchemaError(_differ(own, other, "columns", _words(own.schema), _words(other.schema)))
     if own.schema.partition_keys != other.schema.partition_keys:
-        keys = (", ".join(scan.schema.partition_keys) or "none" for scan in (own, other))
+        keys = (", ".join(table.schema.partition_keys) or "none" for table in (own, other))
         raise SchemaError(_differ(own, other, "partition columns", *keys))
 
 
-def _differ(own: Scan, other: Scan, what: str, mine: str, theirs: str) -> str:
+def _differ(own: Table, other: Table, what: str, mine: str, theirs: str) -> str:
     return (
         f"reading {own.location} through the branch '{other.branch}': the {what} must be the same in both, but those "
         f"of '{own.branch}' are {mine}, those of '{other.branch}' are {theirs}. Change one of the schemas, or set the "

@@ -57,9 +57,10 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
             `postpone.merge-on-read`, which tells no changes.
         OptionError: as plan_splits.
     """
-    if merges_postponed(request.options):
+    table = request.table
+    if merges_postponed(table.options):
         raise UnsupportedFeature(
-            f"reading the changes of the table at {request.location}: 'postpone.merge-on-read' merges whole snapshots; "
+            f"reading the changes of the table at {table.location}: 'postpone.merge-on-read' merges whole snapshots; "
             "read with it set to 'false', which shows what has come into buckets"
         )
     if isinstance(change, Increment):
@@ -70,16 +71,17 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
 def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Split]:
     """The files of all commits, those of a bucket in the order of the commits. A row counts by itself: nothing merges,
     and any file may be left out by its statistics."""
+    table = request.table
     entries = read_entries(request, [_list_of(snapshot, increment.changelog) for snapshot in increment.snapshots])
     columns = entries.columns
     if (columns.kind[entries.chosen] == FileKind.DELETE).any():
         raise UnsupportedFeature(
-            f"reading the changes of the table at {request.location}: a commit of kind APPEND deletes files, so its "
+            f"reading the changes of the table at {table.location}: a commit of kind APPEND deletes files, so its "
             "new files alone do not tell what it did; compare states with 'incremental-between-scan-mode' = 'diff'"
         )
-    keep = FileFilter(request.predicate, request.schema, request.schemas)
-    target = request.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-    open_cost = request.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     groups = group_by_bucket(columns, entries.partition_codes, entries.chosen)
     for (partition, bucket), files in _files_of(request, columns, groups, keep):
         _refuse_joined(request, files)
@@ -93,9 +95,9 @@ def _refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
     joined = next((file.file_name for file in files if _JOINED in file.file_name), None)
     if joined is not None:
         raise UnsupportedFeature(
-            f"reading the changes of the table at {request.location}: the changelog file {joined} was joined with "
-            "those of other buckets ('changelog.precommit-compact'), which this release does not read; compare states "
-            "with 'incremental-between-scan-mode' = 'diff'"
+            f"reading the changes of the table at {request.table.location}: the changelog file {joined} was joined "
+            "with those of other buckets ('changelog.precommit-compact'), which this release does not read; compare "
+            "states with 'incremental-between-scan-mode' = 'diff'"
         )
 
 
@@ -113,7 +115,7 @@ def _plan_difference(request: ScanRequest, change: Difference) -> Iterator[ReadU
     before = {} if change.before is None else _state(request, change.before)
     after = _state(request, change.after)
     for one, other in _pairs(request, before, after):
-        if request.schema.primary_keys:
+        if request.table.schema.primary_keys:
             yield from _keyed_splits(request, one, other)
         else:
             yield from _unkeyed_splits(request, one, other)
@@ -121,21 +123,22 @@ def _plan_difference(request: ScanRequest, change: Difference) -> Iterator[ReadU
 
 def _state(request: ScanRequest, snapshot: Snapshot) -> dict[tuple[bytes, int], _Bucket]:
     """The buckets of a state, by canonical partition and number."""
+    table = request.table
     entries = read_entries(request, data_lists(snapshot))
     live = fold(entries.columns, entries.partition_codes, entries.chosen)
     groups = group_by_bucket(entries.columns, entries.partition_codes, live)
     deletions: DeletionFiles = {}
-    has_vectors = request.options.value(o.DELETION_VECTORS_ENABLED)
+    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
     if groups and has_vectors:
-        deletions = find_deletion_files(request.file_io, request.location, request.schema, request.options, snapshot)
-    keep = FileFilter(request.predicate, request.schema, request.schemas)
-    types = [field.type for field in request.schema.partition_fields]
+        deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
+    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    types = [field.type for field in table.schema.partition_fields]
     state: dict[tuple[bytes, int], _Bucket] = {}
     of_groups = zip(groups, _files_of(request, entries.columns, groups, keep), strict=True)
     for group, ((partition, bucket), files) in of_groups:
         key = canonical_row(partition, types), bucket
         totals = frozenset(np.unique(entries.columns.total_buckets[group]).tolist())
-        left = keep.matching_keys(files) if request.schema.primary_keys else keep.matching_values(files)
+        left = keep.matching_keys(files) if table.schema.primary_keys else keep.matching_values(files)
         vectors = deletions.get(key, {})
         found = {file.file_name: vectors[file.file_name] for file in left if file.file_name in vectors}
         places = {(bucket, file.level, file.file_name): file for file in left}
@@ -157,7 +160,7 @@ def _pairs(
             partitions.setdefault(partition, ([], []))[side].append(bucket)
     for sides in partitions.values():
         totals = {total for side in sides for bucket in side for total in bucket.totals}
-        keeps_buckets = len(totals) == 1 and (min(totals) > 0 or not request.schema.primary_keys)
+        keeps_buckets = len(totals) == 1 and (min(totals) > 0 or not request.table.schema.primary_keys)
         numbers = {bucket.number for side in sides for bucket in side} if keeps_buckets else {None}
         for number in sorted(numbers, key=lambda n: -1 if n is None else n):
             one, other = ([b for b in side if number is None or b.number == number] for side in sides)
@@ -166,6 +169,7 @@ def _pairs(
 
 def _keyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
     """Files of sections of keys that meet no other, but for sections that are the same in both states."""
+    table = request.table
     old, new = _rows_of(before), _rows_of(after)
     if max(len(before), len(after)) > 1:
         if old != new:
@@ -173,10 +177,10 @@ def _keyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Buck
         return
     files = {place: file for bucket in (*before, *after) for place, file in bucket.files.items()}
     number = (before or after)[0].number
-    sections = _places_by_section(number, files, [field.type for field in request.schema.key_fields])
+    sections = _places_by_section(number, files, [field.type for field in table.schema.key_fields])
     different = [s for s in sections if {p: old.get(p, 0) for p in s} != {p: new.get(p, 0) for p in s}]
     weights = [sum(files[place].file_size for place in section) for section in different]
-    for start, end in pack_ordered(weights, request.options.value(o.SOURCE_SPLIT_TARGET_SIZE)):
+    for start, end in pack_ordered(weights, table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)):
         places = frozenset(itertools.chain.from_iterable(different[start:end]))
         one, other = ([bucket.only(places) for bucket in side] for side in (before, after))
         yield DiffSplit(_sections(request, one), _sections(request, other))
@@ -191,7 +195,7 @@ def _places_by_section(
 
 def _sections(request: ScanRequest, buckets: Iterable[_Bucket]) -> tuple[Split, ...]:
     """A split of each bucket that has files, all of them in sections."""
-    types = [field.type for field in request.schema.key_fields]
+    types = [field.type for field in request.table.schema.key_fields]
     return tuple(
         replace(_split(request, bucket), sections=tuple(partition_sections(list(bucket.files.values()), types)))
         for bucket in buckets
@@ -201,6 +205,7 @@ def _sections(request: ScanRequest, buckets: Iterable[_Bucket]) -> tuple[Split, 
 
 def _unkeyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
     """Files of one state only. Where all are of the state after, their rows are the difference."""
+    table = request.table
     old, new = _rows_of(before), _rows_of(after)
     gone = {place for place in old if place not in new or new[place] != old[place]}
     added = {place for place in new if place not in old or new[place] != old[place]}
@@ -210,8 +215,8 @@ def _unkeyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bu
             tuple(_raw(_split(request, b), b.only(added)) for b in after),
         )
         return
-    target = request.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-    open_cost = request.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     for bucket in after:
         for part in pack_parts(list(bucket.only(added).files.values()), (), target, open_cost):
             yield replace(_split(request, bucket), raw_files=part[0])
@@ -232,8 +237,9 @@ def _split(request: ScanRequest, bucket: _Bucket) -> Split:
 
 
 def _directory(request: ScanRequest, partition: bytes, bucket: int) -> str:
-    directory = partition_directory(request.schema, request.options, partition)
-    return bucket_path(request.location, directory, bucket, request.options)
+    table = request.table
+    directory = partition_directory(table.schema, table.options, partition)
+    return bucket_path(table.location, directory, bucket, table.options)
 
 
 def _files_of(
@@ -241,7 +247,7 @@ def _files_of(
 ) -> Iterator[tuple[tuple[bytes, int], list[DataFileMeta]]]:
     """The place and the files of each group, in its order."""
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
-    files = iter(columns.data_files(chosen, keep.needs_statistics, bool(request.schema.primary_keys)))
+    files = iter(columns.data_files(chosen, keep.needs_statistics, bool(request.table.schema.primary_keys)))
     for group in groups:
         first = int(group[0])
         partition, bucket = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])

@@ -20,9 +20,10 @@ from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.external_paths import confined
+from paimon_spark.store.open import find_stored_table, open_table
 from paimon_spark.store.publish import publish_file
 from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.table import Table, find_stored_table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.table_options import split_storage_options
 
 _OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")

@@ -10,7 +10,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
 from typing import TypeAlias
@@ -33,6 +33,7 @@ from paimon_spark.store.manifest_files import read_manifest_columns
 from paimon_spark.store.partition_times import nanos_before, partition_times
 from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
+from paimon_spark.store.table_options import check_dynamic_options
 from paimon_spark.store.tags import Duration, duration_millis
 from paimon_spark.store.truncate import TruncateMetrics, take_away, without_partitions
 
@@ -109,14 +110,16 @@ def expire_partitions(
     refuse_travel(table, "what partitions are expired from")
     if expiration_time is not None:
         expiration_time = f"{duration_millis(expiration_time, 'expiration_time')} ms"
-    given = {
+    asked = {
         o.PARTITION_EXPIRATION_TIME.key: expiration_time,
         o.PARTITION_TIMESTAMP_FORMATTER.key: timestamp_formatter,
         o.PARTITION_TIMESTAMP_PATTERN.key: timestamp_pattern,
         o.PARTITION_EXPIRATION_STRATEGY.key: expire_strategy,
         o.PARTITION_EXPIRATION_MAX_NUM.key: None if max_expires is None else str(max_expires),
     }
-    table = table.with_options({key: value for key, value in given.items() if value is not None})
+    given = {key: value for key, value in asked.items() if value is not None}
+    check_dynamic_options(table.schema, given)
+    table = replace(table, options=table.options.merged(given))
     if not table.schema.partition_keys:
         raise OptionError(f"expiring partitions of {table.location}: the table has no partition columns")
     if table.options.value(o.PARTITION_EXPIRATION_TIME) is None:

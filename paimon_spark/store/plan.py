@@ -16,7 +16,6 @@ import numpy as np
 from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of, restrict
 from paimon_spark.arrow.pruning import match_values
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.file_io import FileIO
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
@@ -24,7 +23,6 @@ from paimon_spark.spec.manifest import DataFileMeta
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import POSTPONE_BUCKET, bucket_path
-from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.bucket_filter import BucketFilter, bucket_fields
 from paimon_spark.store.bucket_parts import Parts, append_parts, compacted_parts, merged_parts
@@ -36,8 +34,8 @@ from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.manifest_files import read_manifest_columns, read_manifest_list
 from paimon_spark.store.newer_schemas import schema_of_file
 from paimon_spark.store.postpone_plan import PostponePlan
-from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.splits import PostponeSplit, ReadUnit, Split, pack_parts
+from paimon_spark.store.table import Table
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -47,17 +45,12 @@ class ScanRequest:
     """What is to be planned.
 
     Attributes:
-        schema: of the table as it is read.
-        options: stored ones with dynamic ones on top.
-        predicate: over the columns of schema.
+        table: what is read, with the options of the read.
+        predicate: over the columns of the table.
         created_since: None, or only files made at or after this instant (epoch millis).
     """
 
-    file_io: FileIO
-    location: str
-    schema: TableSchema
-    options: Options
-    schemas: SchemaStore
+    table: Table
     predicate: Predicate
     created_since: int | None = None
 
@@ -77,38 +70,39 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
         UnsupportedFeature: `postpone.merge-on-read` of files by their creation time.
     """
-    skips = bool(request.schema.primary_keys) and skips_level_zero(request.options)
-    waits = merges_postponed(request.options)
+    table = request.table
+    skips = bool(table.schema.primary_keys) and skips_level_zero(table.options)
+    waits = merges_postponed(table.options)
     if waits and request.created_since is not None:
         raise UnsupportedFeature(
-            f"reading {request.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
+            f"reading {table.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
             "files by their creation time; leave out one of the two"
         )
     entries = read_entries(request, data_lists(snapshot), skips, waits)
     columns, partition_codes = entries.columns, entries.partition_codes
     live = fold(columns, partition_codes, entries.chosen)
-    only_keys = (bool(request.schema.primary_keys) and not skips) or waits
-    live = leave_out_by_integers(columns, live, request.predicate, request.schema, request.schemas, only_keys)
+    only_keys = (bool(table.schema.primary_keys) and not skips) or waits
+    live = leave_out_by_integers(columns, live, request.predicate, table.schema, table.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
     deletions: DeletionFiles = {}
-    has_vectors = request.options.value(o.DELETION_VECTORS_ENABLED)
+    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
     if groups and has_vectors:
-        deletions = find_deletion_files(request.file_io, request.location, request.schema, request.options, snapshot)
+        deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
     with_waiting = {int(partition_codes[g[0]]) for g in groups if columns.bucket[g[0]] == POSTPONE_BUCKET}
     plain = [group for group in groups if int(partition_codes[group[0]]) not in with_waiting]
-    keep = FileFilter(request.predicate, request.schema, request.schemas)
-    merged = PostponePlan(request.location, request.schema, request.options, keep, deletions, snapshot.id)
+    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    merged = PostponePlan(table.location, table.schema, table.options, keep, deletions, snapshot.id)
     of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
     waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
     splits: tuple[Split | PostponeSplit, ...] = (*_splits(request, columns, plain, deletions, snapshot.id), *waiting)
-    return _in_partition_order(request, splits) if request.options.value(o.SCAN_PLAN_SORT_PARTITION) else splits
+    return _in_partition_order(request, splits) if table.options.value(o.SCAN_PLAN_SORT_PARTITION) else splits
 
 
 def _in_partition_order(
     request: ScanRequest, splits: Sequence[Split | PostponeSplit]
 ) -> tuple[Split | PostponeSplit, ...]:
     """The splits by the values of their partitions, null first; those of one partition keep their order."""
-    types = [field.type for field in request.schema.partition_fields]
+    types = [field.type for field in request.table.schema.partition_fields]
     found = {split.partition for split in splits}
     keys = {p: [(value is not None, value) for value in decode_arity_row(p, types)] for p in found}
     return tuple(sorted(splits, key=lambda split: keys[split.partition]))
@@ -160,53 +154,56 @@ def read_entries(
         CorruptFile, OptionError: as plan_splits.
         TableChanged: a file has a newer schema, where a column of the condition is another.
     """
-    may_hold = manifest_filter(request.predicate, request.schema.partition_fields)
+    table = request.table
+    may_hold = manifest_filter(request.predicate, table.schema.partition_fields)
     manifests = [
         meta
         for name, size in lists
-        for meta in read_manifest_list(request.file_io, request.location, name, size)
+        for meta in read_manifest_list(table.file_io, table.location, name, size)
         if may_hold is None or may_hold(meta.partition_stats)
     ]
-    columns = read_manifest_columns(request.file_io, request.location, manifests)
-    canonical = canonical_partitions(columns, [field.type for field in request.schema.partition_fields])
+    columns = read_manifest_columns(table.file_io, table.location, manifests)
+    canonical = canonical_partitions(columns, [field.type for field in table.schema.partition_fields])
     partition_codes = canonical[columns.partition_code]
     mask = _entry_mask(request, columns, canonical, partition_codes)
     if skips_zero:
         mask &= (columns.level > 0) | (columns.bucket == POSTPONE_BUCKET)
     if not postponed:
         mask &= columns.bucket >= 0  # postponed files hold rows without a bucket: a plain read ignores them
-    conditions = [request.schema.by_name[name] for name in columns_of(request.predicate)]
-    for schema_id in np.unique(columns.schema_id[mask & (columns.schema_id > request.schema.id)]).tolist():
-        schema_of_file(request.schema, request.schemas, schema_id, conditions)  # statistics of others tell nothing
+    conditions = [table.schema.by_name[name] for name in columns_of(request.predicate)]
+    for schema_id in np.unique(columns.schema_id[mask & (columns.schema_id > table.schema.id)]).tolist():
+        schema_of_file(table.schema, table.schemas, schema_id, conditions)  # statistics of others tell nothing
     return Entries(columns, partition_codes, np.flatnonzero(mask))
 
 
 def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indices, partition_codes: Indices) -> Mask:
     """The entries that bucket and partition leave: rules that keep or drop all entries of one file together."""
+    table = request.table
     mask: Mask = np.ones(len(columns.bucket), np.bool_)
-    only_bucket = request.options.value(o.SCAN_BUCKET)
+    only_bucket = table.options.value(o.SCAN_BUCKET)
     if only_bucket is not None:
-        if merges_postponed(request.options):
+        if merges_postponed(table.options):
             raise OptionError(
-                f"reading {request.location}: 'scan.bucket' = {only_bucket} contradicts 'postpone.merge-on-read', for "
+                f"reading {table.location}: 'scan.bucket' = {only_bucket} contradicts 'postpone.merge-on-read', for "
                 "rows that wait have no bucket yet; leave out one of the two"
             )
         mask &= columns.bucket == only_bucket
-    wanted = restrict(request.predicate, set(request.schema.partition_keys))
+    wanted = restrict(request.predicate, set(table.schema.partition_keys))
     if not isinstance(wanted, AlwaysTrue):
-        types = [field.type for field in request.schema.partition_fields]
+        types = [field.type for field in table.schema.partition_fields]
         matches = np.zeros(len(columns.partitions), np.bool_)
         for code in np.unique(canonical).tolist():
             values = decode_arity_row(columns.partitions[code], types)
-            matches[code] = match_values(wanted, dict(zip(request.schema.partition_keys, values, strict=True))) is True
+            matches[code] = match_values(wanted, dict(zip(table.schema.partition_keys, values, strict=True))) is True
         mask &= matches[partition_codes]
     return _mask_buckets(request, columns, mask)
 
 
 def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) -> Mask:
     """Point lookups touch only the buckets their keys hash to, by the number of buckets that each entry names."""
-    fields = bucket_fields(request.schema, request.options)
-    buckets = BucketFilter(request.predicate, fields, request.options.value(o.BUCKET_FUNCTION))
+    table = request.table
+    fields = bucket_fields(table.schema, table.options)
+    buckets = BucketFilter(request.predicate, fields, table.options.value(o.BUCKET_FUNCTION))
     if not buckets.is_useful:
         return mask
     ids = [field.id for field in fields]
@@ -221,24 +218,26 @@ def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) ->
 
 def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]) -> bool:
     """Whether files of that schema got their buckets from columns of the same types as today's."""
-    if schema_id == request.schema.id:
+    table = request.table
+    if schema_id == table.schema.id:
         return True
-    then = {field.id: field.type.with_nullable(True) for field in request.schemas.load(schema_id).fields}
-    now = {field.id: field.type.with_nullable(True) for field in request.schema.fields}
+    then = {field.id: field.type.with_nullable(True) for field in table.schemas.load(schema_id).fields}
+    now = {field.id: field.type.with_nullable(True) for field in table.schema.fields}
     return all(then.get(i) == now[i] for i in field_ids)
 
 
 def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[DataFileMeta]], Parts]:
     """How the files of a bucket of this table become parts of splits."""
-    if not request.schema.primary_keys:
+    table = request.table
+    if not table.schema.primary_keys:
         return partial(append_parts, keep=keep)
-    if skips_level_zero(request.options):
+    if skips_level_zero(table.options):
         return partial(compacted_parts, keep=keep)
     return partial(
         merged_parts,
-        key_types=[field.type for field in request.schema.key_fields],
+        key_types=[field.type for field in table.schema.key_fields],
         keep=keep,
-        whole_rows=engine_for(request.schema, request.options).whole_rows,
+        whole_rows=engine_for(table.schema, table.options).whole_rows,
     )
 
 
@@ -249,16 +248,17 @@ def _splits(
     deletions: DeletionFiles,
     snapshot_id: int,
 ) -> Iterator[Split]:
-    target = request.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
-    open_cost = request.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
-    types = tuple(field.type for field in request.schema.partition_fields)
-    keep = FileFilter(request.predicate, request.schema, request.schemas)
+    table = request.table
+    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    types = tuple(field.type for field in table.schema.partition_fields)
+    keep = FileFilter(request.predicate, table.schema, table.schemas)
     parts_of = _parts_of(request, keep)
     since = None if request.created_since is None else local_wall_millis(request.created_since)
     directories: dict[bytes, str] = {}
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
     # All at once: making objects costs little more for many buckets than for one.
-    files_of_all = iter(columns.data_files(chosen, keep.needs_statistics, bool(request.schema.primary_keys)))
+    files_of_all = iter(columns.data_files(chosen, keep.needs_statistics, bool(table.schema.primary_keys)))
     for group in groups:
         files = list(itertools.islice(files_of_all, len(group)))
         if since is not None:
@@ -269,8 +269,8 @@ def _splits(
         first = int(group[0])
         partition, bucket = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])
         if partition not in directories:
-            directories[partition] = partition_directory(request.schema, request.options, partition)
-        where = bucket_path(request.location, directories[partition], bucket, request.options)
+            directories[partition] = partition_directory(table.schema, table.options, partition)
+        where = bucket_path(table.location, directories[partition], bucket, table.options)
         vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
         for part in pack_parts(alone, sections, target, open_cost):
             split = Split(partition, bucket, where, *part, snapshot_id=snapshot_id)

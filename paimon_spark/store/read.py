@@ -16,7 +16,6 @@ from paimon_spark.arrow.evaluate import filter_batch
 from paimon_spark.arrow.predicate import Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.file_io import FileIO
 from paimon_spark.merge.bag_difference import BagSpec, bag_difference
 from paimon_spark.merge.compaction_rules import needs_lookup
 from paimon_spark.merge.difference import StateDifference
@@ -28,7 +27,7 @@ from paimon_spark.merge.window import DELETE, Kinds, MergeSpec, is_retract
 from paimon_spark.spec import options as o
 from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.options import MB, Options
+from paimon_spark.spec.options import MB
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.spec.schema import (
     KIND_TEXTS,
@@ -37,7 +36,6 @@ from paimon_spark.spec.schema import (
     SEQUENCE_NUMBER,
     VALUE_KIND,
     VALUE_KIND_ID,
-    TableSchema,
 )
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.bucket_filter import bucket_fields
@@ -45,10 +43,10 @@ from paimon_spark.store.deletion_files import read_deleted_positions
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
 from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.newer_schemas import schema_of_file
-from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.sorted_runs import sorted_runs
 from paimon_spark.store.splits import DiffSplit, PostponeSplit, ReadUnit, Split
+from paimon_spark.store.table import Table
 from paimon_spark.store.tolerance import STRICT, Tolerance, tolerate
 
 BATCH_ROWS = 65536
@@ -61,17 +59,14 @@ class SplitReader:
     """Reads splits into batches of the wanted columns; picklable, holds no open file between calls.
 
     Attributes:
-        schema: of the table as it is read.
+        table: what is read, with the options of the read.
         fields: the columns of the result, in order. With ROW_KIND_FIELD among them, rows that retract are kept;
             SEQUENCE_FIELD is the number of each row, of tables with primary keys.
         predicate: rows for which it is not true are left out.
         tolerance: which bad files are passed over; none by default, whatever the options of the table say.
     """
 
-    file_io: FileIO
-    schemas: SchemaStore
-    schema: TableSchema
-    options: Options
+    table: Table
     fields: tuple[DataField, ...]
     predicate: Predicate
     tolerance: Tolerance = STRICT
@@ -93,7 +88,7 @@ class SplitReader:
         match split:
             case DiffSplit() if self._numbers:
                 raise UnsupportedFeature(
-                    f"reading what differs in two states of {self.schemas.table}: such rows have no sequence numbers; "
+                    f"reading what differs in two states of {self.table.location}: such rows have no sequence numbers; "
                     "set 'table-read.sequence-number.enabled' to false, or 'incremental-between-scan-mode' to delta"
                 )
             case DiffSplit():
@@ -129,17 +124,17 @@ class SplitReader:
         """
         names = tuple(field.name for field in self._read_fields)
         output = (*names, VALUE_KIND) if self.row_kinds else names
-        if not self.schema.primary_keys:
-            whole = replace(self, fields=self.schema.fields)
+        if not self.table.schema.primary_keys:
+            whole = replace(self, fields=self.table.schema.fields)
             old, new = (partial(whole._rows_of, side, batch_rows) for side in (split.before, split.after))
             shares = -(-sum(file.file_size for file in split.files) // _SHARE_BYTES)
-            return bag_difference(old, new, BagSpec(self.schema.fields, output, self.row_kinds, max(shares, 1)))
-        by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
-        whole = replace(self, fields=(*self.schema.fields, ROW_KIND_FIELD), predicate=by_key)
+            return bag_difference(old, new, BagSpec(self.table.schema.fields, output, self.row_kinds, max(shares, 1)))
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
+        whole = replace(self, fields=(*self.table.schema.fields, ROW_KIND_FIELD), predicate=by_key)
         before = [map(_as_deletes, whole._sorted_state(s, batch_rows)) for s in split.before]
         after = [whole._sorted_state(s, batch_rows) for s in split.after]
-        compared = tuple(name for name in self.schema.names if name not in self.schema.primary_keys)
-        spec = MergeSpec(self.schema.key_fields, has_sequence=False)
+        compared = tuple(name for name in self.table.schema.names if name not in self.table.schema.primary_keys)
+        spec = MergeSpec(self.table.schema.key_fields, has_sequence=False)
         engine = StateDifference(compared, self.row_kinds)
         return merge_runs([*before, *after], spec, output or spec.key_names[:1], batch_rows, engine=engine)
 
@@ -156,7 +151,7 @@ class SplitReader:
         """The wanted columns, then those that only the predicate needs."""
         stored = tuple(field for field in self.fields if field not in (ROW_KIND_FIELD, SEQUENCE_FIELD))
         names = {field.name for field in stored}
-        more = (self.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
+        more = (self.table.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
         return (*stored, *more)
 
     @cached_property
@@ -167,19 +162,19 @@ class SplitReader:
         """
         names = {field.name for field in self._read_fields}
         columns = self._engine.columns([field.name for field in self._read_fields])
-        merge_only = (self.schema.by_name[name] for name in columns)
-        needed = (*self.schema.key_fields, *self._sequence_fields, *merge_only)
+        merge_only = (self.table.schema.by_name[name] for name in columns)
+        needed = (*self.table.schema.key_fields, *self._sequence_fields, *merge_only)
         more = {field.name: field for field in needed if field.name not in names}
         return (*self._read_fields, *more.values())
 
     @cached_property
     def _engine(self) -> TableEngine:
-        return engine_for(self.schema, self.options)
+        return engine_for(self.table.schema, self.table.options)
 
     @cached_property
     def _looks_up(self) -> bool:
         """Whether a compaction of the table merges what leaves level 0 with the rows above (see engines.lookup)."""
-        return self._engine.name != "first-row" and needs_lookup(self.options)
+        return self._engine.name != "first-row" and needs_lookup(self.table.options)
 
     @cached_property
     def _grows(self) -> bool:
@@ -189,11 +184,11 @@ class SplitReader:
 
     @cached_property
     def _sequence_fields(self) -> tuple[DataField, ...]:
-        return tuple(self.schema.by_name[name] for name in self.options.value(o.SEQUENCE_FIELD))
+        return tuple(self.table.schema.by_name[name] for name in self.table.options.value(o.SEQUENCE_FIELD))
 
     def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a file that shares no key with others: what retracts has nothing to retract, and goes."""
-        has_kind = bool(self.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
+        has_kind = bool(self.table.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         system = ((SEQUENCE_FIELD,) if self._numbers else ()) + ((_KIND_FIELD,) if has_kind else ())
         request = FileRequest(self._read_fields, system, self.predicate, probes=True)
         for batch in self.rows_of_file(split, file, request, batch_rows):
@@ -207,10 +202,10 @@ class SplitReader:
         Sequence numbers are not read where the age of the files settles which row is newer, nor row kinds where no file
         holds a retraction (performance notes, 3a).
         """
-        by_age = None if self._numbers else runs_by_age(section, [field.type for field in self.schema.key_fields])
+        by_age = None if self._numbers else runs_by_age(section, [field.type for field in self.table.schema.key_fields])
         has_kind = self.row_kinds or any(file.delete_row_count != 0 for run in section for file in run.files)
         system = (() if by_age else (SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
-        by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, system, by_key, probes=True)
         spec = self._merge_spec(by_age is None, has_kind)
         at_once = batch_rows // 2 if self._grows else batch_rows
@@ -221,7 +216,7 @@ class SplitReader:
 
     def _with_postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The merged row of each key of some buckets and of the rows that wait to come into them."""
-        by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, (SEQUENCE_FIELD, _KIND_FIELD), by_key, probes=True)
         spec = self._merge_spec(has_sequence=True, has_kind=True)
         by_level = self._looks_up and not self._engine.whole_rows
@@ -238,8 +233,11 @@ class SplitReader:
 
     def _postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, Kinds]]:
         """The rows that wait for the buckets of the split, as the merge wants them, and their kinds."""
-        fields, function = bucket_fields(self.schema, self.options), self.options.value(o.BUCKET_FUNCTION)
-        by_key = restrict(self.predicate, set(self.schema.trimmed_primary_keys))
+        fields, function = (
+            bucket_fields(self.table.schema, self.table.options),
+            self.table.options.value(o.BUCKET_FUNCTION),
+        )
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, (_KIND_FIELD,), by_key)
         bucket_path, files = split.postponed_path, split.postponed
         where = Split(split.partition, POSTPONE_BUCKET, bucket_path, files, snapshot_id=split.snapshot_id)
@@ -255,12 +253,12 @@ class SplitReader:
 
     def _merge_spec(self, has_sequence: bool, has_kind: bool) -> MergeSpec:
         return MergeSpec(
-            key_fields=self.schema.key_fields,
+            key_fields=self.table.schema.key_fields,
             value_names=tuple(field.name for field in self._read_fields),
             sequence_fields=self._sequence_fields,
-            sequence_descending=self.options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-            ignore_delete=self.options.value(o.IGNORE_DELETE),
-            ignore_update_before=self.options.value(o.IGNORE_UPDATE_BEFORE),
+            sequence_descending=self.table.options.value(o.SEQUENCE_SORT_ORDER) == "descending",
+            ignore_delete=self.table.options.value(o.IGNORE_DELETE),
+            ignore_update_before=self.table.options.value(o.IGNORE_UPDATE_BEFORE),
             keep_deletes=self.row_kinds,
             has_sequence=has_sequence,
             has_kind=has_kind,
@@ -282,20 +280,20 @@ class SplitReader:
         self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
         """The rows of one file of a split that live, in the columns of the request. Errors as in read."""
-        snapshots = SnapshotStore(self.file_io, self.schemas.table, self.schemas.branch)
-        with telling_expiry(snapshots, self.options, split.snapshot_id):
-            schema = schema_of_file(self.schema, self.schemas, file.schema_id, request.fields)
+        snapshots = SnapshotStore(self.table.file_io, self.table.location, self.table.schemas.branch)
+        with telling_expiry(snapshots, self.table.options, split.snapshot_id):
+            schema = schema_of_file(self.table.schema, self.table.schemas, file.schema_id, request.fields)
             deletion = split.deletions.get(file.file_name)
-            deleted = None if deletion is None else read_deleted_positions(self.file_io, deletion)
+            deleted = None if deletion is None else read_deleted_positions(self.table.file_io, deletion)
             path = data_file_path(split.bucket_path, file)
-            legacy_ltz = self.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
-            number = snapshot_sequence(self.options, path, file)
+            legacy_ltz = self.table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+            number = snapshot_sequence(self.table.options, path, file)
             stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number)
-            yield from tolerate(read_file(self.file_io, stored, request, batch_rows), path, self.tolerance)
+            yield from tolerate(read_file(self.table.file_io, stored, request, batch_rows), path, self.tolerance)
 
     def _partition(self, split: Split) -> dict[str, Any]:
-        types = [field.type for field in self.schema.partition_fields]
-        return dict(zip(self.schema.partition_keys, decode_arity_row(split.partition, types), strict=True))
+        types = [field.type for field in self.table.schema.partition_fields]
+        return dict(zip(self.table.schema.partition_keys, decode_arity_row(split.partition, types), strict=True))
 
     def _project(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.row_kinds:

@@ -43,8 +43,7 @@ class SplitSource:
 
     def rows(self, table: Table) -> Rows:
         """All columns of the table; all rows are inserts."""
-        schema = table.schema
-        reader = SplitReader(table.file_io, table.schemas, schema, table.options, schema.fields, AlwaysTrue())
+        reader = SplitReader(table, table.schema.fields, AlwaysTrue())
         return ((batch, None) for batch in reader.read(self.split))
 
 

@@ -16,19 +16,17 @@ import pyarrow as pa
 from paimon_spark.arrow.predicate import AlwaysFalse, AlwaysTrue, Predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.file_io import FileIO
 from paimon_spark.spec import options as o
-from paimon_spark.spec.options import Options
 from paimon_spark.spec.readable_columns import check_all_columns
-from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.spec.schema import ROW_KIND_FIELD
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.increments import Difference, Increment, find_increment, reads_increment
 from paimon_spark.store.read_fence import Fence, put_up_fence, take_down_fence
-from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.splits import ReadUnit, group_splits
+from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.tolerance import STRICT, tolerance
@@ -53,17 +51,12 @@ class Scan:
     """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state.
 
     Attributes:
-        schema: of the table as it is read.
-        options: stored ones with dynamic ones on top.
+        table: what is read, with the options of the read.
         fields: the columns of the result, in order. ROW_KIND_FIELD among them keeps rows that retract.
-        predicate: over the columns of schema; rows for which it is not true are left out.
+        predicate: over the columns of the table; rows for which it is not true are left out.
     """
 
-    file_io: FileIO
-    location: str
-    branch: str
-    schema: TableSchema
-    options: Options
+    table: Table
     fields: tuple[DataField, ...]
     predicate: Predicate
 
@@ -71,14 +64,6 @@ class Scan:
     def arrow_schema(self) -> pa.Schema:
         """What every batch has, exactly."""
         return arrow_schema(self.fields)
-
-    @cached_property
-    def _schemas(self) -> SchemaStore:
-        return SchemaStore(self.file_io, self.location, self.branch)
-
-    @cached_property
-    def _snapshots(self) -> SnapshotStore:
-        return SnapshotStore(self.file_io, self.location, self.branch)
 
     def plan(self) -> Plan:
         """The snapshot that the options choose, and the splits that hold its rows.
@@ -96,12 +81,12 @@ class Scan:
             The plan, and the tags. They go when their time is up, or by read_fence.take_down_fence.
         """
         chosen, fences = self._chosen(), list[Fence]()
-        millis = self.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
+        millis = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
         if millis is None:
             return self._plan(chosen), ()
         try:
             for snapshot in self._to_keep(chosen):
-                fence = put_up_fence(self._snapshots, snapshot, millis, self.options)
+                fence = put_up_fence(self.table.snapshots, snapshot, millis, self.table.options)
                 fences += [] if fence is None else [fence]
             return self._plan(chosen), tuple(fences)
         except BaseException:
@@ -119,12 +104,12 @@ class Scan:
 
     def _take_down(self, fences: Iterable[Fence]) -> None:
         for fence in fences:
-            take_down_fence(SnapshotStore(self.file_io, self.location, fence.branch), fence)
+            take_down_fence(SnapshotStore(self.table.file_io, self.table.location, fence.branch), fence)
 
     def _chosen(self) -> Travel | Increment | Difference:
-        if reads_increment(self.options):
-            return find_increment(self.options, self._snapshots) or Travel(None)
-        return resolve_snapshot(self.options, self._snapshots)
+        if reads_increment(self.table.options):
+            return find_increment(self.table.options, self.table.snapshots) or Travel(None)
+        return resolve_snapshot(self.table.options, self.table.snapshots)
 
     def _to_keep(self, chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
         """What a tag can keep: states. Of the commits of an increment the last one, as in Java, unless it expired."""
@@ -132,14 +117,14 @@ class Scan:
             return ()
         states = _states(chosen)
         if isinstance(chosen, Increment):
-            return tuple(s for s in states[-1:] if self._snapshots.exists(s.id))
+            return tuple(s for s in states[-1:] if self.table.snapshots.exists(s.id))
         return states
 
     def _plan(self, chosen: Travel | Increment | Difference) -> Plan:
         states = _states(chosen)
         if not states or isinstance(self.predicate, AlwaysFalse):
             return Plan(states[-1] if states else None, ())
-        with telling_expiry(self._snapshots, self.options, *(state.id for state in states)):
+        with telling_expiry(self.table.snapshots, self.table.options, *(state.id for state in states)):
             if isinstance(chosen, Travel):
                 from paimon_spark.store.plan import plan_splits
 
@@ -153,41 +138,34 @@ class Scan:
     def _check_all_columns(self) -> None:
         """Two states are compared in all columns."""
         try:
-            check_all_columns(self.schema)
+            check_all_columns(self.table.schema)
         except UnsupportedFeature as error:
             raise UnsupportedFeature(
-                f"comparing two states of {self.location}, in all columns: {error}, or read what the commits wrote, "
-                f"with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'delta'"
+                f"comparing two states of {self.table.location}, in all columns: {error}, or read what the commits "
+                f"wrote, with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'delta'"
             ) from None
 
     def _request(self, created_since: int | None = None) -> ScanRequest:
         from paimon_spark.store.plan import ScanRequest
 
-        return ScanRequest(
-            self.file_io, self.location, self.schema, self.options, self._schemas, self.predicate, created_since
-        )
+        return ScanRequest(self.table, self.predicate, created_since)
 
     def tasks(self) -> list[tuple[ReadUnit, ...]]:
         """The splits of a fenced plan in groups of about `source.split.target-size`, for one task each.
 
         Nobody knows when tasks are through: tags of the read live until their time is up. Errors as in plan.
         """
-        target, cost = self.options.value(o.SOURCE_SPLIT_TARGET_SIZE), self.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+        target, cost = (
+            self.table.options.value(o.SOURCE_SPLIT_TARGET_SIZE),
+            self.table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST),
+        )
         return group_splits(self.plan_fenced()[0].splits, target, cost)
 
     def reader(self) -> SplitReader:
         """Reads the splits of a plan, here or on another machine."""
         from paimon_spark.store.read import SplitReader
 
-        return SplitReader(
-            self.file_io,
-            self._schemas,
-            self.schema,
-            self.options,
-            self.fields,
-            self.predicate,
-            tolerance(self.options),
-        )
+        return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.options))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
@@ -219,7 +197,7 @@ class Scan:
     @property
     def _is_strict(self) -> bool:
         """Whether no file is passed over, so that each has the rows that it is said to have."""
-        return tolerance(self.options) == STRICT
+        return tolerance(self.table.options) == STRICT
 
 
 def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:

@@ -26,12 +26,13 @@ from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import partition_path, unescape
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.types import DataField
+from paimon_spark.store.open import find_stored_table
 from paimon_spark.store.projection import find_fields
 from paimon_spark.store.system_tables.names import SYS, is_of_warehouse
 from paimon_spark.store.system_tables.request import Columns, Request, columns_of_rows, fields_of
 from paimon_spark.store.system_tables.table import MetadataScan
 from paimon_spark.store.system_tables.totals import partition_totals
-from paimon_spark.store.table import Table, find_stored_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.table_options import split_storage_options
 
 _DATABASE = ".db"

@@ -17,7 +17,7 @@ from paimon_spark.cli.values import cell, json_values
 from paimon_spark.spec.paths import schema_path
 from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.store.branches import create_branch
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 from paimon_spark.store.tags import create_tag
 
 

@@ -18,17 +18,18 @@ from watched_store import WatchedFileIO, is_within, watch_changes
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store import table as table_module
+from paimon_spark.store import open as table_module
 from paimon_spark.store.branches import branch_names
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire import expire_snapshots
 from paimon_spark.store.expire_changelogs import expire_all_changelogs
+from paimon_spark.store.open import open_table
 from paimon_spark.store.orphans import remove_orphans_before
 from paimon_spark.store.purge import purge_files
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.system_tables.table import NAMES
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.unexisting_files import remove_unexisting_files
 

@@ -30,7 +30,7 @@ from paimon_spark.spec.manifest_codec import decode_manifest, decode_manifest_li
 from paimon_spark.spec.manifest_columns import decode_manifests
 from paimon_spark.spec.schema_json import decode_schema
 from paimon_spark.spec.snapshot_json import decode_snapshot, decode_tag
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 
 MIB = 2**20
 SPARE = 3 * 2**30

@@ -24,7 +24,8 @@ from mutations import mutate
 from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.spec import avro_schemas, manifest_codec
 from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 MUTANTS = int(os.environ.get("PAIMON_MUTANTS", "20000" if LONG else "150"))
 

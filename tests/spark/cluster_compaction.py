@@ -14,7 +14,7 @@ from compacted_tables import NotedFileIO
 from pyspark.sql import SparkSession
 
 from paimon_spark.spark.compact_job import compact_with_spark
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 
 
 def main(location: str, notes: str) -> None:

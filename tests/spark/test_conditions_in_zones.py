@@ -29,8 +29,9 @@ from paimon_spark.spark.source import PaimonDataSource
 from paimon_spark.spark.table_api import PaimonTable
 from paimon_spark.spark.types import spark_schema
 from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.open import open_table
 from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.errors import OptionError, PredicateError
 from paimon_spark.spark.table_api import PaimonTable
-from paimon_spark.store.table import find_system_table, open_table
+from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.warehouse import find_warehouse_table
 
 pytestmark = pytest.mark.spark

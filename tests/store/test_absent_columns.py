@@ -14,7 +14,8 @@ from staging import put
 from paimon_spark.spec.missing_columns import DEFAULT, NULL
 from paimon_spark.store.absent_columns import omissible_columns
 from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 INT = pa.int32()
 ALL = ("a", "b", "g", "h")

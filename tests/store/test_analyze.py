@@ -27,8 +27,9 @@ from paimon_spark.store.analyze import AnalyzeMetrics, analyze
 from paimon_spark.store.branches import create_branch
 from paimon_spark.store.expire import expire_snapshots
 from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.store.open import open_table
 from paimon_spark.store.orphans import remove_orphans_before
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tags import create_tag
 from paimon_spark.store.truncate import truncate_table
 

@@ -21,7 +21,8 @@ from paimon_spark.store.compact_task import AppendTask
 from paimon_spark.store.compaction import compact_table
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])

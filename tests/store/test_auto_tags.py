@@ -23,7 +23,8 @@ from paimon_spark.store.auto_tag_creation import (
 )
 from paimon_spark.store.auto_tags import auto_tag_time
 from paimon_spark.store.maintenance import maintain
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tags import create_tag
 
 DAY = {"tag.creation-period": "daily"}

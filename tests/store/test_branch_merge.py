@@ -25,7 +25,8 @@ from paimon_spark.errors import (
 from paimon_spark.store.branch_merge import merge_branch
 from paimon_spark.store.branches import create_branch
 from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.truncate import truncate_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])

@@ -17,7 +17,8 @@ from faulty_store import FaultyFileIO
 from paimon_spark.errors import DataError, MissingFile, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.branches import create_branch, delete_branch
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tags import create_tag
 
 COLUMNS = pa.schema(

@@ -20,8 +20,9 @@ from paimon_spark.store.branches import branch_names, create_branch, delete_bran
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
 from paimon_spark.store.fast_forward import fast_forward
+from paimon_spark.store.open import open_table
 from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tags import create_tag
 from paimon_spark.store.truncate import truncate_table
 

@@ -24,8 +24,9 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.store.open import open_table
 from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.truncate import truncate_table
 
 OTHER = (8, 8)

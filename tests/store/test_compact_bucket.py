@@ -26,8 +26,9 @@ from paimon_spark.store import compact_bucket
 from paimon_spark.store.bucket_rows import SYSTEM_FIELDS
 from paimon_spark.store.compact_bucket import run_task
 from paimon_spark.store.compact_task import MergeTask
+from paimon_spark.store.open import open_table
 from paimon_spark.store.splits import DeletionFile
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int32()), ("b", pa.string()), ("g", pa.int32())])
 PARTIAL = {"merge-engine": "partial-update"}

@@ -16,7 +16,8 @@ from typed_batches import DOUBLES, TEXTS, integers, plain
 from paimon_spark.store.compact_bucket import run_task
 from paimon_spark.store.compact_task import MergeTask
 from paimon_spark.store.compaction_commit import commit_compaction
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 KEYS = {
     pa.int64(): integers(64),

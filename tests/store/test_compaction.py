@@ -35,7 +35,8 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table
 from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 DELETE = 3

@@ -22,7 +22,8 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.compaction import compact_table
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 TABLES: dict[str, Mapping[str, str]] = {

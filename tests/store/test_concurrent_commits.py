@@ -16,7 +16,7 @@ from long_runs import LONG
 from s3_server import s3_server
 
 from paimon_spark.store.create import new_schema
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 
 PROCESSES = 8
 COMMITS = 50 if LONG else 4

@@ -14,7 +14,8 @@ from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.consumers import clear_consumers, expire_consumers, reset_consumer
 from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 
 def life(path: Path) -> Table:

@@ -18,7 +18,8 @@ from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.dynamic_plan import DynamicPlan
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import plan_write
 

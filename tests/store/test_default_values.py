@@ -16,7 +16,8 @@ from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 Row = tuple[Any, ...]

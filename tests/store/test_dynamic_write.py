@@ -24,8 +24,9 @@ from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.hash_assigner import HashAssigner, key_numbers, plan_channels
 from paimon_spark.store.hash_index_files import hash_file_path, read_hash_files, read_hashes
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.open import open_table
 from paimon_spark.store.splits import Split
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import WritePlan, plan_write
 

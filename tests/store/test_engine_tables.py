@@ -13,7 +13,8 @@ import pytest
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int32()), ("b", pa.string()), ("g", pa.int32())])

@@ -41,8 +41,9 @@ from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs
 from paimon_spark.store.expire_marks import expiring_until, write_mark
 from paimon_spark.store.hold_marks import marked
+from paimon_spark.store.open import open_table
 from paimon_spark.store.retention import Limits, retention, retention_rules
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tags import create_tag
 
 HOUR = 3_600_000

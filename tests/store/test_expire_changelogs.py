@@ -39,8 +39,9 @@ from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_all_changelogs, expire_changelogs, expire_changelogs_by
 from paimon_spark.store.fast_forward import fast_forward
 from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.store.open import open_table
 from paimon_spark.store.retention import Retention, retention_rules
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
 
 INPUT = {"changelog-producer": "input"}

@@ -25,8 +25,9 @@ from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
 from paimon_spark.store.live_buckets import live_buckets
 from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.store.open import open_table
 from paimon_spark.store.retention import RetentionRules
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 
 KEPT = rules(2)
 DECOUPLED = rules(2, changelogs=4)

@@ -17,8 +17,9 @@ from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_all_changelogs
 from paimon_spark.store.maintenance import maintain
 from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.store.open import open_table
 from paimon_spark.store.orphans import remove_orphans_before
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
 
 

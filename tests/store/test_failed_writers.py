@@ -28,8 +28,9 @@ from paimon_spark.store.copy_files import copy_table
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.local_pool import LocalRunner
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale import rescale
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 
 COLUMNS = pa.schema([pa.field("k", pa.int64(), False), pa.field("v", pa.string(), False)])

@@ -17,7 +17,7 @@ from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 from paimon_spark.store.write import TableWrite
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])

@@ -22,7 +22,7 @@ from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 from paimon_spark.spec.schema import VALUE_KIND, VALUE_KIND_ID, TableSchema
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
-from paimon_spark.store.table import open_table
+from paimon_spark.store.open import open_table
 
 INT, TEXT = DataType(Root.INT), DataType(Root.VARCHAR, length=2**31 - 1)
 P, A, B, C = DataField(0, "p", INT), DataField(1, "a", INT), DataField(2, "b", INT), DataField(3, "c", TEXT)

@@ -18,9 +18,10 @@ from meanwhile import Meanwhile
 from paimon_spark.errors import MissingFile, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.open import open_table
 from paimon_spark.store.scan import Scan
 from paimon_spark.store.splits import ReadUnit
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 
 OLD = {"scan.snapshot-id": "2"}
 

@@ -18,7 +18,8 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.compaction import CompactionMetrics, compact_table
 from paimon_spark.store.inline_compaction import compact_after_write
 from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 VECTORS = {"deletion-vectors.enabled": "true"}
 FIRST_ROW = {"merge-engine": "first-row"}

@@ -12,7 +12,8 @@ from faulty_store import FaultyFileIO
 
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.maintenance import finish_maintenance, maintain
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 
 def lived(path: Path, **more: str) -> Table:

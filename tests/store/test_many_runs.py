@@ -19,7 +19,8 @@ from paimon_spark.merge.window import MergeSpec
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.many_runs import MOST_RUNS, RunSpill, SizedRun
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import plan_write
 

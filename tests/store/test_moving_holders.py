@@ -20,9 +20,10 @@ from paimon_spark.store.changes import Changes
 from paimon_spark.store.commit import commit_request
 from paimon_spark.store.commit_attempt import CommitRequest, TableState
 from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.open import open_table
 from paimon_spark.store.rollback import rollback
 from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
 from paimon_spark.store.tags import rename_tag
 

@@ -25,10 +25,11 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.compact_call import compact_on_call
 from paimon_spark.store.create import create_table
 from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.open import open_table
 from paimon_spark.store.postpone_compact import compact_postponed
 from paimon_spark.store.postpone_write import open_task_write
 from paimon_spark.store.rescale import rescale
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write_plan import plan_write
 
 INT, BIGINT = DataType(Root.INT), DataType(Root.BIGINT)

@@ -24,7 +24,8 @@ from paimon_spark.errors import (
 from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.table import BucketMode, find_table
+from paimon_spark.store.open import find_table
+from paimon_spark.store.table import BucketMode
 
 FIELDS = (
     DataField(0, "Id", DataType(Root.INT, nullable=False)),

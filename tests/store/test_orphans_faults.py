@@ -31,9 +31,10 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_changelogs import expire_changelogs_by
 from paimon_spark.store.fast_forward import fast_forward
+from paimon_spark.store.open import open_table
 from paimon_spark.store.orphans import OrphansRemoved, remove_orphan_files
 from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
 from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
 from paimon_spark.store.write import TableWrite

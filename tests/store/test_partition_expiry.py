@@ -29,8 +29,9 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.commit_attempt import table_state
 from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.open import open_table
 from paimon_spark.store.partition_expiry import CheckTimes, expire_partitions, expire_partitions_at
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 
 NOW = datetime(2026, 11, 10, 12)
 COLUMNS = pa.schema(

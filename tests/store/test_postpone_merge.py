@@ -21,10 +21,11 @@ from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.compaction import compact_table
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.open import open_table
 from paimon_spark.store.postpone_compact import compact_postponed
 from paimon_spark.store.sorted_runs import sorted_runs
 from paimon_spark.store.splits import PostponeSplit
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("a", pa.int64()), ("b", pa.string())])
 WAITING = {"postpone.batch-write-fixed-bucket": "false"}

@@ -22,9 +22,10 @@ from paimon_spark.spec.snapshot import CommitKind
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.commit_attempt import table_state
 from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.store.open import open_table
 from paimon_spark.store.postpone_compact import compact_postponed
 from paimon_spark.store.rescale import rescale, set_option
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
 

@@ -15,8 +15,9 @@ from expiring import rules, stored
 from paimon_spark.errors import OptionError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.store.open import open_table
 from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags
 from paimon_spark.store.tags import create_tag
 

@@ -29,8 +29,9 @@ from paimon_spark.store.branches import create_branch
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.fast_forward import fast_forward
+from paimon_spark.store.open import open_table
 from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tags import create_tag
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import plan_write

@@ -26,10 +26,11 @@ from paimon_spark.spec.java_text import hash_order
 from paimon_spark.spec.manifest import SimpleStats
 from paimon_spark.spec.types import DataType, Root
 from paimon_spark.store.commit import TableCommit
+from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.system_tables.history import duration_text
 from paimon_spark.store.system_tables.names import NAMES
 from paimon_spark.store.system_tables.table import METADATA_TABLES
-from paimon_spark.store.table import Table, find_system_table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.warehouse import find_warehouse_table
 
 STRING, BIGINT = DataType(Root.VARCHAR, length=2**31 - 1), DataType(Root.BIGINT)

@@ -24,8 +24,9 @@ from paimon_spark.spec.paths import tag_path
 from paimon_spark.spec.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire import expire_snapshots_by
 from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.store.open import open_table
 from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.tag_keep import deletion_mark_path, keeping
 from paimon_spark.store.tags import create_tag, rename_tag, replace_tag

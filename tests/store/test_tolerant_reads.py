@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from golden_tables import GoldenTable
 from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.compact_bucket import run_task
-from paimon_spark.store.scan import Scan
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 
 LOST = {"scan.ignore-lost-files": "true"}
 CORRUPT = {"scan.ignore-corrupt-files": "true"}
@@ -109,7 +110,7 @@ def test_a_storage_that_fails_is_no_damage(tmp_path: Path) -> None:
     table, _ = three_files(tmp_path)
     scan = open_table(table.location, LOST | CORRUPT).scan()
     io = FaultyFileIO(LocalFileIO(), 0, named="open_input", lasting=True)
-    broken = Scan(io, scan.location, scan.branch, scan.schema, scan.options, scan.fields, scan.predicate)
+    broken = replace(scan, table=replace(scan.table, file_io=io))
     with pytest.raises(InjectedFault):
         broken.to_arrow()
 

@@ -16,8 +16,9 @@ from paimon_spark.store.bucket_rows import SYSTEM_FIELDS, BucketRows
 from paimon_spark.store.compact_bucket import run_task
 from paimon_spark.store.compact_task import MergeTask
 from paimon_spark.store.file_rows import FileRequest
+from paimon_spark.store.open import open_table
 from paimon_spark.store.splits import DeletionFile
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.upper_rows import UpperLevel, files_above
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), False), ("v", pa.string())])

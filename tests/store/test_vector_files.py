@@ -22,8 +22,9 @@ from paimon_spark.spec.snapshot import CommitKind
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.index_manifests import combine_index_entries
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.open import open_table
 from paimon_spark.store.partition_stats import same_partition
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.vector_files import IndexChanges, find_vector_files, rolled, vector_changes
 from paimon_spark.store.write import TableWrite
 

@@ -14,8 +14,9 @@ from paimon_spark.errors import RowsNotVisible
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.open import open_table
 from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.visibility import wait_until_visible
 from paimon_spark.store.write import TableWrite
 

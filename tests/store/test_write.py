@@ -26,7 +26,8 @@ from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table, open_table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite
 from paimon_spark.store.write_plan import TASK_STRIDE, WritePlan, plan_write
 

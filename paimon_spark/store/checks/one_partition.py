@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.arrow.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import PaimonError, StorageError
+from paimon_spark.spec import options as o
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import named
+from paimon_spark.store.new_scan import new_scan
 from paimon_spark.store.table import Table
+from paimon_spark.store.time_travel import travelled_schema
 
 KEYS_AT_ONCE = 1 << 23
 
@@ -50,7 +56,9 @@ def check_one_partition(
 def _repeated_keys(table: Table, snapshot_id: int, share: int, shares: int) -> pa.Table:
     names = list(table.schema.primary_keys)
     fields = [table.schema.by_name[name] for name in names]
-    scan = table.with_options({"scan.snapshot-id": str(snapshot_id)}).alone.scan(names)
+    options = table.alone.options.merged({o.SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
+    schema = travelled_schema(table.schema, options, table.schemas, table.snapshots)
+    scan = new_scan(replace(table, schema=schema, options=options), [schema.by_name[name] for name in names], TRUE)
     reader, batches = scan.reader(), []
     for split in scan.plan().splits:
         for batch in reader.read(split):

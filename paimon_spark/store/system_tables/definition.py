@@ -17,11 +17,11 @@ from paimon_spark.store.system_tables.request import (
     Columns,
     MetadataTable,
     Request,
-    StoredTable,
     columns_of_rows,
     fields_of,
     shown_state,
 )
+from paimon_spark.store.table import Table
 from paimon_spark.store.versioned import find_bytes
 
 SCHEMA_FIELDS = fields_of("""
@@ -106,7 +106,7 @@ def _column_options(options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield key, words[1]
 
 
-def _latest(table: StoredTable) -> TableSchema:
+def _latest(table: Table) -> TableSchema:
     return table.schemas.latest() or table.schema
 
 

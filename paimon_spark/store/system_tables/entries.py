@@ -18,7 +18,8 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.live_files import Indices, canonical_partitions, fold
 from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
-from paimon_spark.store.system_tables.request import Request, StoredTable, shown_state
+from paimon_spark.store.system_tables.request import Request, shown_state
+from paimon_spark.store.table import Table
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 PartitionTexts: TypeAlias = Callable[[Sequence[bytes], Sequence[DataField]], pa.Array]
@@ -96,6 +97,6 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
     return Entries(snapshot, columns, codes, shown, np.flatnonzero(mask))
 
 
-def waits(table: StoredTable) -> bool:
+def waits(table: Table) -> bool:
     """Whether fresh files of the table wait for a bucket."""
     return table.options.value(o.BUCKET) == POSTPONE_BUCKET

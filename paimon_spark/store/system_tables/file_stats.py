@@ -19,8 +19,8 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.types import NESTED, DataField, DataType, Root
 from paimon_spark.store.live_files import Indices
-from paimon_spark.store.system_tables.request import StoredTable
 from paimon_spark.store.system_tables.row_groups import either, in_order
+from paimon_spark.store.table import Table
 
 _STATS = ("_FILE", "_VALUE_STATS")
 _WITHOUT = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}  # no minimum, no maximum
@@ -46,7 +46,7 @@ class _Shape:
 
 
 def value_statistics(
-    table: StoredTable, columns: ManifestColumns, live: Indices, wanted: Sequence[str]
+    table: Table, columns: ManifestColumns, live: Indices, wanted: Sequence[str]
 ) -> dict[str, pa.Array]:
     """The columns null_value_counts, min_value_stats and max_value_stats of entries, those that are wanted."""
     if not wanted:
@@ -64,7 +64,7 @@ def value_statistics(
     return {name: in_order(arrays, parts) for name, arrays in made.items()}
 
 
-def _shape(table: StoredTable, schema_id: int, kept: tuple[str, ...] | None, written: tuple[str, ...] | None) -> _Shape:
+def _shape(table: Table, schema_id: int, kept: tuple[str, ...] | None, written: tuple[str, ...] | None) -> _Shape:
     """
     Raises:
         CorruptFile: statistics are of columns that the schema does not have.

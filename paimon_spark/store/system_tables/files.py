@@ -21,11 +21,11 @@ from paimon_spark.store.system_tables.request import (
     Columns,
     MetadataTable,
     Request,
-    StoredTable,
     columns_of_rows,
     fields_of,
 )
 from paimon_spark.store.system_tables.row_groups import by_group, either
+from paimon_spark.store.table import Table
 
 _BEGIN = """
     partition STRING
@@ -74,7 +74,7 @@ def _files(request: Request) -> Columns:
     return made | value_statistics(table, entries.columns, live, wanted)
 
 
-def file_paths(table: StoredTable, entries: Entries, live: Indices) -> pa.Array:
+def file_paths(table: Table, entries: Entries, live: Indices) -> pa.Array:
     """Where the files of entries lie."""
     columns = entries.columns
     code, bucket = columns.partition_code[live], columns.bucket[live]
@@ -100,7 +100,7 @@ def _formats(entries: Entries, live: Indices) -> pa.Array:
     return pa.array([file_format_of(end) for end in ends.dictionary.to_pylist()], pa.string()).take(ends.indices)
 
 
-def _key_texts(table: StoredTable, columns: ManifestColumns, rows: str, live: Indices) -> pa.Array:
+def _key_texts(table: Table, columns: ManifestColumns, rows: str, live: Indices) -> pa.Array:
     """``[a, b]``: the first or last key of each file; null where files have none."""
     column = columns.columns["_FILE", rows]
     keys = RowBytes(columns.buffer, column.values[live], column.ends[live])
@@ -109,7 +109,7 @@ def _key_texts(table: StoredTable, columns: ManifestColumns, rows: str, live: In
     return by_group(schema_ids, lambda schema_id, chosen: _keys_of(table, schema_id, keys.of(chosen), arity[chosen]))
 
 
-def _keys_of(table: StoredTable, schema_id: int, keys: RowBytes, arity: Indices) -> pa.Array:
+def _keys_of(table: Table, schema_id: int, keys: RowBytes, arity: Indices) -> pa.Array:
     schema = table.schema if schema_id == table.schema.id else table.schemas.load(schema_id)
     types = [field.type for field in schema.key_fields or schema.fields]
 

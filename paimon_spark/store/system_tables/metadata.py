@@ -13,11 +13,11 @@ from paimon_spark.store.system_tables.request import (
     Columns,
     MetadataTable,
     Request,
-    StoredTable,
     columns_of_rows,
     fields_of,
     shown_state,
 )
+from paimon_spark.store.table import Table
 
 MANIFEST_FIELDS = fields_of("""
     file_name STRING NOT NULL
@@ -75,7 +75,7 @@ def _manifests(request: Request) -> Columns:
     return columns_of_rows(MANIFEST_FIELDS, rows)
 
 
-def _partition_texts(table: StoredTable, rows: Sequence[bytes]) -> pa.Array:
+def _partition_texts(table: Table, rows: Sequence[bytes]) -> pa.Array:
     return braced_texts(rows, table.schema.partition_fields)
 
 
@@ -107,7 +107,7 @@ def _ranges(entry: IndexManifestEntry) -> list[tuple[str, int, int, int | None]]
     return [(place.data_file, place.offset, place.length, place.cardinality) for place in entry.deletion_ranges]
 
 
-def _global(table: StoredTable, index: GlobalIndexMeta | None) -> tuple[int | None, int | None, int | None, str | None]:
+def _global(table: Table, index: GlobalIndexMeta | None) -> tuple[int | None, int | None, int | None, str | None]:
     """The rows and columns of a global index. Columns that are gone leave the name empty."""
     if index is None:
         return None, None, None, None

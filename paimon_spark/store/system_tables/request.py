@@ -5,62 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from paimon_spark.arrow.predicate import TRUE, AlwaysTrue, Predicate, restrict
 from paimon_spark.arrow.pruning import match_values
 from paimon_spark.arrow.types import from_internal
-from paimon_spark.arrow.zones import TimeZone
-from paimon_spark.file_io import FileIO
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import TableSchema
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.type_text import parse_type
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.increments import reads_increment
 from paimon_spark.store.local_time import local_wall_millis
-from paimon_spark.store.scan import Scan
-from paimon_spark.store.schemas import SchemaStore
-from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.store.table import Table
 from paimon_spark.store.time_travel import resolve_snapshot
 
 NANOS_OF_MILLI = 10**6
 Columns: TypeAlias = Mapping[str, pa.Array]
-
-
-class StoredTable(Protocol):
-    """What system tables know of a table; ``store.table.Table`` is one, also of a table that cannot be read."""
-
-    @property
-    def location(self) -> str: ...
-
-    @property
-    def file_io(self) -> FileIO: ...
-
-    @property
-    def schema(self) -> TableSchema: ...
-
-    @property
-    def options(self) -> Options: ...
-
-    @property
-    def branch(self) -> str: ...
-
-    @property
-    def time_zone(self) -> TimeZone | None: ...
-
-    @property
-    def schemas(self) -> SchemaStore: ...
-
-    @property
-    def snapshots(self) -> SnapshotStore: ...
-
-    def sides(self) -> Sequence[StoredTable]: ...
-
-    def scan_of(self, fields: Sequence[DataField], predicate: Predicate) -> Scan: ...
 
 
 @dataclass(frozen=True)
@@ -73,7 +35,7 @@ class Request:
         columns: the names of those that are looked at.
     """
 
-    table: StoredTable
+    table: Table
     predicate: Predicate = TRUE
     columns: frozenset[str] | None = None
 
@@ -129,7 +91,7 @@ def local_times(instants: pa.Array) -> pa.Array:
 
 
 @contextmanager
-def shown_state(table: StoredTable) -> Iterator[Snapshot | None]:
+def shown_state(table: Table) -> Iterator[Snapshot | None]:
     """What shown_snapshot gives, to be read within.
 
     Raises:
@@ -140,7 +102,7 @@ def shown_state(table: StoredTable) -> Iterator[Snapshot | None]:
         yield snapshot
 
 
-def shown_snapshot(table: StoredTable) -> Snapshot | None:
+def shown_snapshot(table: Table) -> Snapshot | None:
     """The snapshot that the scan options choose, else the latest one; None for a table nobody has written to."""
     if reads_increment(table.options):
         return table.snapshots.latest()

@@ -17,12 +17,13 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.branched_scan import BranchedScan
+from paimon_spark.store.new_scan import new_scan
 from paimon_spark.store.projection import row_kind_field
 from paimon_spark.store.read import SplitReader
 from paimon_spark.store.scan import READ_THREADS, Plan, Scan
 from paimon_spark.store.splits import ReadUnit, group_splits
-from paimon_spark.store.system_tables.request import StoredTable
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
+from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads
 from paimon_spark.store.top_level import of_level, top_level
 
@@ -106,7 +107,7 @@ class RowScan:
 
     def tasks(self) -> list[tuple[ReadUnit, ...]]:
         """The splits of a fenced plan in groups for one task each. Errors as in Scan.plan."""
-        options = self.scan.options
+        options = self.scan.table.options
         target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
         return group_splits(self._read_of(self.scan.plan_fenced()[0]), target, cost)
 
@@ -131,7 +132,7 @@ class RowScan:
         return pa.Table.from_batches([batch for part in parts for batch in part], self.arrow_schema)
 
 
-def view_fields(name: str, table: StoredTable) -> tuple[DataField, ...]:
+def view_fields(name: str, table: Table) -> tuple[DataField, ...]:
     """The columns of $audit_log, $binlog, $ro or $row_tracking.
 
     Raises:
@@ -158,7 +159,7 @@ def view_fields(name: str, table: StoredTable) -> tuple[DataField, ...]:
     return (*added, *packed)
 
 
-def row_scan(name: str, table: StoredTable, fields: Sequence[DataField], predicate: Predicate) -> RowScan:
+def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Predicate) -> RowScan:
     """A read of $audit_log, $binlog, $ro or $row_tracking.
 
     Args:
@@ -176,7 +177,7 @@ def row_scan(name: str, table: StoredTable, fields: Sequence[DataField], predica
     stored = tuple(_stored(schema, field) for field in shape if field not in made)
     if name in ("audit_log", "binlog") and ROW_KIND_FIELD not in stored:
         stored = (*stored, row_kind_field(schema))  # else rows that retract would be left out
-    scan = table.scan_of(stored, pushed)
+    scan = new_scan(table, stored, pushed)
     level = top_level(schema, table.options) if name == "ro" else None
     if name == "row_tracking" and isinstance(scan, BranchedScan):
         raise UnsupportedFeature(

@@ -21,8 +21,9 @@ from paimon_spark.spec.types import DataField, Root
 from paimon_spark.store.projection import find_fields
 from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
 from paimon_spark.store.system_tables.names import NAMES, near_names
-from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, StoredTable, local_times
+from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, local_times
 from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
+from paimon_spark.store.table import Table
 
 METADATA_TABLES: dict[str, MetadataTable] = {
     **history.TABLES,
@@ -120,7 +121,7 @@ class SystemTable:
             in Java, the local wall clock.
     """
 
-    table: StoredTable
+    table: Table
     name: str
     shows_instants: bool = False
 
@@ -184,7 +185,7 @@ def _columns(table: MetadataTable, request: Request, shows_instants: bool) -> Co
     return columns
 
 
-def system_table(table: StoredTable, name: str) -> SystemTable:
+def system_table(table: Table, name: str) -> SystemTable:
     """The system table of that name, in any letter case.
 
     Raises:

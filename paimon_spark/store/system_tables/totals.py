@@ -17,6 +17,7 @@ from paimon_spark.store.changes import DELETION_VECTORS
 from paimon_spark.store.gone import telling_expiry
 from paimon_spark.store.live_files import Indices, canonical_row
 from paimon_spark.store.manifest_files import read_index_manifest
+from paimon_spark.store.new_scan import tables_read
 from paimon_spark.store.system_tables.entries import (
     Entries,
     PartitionTexts,
@@ -29,10 +30,10 @@ from paimon_spark.store.system_tables.request import (
     Columns,
     MetadataTable,
     Request,
-    StoredTable,
     columns_of_rows,
     fields_of,
 )
+from paimon_spark.store.table import Table
 
 _NEVER = -(2**63)
 Total: TypeAlias = tuple[int, int, int, int | None]
@@ -112,7 +113,7 @@ def _totals_of(entries: Entries) -> list[PartitionTotal]:
 def _partitions(request: Request) -> Columns:
     """The partitions, each as the branch has it that rows are read from."""
     rows: dict[str, tuple[Any, ...]] = {}
-    for side in request.table.sides():
+    for side in tables_read(request.table):
         rows = {**{row[0]: row for row in _rows_of(replace(request, table=side))}, **rows}
     return columns_of_rows(PARTITION_FIELDS, (rows[text] for text in sorted(rows, key=str.encode)))
 
@@ -147,7 +148,7 @@ def _spec_text(values: Sequence[str | None], fields: Sequence[DataField], defaul
     return "/".join(f"{field.name}={value}" for field, value in zip(fields, shown, strict=True))
 
 
-def _deleted_rows(table: StoredTable, snapshot: Snapshot) -> dict[bytes, int | None]:
+def _deleted_rows(table: Table, snapshot: Snapshot) -> dict[bytes, int | None]:
     """For each partition, how many rows deletion vectors delete; None where a vector does not say."""
     if not table.options.value(o.DELETION_VECTORS_ENABLED):
         return {}

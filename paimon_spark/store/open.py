@@ -1,0 +1,276 @@
+"""Opens tables, and says what can be asked of an open one.
+
+What reads rows, and the system tables, are imported when they are asked for: who only wants to know a schema does not
+wait for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from paimon_spark.arrow.zones import TimeZone, session_zone
+from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for
+from paimon_spark.merge.engines.choice import check_engine
+from paimon_spark.spec import options as o
+from paimon_spark.spec.option_catalog import check_readable
+from paimon_spark.spec.options import Options
+from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.store.external_paths import confined
+from paimon_spark.store.projection import find_fields, row_kind_field
+from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
+from paimon_spark.store.table import Table
+from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
+from paimon_spark.store.time_travel import travelled_schema
+from paimon_spark.store.versioned import list_branches
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.predicate import Predicate
+    from paimon_spark.arrow.predicate_expr import Expr
+    from paimon_spark.store.scan import Scan
+    from paimon_spark.store.system_tables.rows import RowScan
+    from paimon_spark.store.system_tables.table import MetadataScan, SystemTable
+
+
+@dataclass(frozen=True)
+class ReadableTable(Table):
+    """An open table: a Table that can be read; picklable."""
+
+    def scan(
+        self,
+        columns: str | Sequence[str] | None = None,
+        where: str | Expr | Predicate | None = None,
+        row_kinds: bool = False,
+    ) -> Scan:
+        """A read of some columns of the rows that satisfy a condition: of a state, or of a change (``incremental-*``).
+
+        Args:
+            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
+            where: SQL text, an expression of ``col(...)``, or a bound Predicate.
+            row_kinds: whether a last column ``_row_kind`` holds +I, -U, +U or -D, and rows that take others back are
+                among the result. To have it elsewhere, name it among the columns.
+
+        Raises:
+            OptionError: a column is not there, or named twice.
+            PredicateError: the condition does not fit the table.
+            UnsupportedFeature: a column has a type that this release cannot read; the message lists the others.
+        """
+        from paimon_spark.arrow.predicate_expr import as_predicate
+        from paimon_spark.store.new_scan import new_scan
+
+        fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
+        if row_kinds and ROW_KIND_FIELD not in fields:
+            fields = (*fields, row_kind_field(self.schema))
+        predicate = as_predicate(where, self.schema.fields, self.time_zone)
+        return new_scan(self, fields, predicate)
+
+    def system_table(
+        self,
+        name: str,
+        columns: str | Sequence[str] | None = None,
+        where: str | Expr | Predicate | None = None,
+    ) -> MetadataScan | RowScan:
+        """A read of a system table such as "snapshots", "files" or "audit_log".
+
+        Args:
+            name: of the system table, without ``$``.
+            columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
+            where: SQL text, an expression of ``col(...)``, or a bound Predicate, over the columns of the system table.
+
+        Raises:
+            TableNotFound: there is no such system table; the message lists their names.
+            OptionError: a column is not there, or named twice.
+            PredicateError: the condition does not fit the columns.
+        """
+        from paimon_spark.store.system_tables.table import system_table
+
+        return system_table(self, name).scan(columns, where)
+
+
+def open_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> ReadableTable:
+    """The table at a location.
+
+    Args:
+        location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
+        options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
+        time_zone: in which conditions are read, a tzinfo or a name as Spark takes it (``Europe/Berlin``, ``+01:00``);
+            None: a condition that would mean other rows in another zone is an error.
+
+    Raises:
+        TableNotFound: there is none; the message tells what was found there.
+        OptionError: an option or the time zone is unknown, has a bad value or contradicts the table.
+        UnsupportedFeature: the table uses a feature this release cannot read.
+        SnapshotNotFound: an option names a snapshot, tag, time or branch that is not there.
+    """
+    table = find_table(location, options, time_zone=time_zone)
+    if table is None:
+        file_io, root, _ = _locate(location, options or {})
+        if "$" in root and file_io.exists(f"{root.partition('$')[0]}/schema"):
+            raise TableNotFound(_wrong_suffix(root))
+        raise TableNotFound(f"no Paimon table at {root}: {_what_is_there(file_io, root)}")
+    return table
+
+
+def find_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> ReadableTable | None:
+    """As open_table, but None when there is no table."""
+    table = find_stored_table(location, options, time_zone=time_zone)
+    if table is None:
+        return None
+    _, dynamic = split_storage_options(options or {})
+    return _with_dynamic(table, resolve_keys(dynamic, table.schema.names))
+
+
+def find_system_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> SystemTable | None:
+    """The system table behind ``<path>$<name>`` or ``<path>$branch_<branch>$<name>``; None where no such is meant.
+
+    Those that are made from metadata are found also for tables that this release cannot read.
+
+    Args:
+        location: as for open_table, with the suffix. A directory that has it in its own name is no system table.
+        options, time_zone: as for open_table.
+
+    Raises:
+        TableNotFound, OptionError, UnsupportedFeature, SnapshotNotFound: as open_table, about the table it belongs to.
+    """
+    base, _, name = location.rstrip("/").rpartition("$")
+    if name.lower() not in NAMES or not base or base.endswith("/"):
+        return None
+    file_io, root, _ = _locate(location, options or {})
+    if file_io.exists(f"{root}/schema"):
+        return None
+    from paimon_spark.store.system_tables.table import system_table
+
+    if name.lower() not in METADATA_NAMES:
+        return system_table(open_table(base, options, time_zone=time_zone), name)
+    table = find_stored_table(base, options, time_zone=time_zone)
+    if table is None:
+        return system_table(open_table(base, options), name)  # which says what is wrong with the path
+    _, dynamic = split_storage_options(options or {})
+    return system_table(_travelled(table, resolve_keys(dynamic, table.schema.names)), name)
+
+
+def find_stored_table(
+    location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
+) -> ReadableTable | None:
+    """The table as it is stored, also one that this release can neither read nor write; None when there is none.
+
+    Args:
+        location: as for open_table.
+        options: storage options and ``branch``; others are passed over.
+        time_zone: as for open_table.
+
+    Raises:
+        OptionError: there is no such time zone.
+        SnapshotNotFound: the table has no such branch.
+    """
+    session_zone(time_zone)
+    file_io, root, suffix_branch = _locate(location, options or {})
+    _, dynamic = split_storage_options(options or {})
+    branch = suffix_branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
+    schemas = SchemaStore(file_io, root, branch)
+    schema = schemas.latest()
+    if schema is None:
+        if branch != "main" and SchemaStore(file_io, root).latest() is not None:
+            names = sorted(f"'{name}'" for name in list_branches(file_io, root))
+            there = f"its branches are {', '.join(names)}" if names else "it has no branches"
+            raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
+        return None
+    return ReadableTable(root, confined(file_io, root, dynamic), schema, Options(schema.options), branch, time_zone)
+
+
+def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
+    check_dynamic_options(table.schema, dynamic)
+    _check_supported(table.location, table.schema, table.options.merged(dynamic))
+    travelled = _travelled(table, dynamic)
+    _check_sequence_fields(travelled)
+    _check_supported(table.location, travelled.schema, travelled.options)
+    return travelled
+
+
+def _travelled(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
+    """The table with dynamic options, in the schema of the snapshot that they travel to."""
+    check_dynamic_options(table.schema, dynamic)
+    options = table.options.merged(dynamic)
+    schema = travelled_schema(table.schema, options, table.schemas, table.snapshots)
+    return replace(table, schema=schema, options=options)
+
+
+def _check_sequence_fields(table: Table) -> None:
+    """Options are those of today, also for a read of old columns (Java refuses the same: SchemaValidation)."""
+    lacking = [name for name in table.options.value(o.SEQUENCE_FIELD) if name not in table.schema.by_name]
+    if lacking:
+        raise OptionError(
+            f"opening {table.location}: 'sequence.field' names {', '.join(lacking)}, and the columns of schema "
+            f"{table.schema.id} are {', '.join(table.schema.names)}; read a snapshot that has the column, or give the "
+            f"'sequence.field' of that time"
+        )
+
+
+def _check_supported(location: str, schema: TableSchema, options: Options) -> None:
+    """Whether this release reads such a table; a refusal names the table too, for a job may read many."""
+    try:
+        check_readable(schema, options)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"opening {location}: {error}") from None
+    if schema.primary_keys:
+        check_engine(schema, options)
+
+
+def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str | None]:
+    """(FileIO, table directory, branch named by a suffix). A directory that has the `$` in its own name wins."""
+    root = absolute_location(location)
+    storage, _ = split_storage_options(options)
+    file_io = file_io_for(root, storage)
+    parent, _, name = root.rpartition("/")
+    base, dollar, suffix = name.partition("$")
+    if not (base and dollar) or file_io.exists(f"{root}/schema"):
+        return file_io, root, None
+    branch = re.fullmatch(r"branch_([^$]+)", suffix)
+    if branch:
+        return file_io, f"{parent}/{base}", branch[1]
+    return file_io, root, None
+
+
+def _wrong_suffix(root: str) -> str:
+    base, _, name = root.rpartition("$")
+    if name.lower() in NAMES:
+        return (
+            f"{root} is a system table, not one with rows of its own: read it with "
+            f"open_table('{base}').system_table('{name.lower()}') or spark.read.format('paimon').load('{root}')"
+        )
+    return f"there is a Paimon table at {root.partition('$')[0]}, but no system table ${name}: {near_names(name)}"
+
+
+def _what_is_there(file_io: FileIO, root: str) -> str:
+    """What a wrong path holds, and what to do about it."""
+    entries = {status.name: status for status in file_io.list(root)}
+    files = [name for name, status in entries.items() if not status.is_directory and not name.startswith((".", "_"))]
+    if not entries:
+        return "there is nothing at this path. Check the path, or write to it to create the table"
+    if "_delta_log" in entries:
+        return "it is a Delta Lake table; read it with format('delta')"
+    if "metadata" in entries and any(s.name.endswith(".metadata.json") for s in file_io.list(f"{root}/metadata")):
+        return "it is an Iceberg table; read it with format('iceberg')"
+    tables = [name for name, s in entries.items() if s.is_directory and file_io.exists(f"{root}/{name}/schema")]
+    if tables:
+        shown = ", ".join(sorted(tables)[:5]) + (", ..." if len(tables) > 5 else "")
+        return f"it is a directory of {len(tables)} tables ({shown}); add the name of one to the path"
+    databases = sorted(name for name, s in entries.items() if s.is_directory and name.endswith(".db"))
+    if databases:
+        return f"it is a warehouse with the databases {', '.join(databases[:5])}; give <warehouse>/<db>.db/<table>"
+    for kind in ("parquet", "orc", "avro", "csv", "json"):
+        if any(name.endswith(f".{kind}") for name in files):
+            return f"it holds {kind} files but no schema directory; read them with format('{kind}')"
+    if "schema" in entries:
+        return "its schema directory holds no schema-<n> file; the table was dropped or never created"
+    return f"it holds {', '.join(sorted(entries)[:5])} but no schema directory. Check the path"
