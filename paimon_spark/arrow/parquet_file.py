@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conformer
 from paimon_spark.arrow.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
-from paimon_spark.arrow.int96 import int96_to_fixed
+from paimon_spark.arrow.int96_footer import int96_to_fixed
 from paimon_spark.arrow.optional_keys import maps_as_structs
 from paimon_spark.arrow.parquet_stats import FooterStats
 from paimon_spark.arrow.patched_file import is_remote, native

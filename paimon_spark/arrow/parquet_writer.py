@@ -17,7 +17,8 @@ from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.file_access import WriteSettings
 from paimon_spark.arrow.hidden_nulls import has_required_field, without_hidden_nulls
-from paimon_spark.arrow.int96 import INT96, fixed_to_int96
+from paimon_spark.arrow.int96 import INT96
+from paimon_spark.arrow.int96_footer import fixed_to_int96
 from paimon_spark.arrow.parquet_stats import FooterStats
 from paimon_spark.arrow.physical_schema import leaves, parquet_schema
 from paimon_spark.arrow.raw_values import from_numpy

@@ -14,12 +14,12 @@ from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars, working
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, printable, size_text, span_text
-from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.compact_call import compact_on_call
 from paimon_spark.store.compact_task import CompactTask
 from paimon_spark.store.compaction import CompactionMetrics, Outcome
 from paimon_spark.store.local_pool import MAX_PROCESSES, LocalRunner
 from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_manifests
+from paimon_spark.store.progress import Progress
 from paimon_spark.store.table import Table
 
 app = typer.Typer()

@@ -20,7 +20,6 @@ from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.table_statistics import NUMBERS, ColumnStatistics
 from paimon_spark.spec.types import DataField
 from paimon_spark.store.analyze import AnalyzeMetrics, analyze
-from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.copy_files import CopyMetrics, copy_table
 from paimon_spark.store.earliest_repair import EarliestRepaired, repair_earliest_snapshot
 from paimon_spark.store.expire import ExpiryResult, expire_snapshots
@@ -30,6 +29,7 @@ from paimon_spark.store.manifest_compaction import ManifestMetrics, compact_mani
 from paimon_spark.store.orphans import OrphansRemoved
 from paimon_spark.store.partition_done import Partitions, PartitionsMarked, mark_partition_done
 from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions
+from paimon_spark.store.progress import Progress
 from paimon_spark.store.purge import Purged, purge_files
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table

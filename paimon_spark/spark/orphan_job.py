@@ -13,9 +13,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from paimon_spark.spark.piece_tasks import run_pieces
-from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.orphans import OrphansRemoved, ThreadedWork, remove_orphan_files
 from paimon_spark.store.orphans_listing import Listing
+from paimon_spark.store.progress import Progress
 from paimon_spark.store.retention import Moment
 from paimon_spark.store.table import Table
 

@@ -24,7 +24,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, NothingLeft, appended, compacted
-from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, partition_words, table_state
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, table_state
 from paimon_spark.store.commit_ground import is_in_doubt
 from paimon_spark.store.commit_history import CommitHistory, is_committed
 from paimon_spark.store.commit_overtaken import lasts, lost_sight
@@ -36,7 +36,8 @@ from paimon_spark.store.local_time import local_wall_millis
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.overwrite import overwritten, upgraded
 from paimon_spark.store.partition_filter import PartitionFilter
-from paimon_spark.store.postpone_files import created_at
+from paimon_spark.store.partitions import partition_words
+from paimon_spark.store.postponed import created_at
 from paimon_spark.store.publish import write_hint
 from paimon_spark.store.result import Result
 from paimon_spark.store.table import BucketMode, Table

@@ -16,10 +16,9 @@ import numpy as np
 from paimon_spark.errors import OptionError
 from paimon_spark.file_io import NotCreated
 from paimon_spark.spec import options as o
-from paimon_spark.spec.binary_row import decode_arity_row
 from paimon_spark.spec.json_text import parse_json_object
 from paimon_spark.spec.manifest import IndexManifestEntry, ManifestEntry, ManifestFileMeta
-from paimon_spark.spec.paths import partition_path, statistics_path
+from paimon_spark.spec.paths import statistics_path
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, numbered_by_snapshot
 from paimon_spark.store.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
@@ -37,6 +36,7 @@ from paimon_spark.store.manifest_merge import merge_fully, merge_manifests
 from paimon_spark.store.partition_filter import PartitionFilter
 from paimon_spark.store.partition_stats import same_partition
 from paimon_spark.store.partition_times import expired_by_values
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.publish import publish
 from paimon_spark.store.table import BucketMode, Table
 
@@ -189,18 +189,6 @@ def _has_expired(table: Table, row: bytes) -> bool:
         return expired_by_values(table.schema, table.options, datetime.now())(row)
     except OptionError:  # a formatter that cannot be read is told where partitions expire
         return False
-
-
-def partition_words(table: Table, row: bytes) -> str:
-    """A partition row in words, for messages."""
-    return f"partition {partition_name(table, row)}" if table.schema.partition_fields else "the table"
-
-
-def partition_name(table: Table, row: bytes) -> str:
-    """``k=v/k2=v2``, the values as casts to a string print them."""
-    fields = table.schema.partition_fields
-    values = decode_arity_row(row, [f.type for f in fields])
-    return partition_path(values, fields, table.options.value(o.PARTITION_DEFAULT_NAME), legacy=False).rstrip("/")
 
 
 def _prepare(

@@ -17,7 +17,6 @@ from typing import Protocol, TypeAlias
 from paimon_spark.arrow.predicate import Predicate
 from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted
 from paimon_spark.spec.options import MB
-from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.compact_task import CompactResult, CompactTask
 from paimon_spark.store.compaction_commit import (
     CompactedBuckets,
@@ -30,6 +29,7 @@ from paimon_spark.store.compaction_commit import (
 from paimon_spark.store.compaction_plan import CompactionPlan, plan_compaction
 from paimon_spark.store.discard import discard
 from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 

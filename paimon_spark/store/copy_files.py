@@ -24,7 +24,7 @@ from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path, extra_file_
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import DELETION_VECTORS, Changes, NothingLeft
 from paimon_spark.store.commit import commit_request
-from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compaction_commit import place_of
 from paimon_spark.store.compaction_plan import partition_condition
@@ -38,6 +38,7 @@ from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.overwrite import overwritten
 from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 from paimon_spark.store.threads import in_threads

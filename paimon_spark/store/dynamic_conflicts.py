@@ -12,11 +12,12 @@ from paimon_spark.errors import CommitConflict
 from paimon_spark.spec.manifest import IndexManifestEntry
 from paimon_spark.spec.paths import manifest_path
 from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.store.commit_attempt import TableState, partition_words
+from paimon_spark.store.commit_attempt import TableState
 from paimon_spark.store.commit_history import recent_snapshots
 from paimon_spark.store.index_manifests import HASH
 from paimon_spark.store.manifest_files import read_index_manifest
 from paimon_spark.store.partition_stats import same_partition
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.table import Table
 
 _PLACES_KEPT = frozenset({CommitKind.COMPACT, CommitKind.ANALYZE})

@@ -10,9 +10,9 @@ import numpy as np
 from paimon_spark.errors import CorruptFile
 from paimon_spark.spec.manifest_columns import ManifestColumns
 from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.hash_index_files import read_hash_files
 from paimon_spark.store.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.table import BucketMode, Table
 
 

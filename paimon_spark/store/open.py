@@ -90,6 +90,11 @@ class ReadableTable(Table):
 
         return system_table(self, name).scan(columns, where)
 
+    def with_options(self, options: Mapping[str, str]) -> ReadableTable:
+        """This table with more dynamic options, given as for open_table; storage options are not looked at."""
+        _, dynamic = split_storage_options(options)
+        return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
+
 
 def open_table(
     location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None

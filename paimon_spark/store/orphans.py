@@ -22,7 +22,6 @@ from itertools import groupby
 
 from paimon_spark.errors import OptionError
 from paimon_spark.spec.paths import SNAPSHOT_PREFIX
-from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.expire_delete import delete_stages, file_threads, remove_directory
 from paimon_spark.store.expire_marks import end_of_mark
 from paimon_spark.store.orphans_listing import (
@@ -35,6 +34,7 @@ from paimon_spark.store.orphans_listing import (
     list_directory,
 )
 from paimon_spark.store.orphans_used import branches_of, used_names
+from paimon_spark.store.progress import Progress
 from paimon_spark.store.result import Result
 from paimon_spark.store.retention import Moment, epoch_millis
 from paimon_spark.store.table import Table

@@ -27,9 +27,9 @@ from paimon_spark.spec.paths import (
     snapshot_directory,
     tag_directory,
 )
-from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.external_paths import check_external_path, data_paths
 from paimon_spark.store.hold_marks import HOLD_PREFIX
+from paimon_spark.store.progress import Progress
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.success_files import SUCCESS
 from paimon_spark.store.table import Table

@@ -33,9 +33,9 @@ from paimon_spark.spec.paths import (
     schema_directory,
 )
 from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.store.checks.report import Progress
 from paimon_spark.store.expire_marks import expiring_until
 from paimon_spark.store.expire_reading import find_index_manifests, find_manifest_lists
+from paimon_spark.store.progress import Progress
 from paimon_spark.store.schemas import SchemaStore
 from paimon_spark.store.snapshots import SnapshotStore
 from paimon_spark.store.table import Table

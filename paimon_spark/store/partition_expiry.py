@@ -25,12 +25,13 @@ from paimon_spark.spec.options import Options
 from paimon_spark.spec.paths import partition_text
 from paimon_spark.spec.types import BINARIES
 from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit_attempt import TableState, partition_name, partition_words, table_state
+from paimon_spark.store.commit_attempt import TableState, table_state
 from paimon_spark.store.latest_only import refuse_travel
 from paimon_spark.store.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.local_time import epoch_millis_of_wall
 from paimon_spark.store.manifest_files import read_manifest_columns
 from paimon_spark.store.partition_times import nanos_before, partition_times
+from paimon_spark.store.partitions import partition_name, partition_words
 from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 from paimon_spark.store.table_options import check_dynamic_options

@@ -20,15 +20,16 @@ from paimon_spark.spec.paths import POSTPONE_BUCKET
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, compacted
 from paimon_spark.store.commit import commit_request
-from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.newer_schemas import check_rewritable
 from paimon_spark.store.partition_filter import PartitionFilter
-from paimon_spark.store.postpone_files import in_write_order
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.postpone_moves import MOVE_THREADS, Move, delete_created, plan_moves, run_moves, settled_numbers
+from paimon_spark.store.postponed import in_write_order
 from paimon_spark.store.result import Result
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.write_plan import WritePlan, plan_write

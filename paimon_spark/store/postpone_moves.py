@@ -22,14 +22,14 @@ from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.spec.schema import VALUE_KIND, VALUE_KIND_ID
 from paimon_spark.spec.types import DataField, DataType, Root
 from paimon_spark.store.bucket_filter import bucket_fields
-from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.discard import discard
 from paimon_spark.store.file_paths import bucket_directory, created_paths
 from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.postpone_files import bucket_number, needed_buckets, positive, write_place
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.postpone_write import with_buckets, writes_fixed_buckets
+from paimon_spark.store.postponed import bucket_number, needed_buckets, positive, write_place
 from paimon_spark.store.row_rules import Kinds
 from paimon_spark.store.table import Table
 from paimon_spark.store.write import TableWrite

@@ -18,7 +18,7 @@ from paimon_spark.spec.schema import TableSchema
 from paimon_spark.store.deletion_files import DeletionFiles, partition_directory
 from paimon_spark.store.file_filter import FileFilter
 from paimon_spark.store.live_files import canonical_row
-from paimon_spark.store.postpone_files import in_write_order
+from paimon_spark.store.postponed import in_write_order
 from paimon_spark.store.splits import PostponeSplit, Split
 
 

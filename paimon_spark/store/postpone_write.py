@@ -18,7 +18,7 @@ from paimon_spark.spec.manifest import EMPTY_ROW
 from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.store.bucket_filter import bucket_fields
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.postpone_files import bucket_number, positive
+from paimon_spark.store.postponed import bucket_number, positive
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.table import BucketMode, Table
 from paimon_spark.store.write import Rows, TableWrite

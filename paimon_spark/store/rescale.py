@@ -24,7 +24,7 @@ from paimon_spark.spec.schema_json import encode_schema
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, appended
 from paimon_spark.store.commit import CommitResult, commit_request
-from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words
+from paimon_spark.store.commit_attempt import CommitRequest, TableState
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.live_buckets import LiveBucket, live_buckets
@@ -32,6 +32,7 @@ from paimon_spark.store.live_files import canonical_row
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.newer_schemas import check_rewritable
 from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.plan import skips_level_zero
 from paimon_spark.store.postpone_moves import delete_created
 from paimon_spark.store.publish import publish_file

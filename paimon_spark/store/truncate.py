@@ -14,7 +14,7 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.changes import Changes, NothingLeft
 from paimon_spark.store.commit import commit_request
-from paimon_spark.store.commit_attempt import CommitRequest, TableState, partition_words, table_state
+from paimon_spark.store.commit_attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.commit_user import new_user
 from paimon_spark.store.compaction_plan import partition_condition
 from paimon_spark.store.file_filter import manifest_filter
@@ -23,6 +23,7 @@ from paimon_spark.store.live_buckets import is_chosen
 from paimon_spark.store.manifest_files import read_manifest_columns
 from paimon_spark.store.overwrite import overwritten
 from paimon_spark.store.partition_filter import PartitionFilter
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.result import Result
 from paimon_spark.store.table import Table
 

@@ -24,7 +24,6 @@ from paimon_spark.spec.options import MB
 from paimon_spark.spec.paths import POSTPONE_BUCKET, data_file_name
 from paimon_spark.store.background import Background
 from paimon_spark.store.bucket_filter import bucket_fields
-from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.data_writer import SLICE_ROWS, BucketWriter, file_batch
 from paimon_spark.store.discard import discard
 from paimon_spark.store.dynamic_buckets import DynamicBuckets, cross_partition_refusal
@@ -32,6 +31,7 @@ from paimon_spark.store.file_layout import FileLayout, changelog_layout, file_la
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.messages import CommitMessage
 from paimon_spark.store.partition_times import check_of_partitions
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.postpone_files import postpone_layout, unnumbered
 from paimon_spark.store.row_rules import Kinds, row_rules
 from paimon_spark.store.table import BucketMode, Table

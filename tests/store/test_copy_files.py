@@ -30,7 +30,7 @@ from paimon_spark.store.commit import TableCommit
 from paimon_spark.store.commit_attempt import table_state
 from paimon_spark.store.copy_files import copy_table
 from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.postpone_files import in_write_order
+from paimon_spark.store.postponed import in_write_order
 from paimon_spark.store.table import Table
 from paimon_spark.store.truncate import truncate_table
 from paimon_spark.store.unexisting_files import remove_unexisting_files

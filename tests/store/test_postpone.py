@@ -34,9 +34,9 @@ from paimon_spark.store.commit_attempt import table_state
 from paimon_spark.store.create import create_table, new_schema
 from paimon_spark.store.open import open_table
 from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_files import bucket_number, in_write_order
 from paimon_spark.store.postpone_moves import place_staged, postponed_rows
 from paimon_spark.store.postpone_write import open_task_write
+from paimon_spark.store.postponed import bucket_number, in_write_order
 from paimon_spark.store.table import Table
 from paimon_spark.store.write_plan import plan_write
 

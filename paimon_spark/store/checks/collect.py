@@ -28,9 +28,9 @@ from paimon_spark.store.checks.one_partition import check_one_partition
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.snapshots import Place, SnapshotState
 from paimon_spark.store.checks.storage import Storage
-from paimon_spark.store.commit_attempt import partition_words
 from paimon_spark.store.file_paths import bucket_directory
 from paimon_spark.store.index_manifests import HASH
+from paimon_spark.store.partitions import partition_words
 from paimon_spark.store.splits import DeletionFile
 from paimon_spark.store.table import BucketMode, Table
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
 
 from paimon_spark.store.result import Result
 
 KEPT = 100  # problems of one rule that are told in full; a table that lost a directory has one for every file
-
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""(what is being done, how much of it is done, how much there is); called from one thread."""
 
 
 class Rule(StrEnum):

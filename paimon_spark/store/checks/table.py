@@ -17,9 +17,10 @@ from paimon_spark.spec.paths import (
 )
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.store.checks.collect import Collector, Job
-from paimon_spark.store.checks.report import Findings, Progress, Report, Rule
+from paimon_spark.store.checks.report import Findings, Report, Rule
 from paimon_spark.store.checks.snapshots import Walk
 from paimon_spark.store.open import find_stored_table, open_table
+from paimon_spark.store.progress import Progress
 from paimon_spark.store.table import Table
 from paimon_spark.store.versioned import list_branches
 
