@@ -25,9 +25,8 @@ from paimon_spark.spec.option_catalog import check_writable
 from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.changes import Changes, NothingLeft, appended, compacted
 from paimon_spark.store.commit_attempt import CommitRequest, TableState, attempt, table_state
-from paimon_spark.store.commit_ground import is_in_doubt
+from paimon_spark.store.commit_base import confirm_published, may_be_withdrawn, withdrawn_error
 from paimon_spark.store.commit_history import CommitHistory, is_committed
-from paimon_spark.store.commit_overtaken import lasts, lost_sight
 from paimon_spark.store.discard import discard
 from paimon_spark.store.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.file_paths import changelog_paths, created_paths
@@ -332,7 +331,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
                 snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
                 if snapshot is None:
                     raise _LostRace
-                if not lasts(table, state.snapshot, snapshot):
+                if not confirm_published(table, state.snapshot, snapshot):
                     taken_back = snapshot
                     history.forget()
                     raise _LostRace
@@ -340,7 +339,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
                 return snapshot, number
     except (RetryError, PaimonError, OSError, NothingLeft) as error:
         if taken_back is not None:
-            raise lost_sight(table, taken_back, error) from error
+            raise withdrawn_error(table, taken_back, error) from error
         if not isinstance(error, RetryError):
             raise
         raise _exhausted(table, request, error) from None
@@ -350,7 +349,7 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
 def _check_ground(table: Table, history: CommitHistory) -> None:
     """Nothing is put on a snapshot that its committer may take back, and no commit is done that is such a one."""
     latest = history.latest
-    if latest is not None and is_in_doubt(table, latest):
+    if latest is not None and may_be_withdrawn(table, latest):
         history.forget()
         raise _InDoubt(latest.id, max((n for n in table.snapshots.ids() if n < latest.id), default=0))
 

@@ -17,7 +17,7 @@ from paimon_spark.spec import options as o
 from paimon_spark.spec.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
 from paimon_spark.spec.snapshot import Snapshot
 from paimon_spark.spec.snapshot_json import encode_snapshot
-from paimon_spark.store.commit_ground import is_in_doubt
+from paimon_spark.store.commit_base import may_be_withdrawn
 from paimon_spark.store.consumer_files import consumer_positions
 from paimon_spark.store.expire_delete import delete_doomed
 from paimon_spark.store.expire_files import DoomedFiles, FileFinder
@@ -123,7 +123,9 @@ def expire_snapshots_by(
         return ExpiryResult(dry_run=dry_run)
     latest = newest.id
     end = _end(table, rules, earliest, latest)
-    if end > earliest and not is_sure and is_in_doubt(table, newest):  # it may be taken back, and counts for nothing
+    if (
+        end > earliest and not is_sure and may_be_withdrawn(table, newest)
+    ):  # it may be taken back, and counts for nothing
         _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
         return ExpiryResult(dry_run=dry_run)
     if finishes or end > earliest:

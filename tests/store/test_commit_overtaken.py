@@ -10,7 +10,7 @@ from expiring import live_on, new_table
 from faulty_store import FaultyFileIO
 
 from paimon_spark.errors import CommitStateUnknown
-from paimon_spark.store.commit_overtaken import lasts
+from paimon_spark.store.commit_base import confirm_published
 from paimon_spark.store.expire_marks import delete_marks, write_mark
 
 
@@ -32,4 +32,4 @@ def test_an_expiry_that_ends_while_a_commit_looks_for_its_place(tmp_path: Path) 
             return found
 
     with pytest.raises(CommitStateUnknown, match="have expired meanwhile"):
-        lasts(replace(table, file_io=Expiring(table.file_io)), base, published)
+        confirm_published(replace(table, file_io=Expiring(table.file_io)), base, published)
