@@ -17,15 +17,15 @@ from measure import Results, fastest
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compaction import compact_table
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.inline_compaction import compact_after_write
-from paimon_spark.store.live_buckets import live_buckets
-from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.upkeep.inline_compaction import compact_after_write
+from paimon_spark.store.write.table_write import TableWrite
 
 SHAPE = "int64 dense"
 JVM_ROWS = 1.0  # M rows/s of full compaction by paimon-spark 2.0.0 on a machine of this kind

@@ -11,10 +11,10 @@ import pyarrow as pa
 import tables
 from measure import Results, fastest, printed_apart
 
-from paimon_spark.spec.options import Options
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
 
 CHUNK = 250_000
 _TEXTS = pa.array([f"text {i:04d}" for i in range(1000)])

@@ -22,17 +22,17 @@ from genuine_jars import JavaUnavailable
 from java_expiry import Settings
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import DataFileMeta, FileKind, ManifestEntry
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit import commit_request
-from paimon_spark.store.commit_attempt import CommitRequest
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.expire import ExpiryResult, expire_snapshots
-from paimon_spark.store.file_paths import bucket_directory
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.attempt import CommitRequest
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
+from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
 
 PARTITIONS = 40
 MOST = 2**31 - 1

@@ -10,8 +10,8 @@ import pyarrow as pa
 import tables
 from measure import Results, printed_apart, resident_peak
 
-from paimon_spark.store.compaction import compact_table
-from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.open import open_table
 
 MIB = 2**20

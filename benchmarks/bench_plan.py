@@ -10,15 +10,15 @@ import data
 import numpy as np
 from measure import Results, fastest
 
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import DataFileMeta, SimpleStats
-from paimon_spark.spec.types import DataType, Root
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.maintenance import maintain
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import DataFileMeta, SimpleStats
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
+from paimon_spark.store.upkeep.maintenance import maintain
 
 BIGINT, STRING = DataType(Root.BIGINT), DataType(Root.VARCHAR, length=2**31 - 1)
 FILES_PER_PARTITION = 250

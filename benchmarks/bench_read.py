@@ -10,8 +10,8 @@ import tables
 from measure import Results, fastest
 from pypaimon_rust.datafusion import PaimonCatalog
 
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
 
 FLOOR_GOALS = {"int64 dense": 1.5, "int64 sparse": 1.7, "string": 2.1, "composite": 2.3}
 

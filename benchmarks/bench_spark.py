@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
 from paimon_spark import PaimonTable
-from paimon_spark.store.table import Table
+from paimon_spark.store.metadata.table import Table
 
 
 class DropWriter(DataSourceArrowWriter):

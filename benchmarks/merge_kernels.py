@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from measure import fastest
 
-from paimon_spark.merge.key_words import key_columns
-from paimon_spark.merge.window import MergeSpec, Piece, Window, merge_criteria
-from paimon_spark.merge.winners import group_rows, last_rows, pick_last
+from paimon_spark.merge.keys.key_words import key_columns
+from paimon_spark.merge.keys.window import MergeSpec, Piece, Window, merge_criteria
+from paimon_spark.merge.keys.winners import group_rows, last_rows, pick_last
 
 BY_SEQUENCE = MergeSpec((), has_kind=False)
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 
 def write(table: Table, batches: Iterable[pa.RecordBatch], user: str) -> None:

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark import open_table
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_user import new_user
-from paimon_spark.store.compaction import compact_table
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.tags import create_tag
-from paimon_spark.store.write import TableWrite
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.write.table_write import TableWrite
 
 DAYS = [f"2026-11-{day:02}" for day in range(1, 10)]
 SCHEMA = pa.schema([pa.field("id", pa.int64(), False), pa.field("dt", pa.string(), False), ("total", pa.float64())])

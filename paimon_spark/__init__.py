@@ -13,17 +13,17 @@ from importlib import import_module
 from paimon_spark import errors
 
 _HOMES = {
-    "CompactionMetrics": "store.compaction",
-    "ExpiryResult": "store.expire",
-    "PaimonTable": "spark.table_api",
+    "CompactionMetrics": "store.compact.compaction",
+    "ExpiryResult": "store.expire.snapshots",
+    "PaimonTable": "spark.table.table_api",
     "Report": "store.checks.report",
-    "WriteMetrics": "spark.write_job",
+    "WriteMetrics": "spark.write.write_job",
     "check": "store.checks.table",
-    "col": "arrow.predicate_expr",
-    "expire_changelogs": "store.expire_changelogs",
-    "expire_snapshots": "store.expire",
+    "col": "arrow.predicates.expressions",
+    "expire_changelogs": "store.expire.changelogs",
+    "expire_snapshots": "store.expire.snapshots",
     "open_table": "store.open",
-    "register": "spark.source",
+    "register": "spark.source.source",
 }
 __all__ = ["__version__", "errors", *_HOMES]  # noqa: PLE0604 - all are texts
 

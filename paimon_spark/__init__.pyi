@@ -1,13 +1,13 @@
 from paimon_spark import errors
-from paimon_spark.arrow.predicate_expr import col
-from paimon_spark.spark.source import register
-from paimon_spark.spark.table_api import PaimonTable
-from paimon_spark.spark.write_job import WriteMetrics
+from paimon_spark.arrow.predicates.expressions import col
+from paimon_spark.spark.source.source import register
+from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.spark.write.write_job import WriteMetrics
 from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.compaction import CompactionMetrics
-from paimon_spark.store.expire import ExpiryResult, expire_snapshots
-from paimon_spark.store.expire_changelogs import expire_changelogs
+from paimon_spark.store.compact.compaction import CompactionMetrics
+from paimon_spark.store.expire.changelogs import expire_changelogs
+from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
 from paimon_spark.store.open import open_table
 
 __version__: str

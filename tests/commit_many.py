@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table
 from paimon_spark.file_io import file_io_for
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.open import open_table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 
 def commit_many(location: str, storage: dict[str, str], schema: TableSchema, writer: int, commits: int) -> list[int]:

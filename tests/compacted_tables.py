@@ -12,18 +12,18 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.file_io import LocalFileIO, OutputStream
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_task import CompactTask
-from paimon_spark.store.compaction import Outcome
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.live_buckets import live_buckets
-from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.compaction import Outcome
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.compact.task import CompactTask
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int64()), ("b", pa.string())])
 Row = tuple[int, int | None, str | None]

@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.data_file import open_reader
+from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.paths import data_file_path, file_format_of
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.bucket_rows import SYSTEM_FIELDS
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_bucket import run_task
-from paimon_spark.store.compact_task import CompactResult, CompactTask
-from paimon_spark.store.compaction_commit import commit_compaction
-from paimon_spark.store.compaction_plan import plan_compaction
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.live_buckets import live_buckets
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.paths import data_file_path, file_format_of
+from paimon_spark.format.types import DataField
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.bucket import run_task
+from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS
+from paimon_spark.store.compact.commit import commit_compaction
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.compact.plan import plan_compaction
+from paimon_spark.store.compact.task import CompactResult, CompactTask
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 Row = tuple[Any, ...]
 KINDS = ("+I", "-U", "+U", "-D")

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.predicate import Op
+from paimon_spark.arrow.predicates.predicate import Op
 from paimon_spark.arrow.types import arrow_field
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
 
 Row = tuple[Any, ...]
 NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}

@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_spark.spec.deletion_vector import encode_vectors
-from paimon_spark.spec.index_manifest import decode_index_manifest, encode_index_manifest
-from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
-from paimon_spark.spec.manifest_codec import (
+from paimon_spark.format.deletion_vector import encode_vectors
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.manifests.codec import (
     decode_manifest,
     decode_manifest_list,
     encode_manifest,
     encode_manifest_list,
 )
+from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 
 
 def edit_json(path: Path, **changes: Any) -> None:

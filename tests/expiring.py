@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 from compacting import Row, compact, make, write
 
-from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.store.holds.retention import Retention, RetentionRules
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.retention import Retention, RetentionRules
-from paimon_spark.store.table import Table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 FOREVER = 2**31 - 1

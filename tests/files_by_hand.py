@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileKind, ManifestEntry
-from paimon_spark.spec.types import DataType, Root
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileKind, ManifestEntry
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
 
 STRING = DataType(Root.VARCHAR, length=2**31 - 1)
 BIGINT = DataType(Root.BIGINT)

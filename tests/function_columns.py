@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.types import arrow_type
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.merge.aggregates.frame import FieldOptions
 from paimon_spark.merge.aggregates.registry import aggregate_for
 from paimon_spark.merge.engines.folding import FoldRows, fold_column
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 
 FUNCTIONS = [
     "product", "bool_and", "bool_or", "listagg", "collect", "merge_map", "merge_map_with_keytime", "nested_update",

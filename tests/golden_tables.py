@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from comparing import Row, comparable_rows
 
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.types import DataType, Root
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -13,12 +13,12 @@ from faulty_store import When
 from life_oracle import Key, Kind, Oracle, Root, Row, Rows, merged, root_at, without
 from stage import FOREVER, Actor, Fault, Stored
 
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.paths import snapshot_path
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.table import Table
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import snapshot_path
+from paimon_spark.store.metadata.table import Table
 
 COLUMNS = pa.schema([pa.field("p", pa.int32(), False), pa.field("k", pa.int32(), False), ("v", pa.int64())])
 QUANTA = (1, 1, 1, 2, 3, 5, 10, 30, 100, FOREVER)

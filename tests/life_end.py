@@ -9,7 +9,7 @@ from life_jobs import clean_before, expire, named, untag_these
 from life_keepers import cut_this, forward_to, roll_back_to, rows_at
 from life_oracle import Kind
 
-from paimon_spark.spec.paths import branch_root
+from paimon_spark.format.paths import branch_root
 
 TWO_DAYS = 2 * 24 * 3600 * 1000
 _KEPT = re.compile(

@@ -13,20 +13,20 @@ from life_oracle import Kind, Root, Row
 
 from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.paths import tag_path
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_task import CompactTask
-from paimon_spark.store.compaction import Outcome, compact_table, run_here
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_changelogs import expire_changelogs_by
-from paimon_spark.store.manifest_compaction import compact_manifests
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.partition_expiry import expire_partitions_at
-from paimon_spark.store.retention import RetentionRules
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags, expire_tags
-from paimon_spark.store.truncate import drop_partitions, truncate_table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.format.paths import tag_path
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.clean.partition_expiry import expire_partitions_at
+from paimon_spark.store.clean.truncate import drop_partitions, truncate_table
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.task import CompactTask
+from paimon_spark.store.expire.changelogs import expire_changelogs_by
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
+from paimon_spark.store.holds.retention import RetentionRules
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
+from paimon_spark.store.write.table_write import TableWrite
 
 PARTITIONS = 3
 KEYS = 6

@@ -12,12 +12,12 @@ from life_jobs import named, tag_doubt
 from life_oracle import Kind, Root, Rows
 
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.paths import consumer_path
-from paimon_spark.store.branches import create_branch, delete_branch
-from paimon_spark.store.consumers import clear_consumers, reset_consumer
-from paimon_spark.store.fast_forward import fast_forward
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
+from paimon_spark.format.paths import consumer_path
+from paimon_spark.store.history.branches import create_branch, delete_branch
+from paimon_spark.store.history.consumers import clear_consumers, reset_consumer
+from paimon_spark.store.history.fast_forward import fast_forward
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
 
 Draw = Callable[[World, str], Job | None]
 

@@ -13,13 +13,13 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from paimon_spark.arrow.data_file import open_reader
+from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.manifest import FileKind, ManifestEntry
-from paimon_spark.spec.paths import data_file_path, extra_file_path, file_format_of, index_file_path, manifest_path
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.manifest_files import read_index_manifest, read_manifest_list, read_manifests
-from paimon_spark.store.table import Table
+from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.paths import data_file_path, extra_file_path, file_format_of, index_file_path, manifest_path
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.manifest_files import read_index_manifest, read_manifest_list, read_manifests
+from paimon_spark.store.metadata.table import Table
 
 Row = tuple[int, int, int]
 """(p, k, v) of every table here; v is never used twice, and of equal p and k the row with the highest v counts."""

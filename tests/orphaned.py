@@ -14,11 +14,11 @@ from compacted_tables import NotedFileIO
 from expiring import NO_OPTIONS, live_on, new_table, states
 
 from paimon_spark.file_io import FileStatus
-from paimon_spark.spec.index_manifest import decode_index_manifest
-from paimon_spark.spec.manifest_codec import decode_manifest, decode_manifest_list
+from paimon_spark.format.manifests.codec import decode_manifest, decode_manifest_list
+from paimon_spark.format.manifests.index_manifest import decode_index_manifest
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.table import Table
 
 DAY = 86_400
 ID = "01234567-89ab-4cde-8123-456789abcdef"

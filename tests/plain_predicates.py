@@ -6,7 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from paimon_spark.arrow.predicate import And, Compare, In, IsNotNull, IsNull, Not, Op, Or, Predicate, StartsWith
+from paimon_spark.arrow.predicates.predicate import (
+    And,
+    Compare,
+    In,
+    IsNotNull,
+    IsNull,
+    Not,
+    Op,
+    Or,
+    Predicate,
+    StartsWith,
+)
 
 
 def truth(where: Predicate, of: Mapping[str, Any]) -> bool | None:

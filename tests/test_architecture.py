@@ -22,21 +22,21 @@ STORAGE_CLIENTS = ("obstore", "pyarrow.fs")
 DOORS = frozenset(
     f"paimon_spark/{name}.py"
     for name in (
-        "arrow/data_file",
-        "arrow/predicate_expr",
+        "arrow/formats/data_file",
+        "arrow/predicates/expressions",
         "file_io/local",
         "file_io/locate",
+        "format/java_text",
         "merge/engines/choice",
-        "spark/commit_write",
-        "spark/open_write",
-        "spark/readable",
-        "spark/source",
-        "spark/writer",
-        "spec/java_text",
-        "store/compaction",
-        "store/scan",
-        "store/new_scan",
+        "spark/source/readable",
+        "spark/source/source",
+        "spark/source/writer",
+        "spark/write/commit_write",
+        "spark/write/open_write",
+        "store/compact/compaction",
         "store/open",
+        "store/scan/new_scan",
+        "store/scan/table_scan",
     )
 )
 

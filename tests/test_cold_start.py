@@ -35,5 +35,8 @@ def test_a_step_imports_what_it_needs(steps: dict[str, Step], name: str) -> None
 
 def test_formats_and_engines_that_a_table_does_not_have_stay_away(steps: dict[str, Step]) -> None:
     loaded = {module for name in ("write", "plan", "read") for module in steps[name].modules}
-    others = ("arrow.orc_", "arrow.avro_data", "merge.engines.aggregation", "merge.engines.partial", "store.compact_")
+    others = (
+        "arrow.formats.orc_", "arrow.formats.avro_data", "merge.engines.aggregation", "merge.engines.partial",
+        "merge.compaction.merge", "store.compact.",
+    )  # fmt: skip
     assert [m for m in sorted(loaded) if m.startswith(tuple(f"paimon_spark.{other}" for other in others))] == []

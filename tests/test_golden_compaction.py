@@ -13,9 +13,9 @@ from golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.store.compact_task import CompactTask
-from paimon_spark.store.compaction import Outcome, compact_table, run_here
-from paimon_spark.store.table import Table
+from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.task import CompactTask
+from paimon_spark.store.metadata.table import Table
 
 TABLES = golden_tables()
 REFUSED = {"row_tracking": "row-tracking.enabled"}

@@ -14,8 +14,8 @@ from golden_tables import READ_BUT_FOR, REFUSED, GoldenTable, expected_rows, gol
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spec.types import DataType
-from paimon_spark.store.write import TableWrite
+from paimon_spark.format.types import DataType
+from paimon_spark.store.write.table_write import TableWrite
 
 TABLES = golden_tables()
 

@@ -12,12 +12,12 @@ from commit_states import latest
 from compacting import make, write
 from files_by_hand import partition
 
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.copy_files import copy_table
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.vector_files import find_vector_files, vector_changes
+from paimon_spark.store.upkeep.copy_files import copy_table
 
 COLUMNS = pa.schema(
     [pa.field("k", pa.int32(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", pa.int64())]

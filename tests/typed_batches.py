@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.types import arrow_schema, from_internal, to_internal
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 NANOS_1677, NANOS_2262 = -(2**63) + 1, 2**63 - 1
 YEAR_1, YEAR_9999 = -62135596800 * 10**9, 253402300800 * 10**9 - 1

@@ -17,8 +17,8 @@ from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.conform import batch_of, conform, list_of, map_of, struct_of
 from paimon_spark.arrow.types import arrow_schema, arrow_type, data_type
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import (
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import (
     BINARIES,
     FLOATS,
     INTEGERS,

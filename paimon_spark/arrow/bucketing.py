@@ -1,6 +1,6 @@
 """Which bucket and partition the rows of a batch belong to (format section 5.4; Java: BucketFunction).
 
-Equal to ``spec/bucket.py``, the scalar rule, for every row.
+Equal to ``format/bucket.py``, the scalar rule, for every row.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from paimon_spark.arrow.hive_hash import hive_hash
 from paimon_spark.arrow.row_hash import SECTION, fixed_values, float_bits, hash_rows, key_column, valid_mask, zero_nulls
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.types import FLOATS, DataField, Root
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.types import FLOATS, DataField, Root
 
 Buckets = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]

@@ -20,8 +20,18 @@ from paimon_spark.arrow.raw_values import int64_array, int64_values, with_nulls
 from paimon_spark.arrow.text_casts import cut_text, format_texts, parse_texts
 from paimon_spark.arrow.types import NANOS_PER_UNIT, arrow_type, timestamp_unit
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, MAX_LENGTH, NESTED, STRINGS, TIMESTAMPS, DataType, Root
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import (
+    BINARIES,
+    FLOATS,
+    INTEGERS,
+    MAX_LENGTH,
+    NESTED,
+    STRINGS,
+    TIMESTAMPS,
+    DataType,
+    Root,
+)
 
 Cast = Callable[[pa.Array, DataType, DataType], pa.Array]
 

@@ -15,7 +15,7 @@ from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.conform import batch_of, list_of, map_of, struct_of
 from paimon_spark.arrow.types import arrow_schema, arrow_type
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
 
 Step = Callable[[pa.Array], pa.Array]
 

@@ -20,8 +20,8 @@ from paimon_spark.arrow.row_hash import (
     zero_nulls,
 )
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import BINARIES, FLOATS, STRINGS, DataField, DataType, Root
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import BINARIES, FLOATS, STRINGS, DataField, DataType, Root
 
 _FACTOR = np.uint32(31)
 _SIGNED: dict[Root, type[np.generic]] = {

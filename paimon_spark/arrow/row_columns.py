@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.types import arrow_type, from_internal
-from paimon_spark.spec.binary_row import COMPACT_TIMESTAMP, header_size, row_decoder
-from paimon_spark.spec.types import STRINGS, TIMESTAMPS, DataType, Root
+from paimon_spark.format.binary_row import COMPACT_TIMESTAMP, header_size, row_decoder
+from paimon_spark.format.types import STRINGS, TIMESTAMPS, DataType, Root
 
 Ints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 Bools: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.types import from_internal, to_internal
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.spec.java_text import date_text, double_text, float_text, time_text, timestamp_text
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import FLOATS, INTEGERS, MAX_LENGTH, TIMESTAMPS, DataType, Root
+from paimon_spark.format.java_text import date_text, double_text, float_text, time_text, timestamp_text
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import FLOATS, INTEGERS, MAX_LENGTH, TIMESTAMPS, DataType, Root
 
 _EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 _LIMITS = {Root.TINYINT: 2**7, Root.SMALLINT: 2**15, Root.INT: 2**31, Root.BIGINT: 2**63}

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import types as pt
 
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.spec.types import MAX_LENGTH, NESTED, TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, NESTED, TIMESTAMPS, DataField, DataType, Root
 
 UTC = "UTC"
 NANOS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}

@@ -11,12 +11,12 @@ import typer
 
 from paimon_spark.cli.zone import current_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.spec import options as o
-from paimon_spark.store.local_time import parse_local_timestamp
+from paimon_spark.format.options import core_options as o
+from paimon_spark.store.holds.retention import epoch_millis
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
-from paimon_spark.store.retention import epoch_millis
-from paimon_spark.store.table import Table
-from paimon_spark.store.time_travel import resolve_snapshot
+from paimon_spark.store.scan.time_travel import resolve_snapshot
+from paimon_spark.store.storage.local_time import parse_local_timestamp
 
 
 class Output(StrEnum):

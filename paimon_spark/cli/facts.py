@@ -10,18 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.cli.arguments import state_options
-from paimon_spark.merge.compaction_rules import compaction_rules
-from paimon_spark.spec import options as o
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.store.branches import branch_names
-from paimon_spark.store.consumer_files import consumer_positions
-from paimon_spark.store.local_time import epoch_millis_of_wall, iso_time
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.merge.compaction.rules import compaction_rules
+from paimon_spark.store.history.branches import branch_names
+from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.retention import Retention, retention_rules
+from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.open import find_system_table, open_table
-from paimon_spark.store.retention import Retention, retention_rules
+from paimon_spark.store.storage.local_time import epoch_millis_of_wall, iso_time
 from paimon_spark.store.system_tables.request import NANOS_OF_MILLI, shown_snapshot
 from paimon_spark.store.system_tables.table import system_table
-from paimon_spark.store.table import BucketMode, Table
 
 _FILES = ("partition", "bucket", "level", "record_count", "file_size_in_bytes")
 

@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 from paimon_spark.cli.facts import TableView
 from paimon_spark.cli.texts import count_text, size_text
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import check_writable
-from paimon_spark.store.expire_marks import expiring_until
-from paimon_spark.store.plan import merges_postponed, skips_level_zero
-from paimon_spark.store.tag_keep import tags_being_deleted
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.holds.tag_holds import tags_being_deleted
+from paimon_spark.store.scan.split_plan import merges_postponed, skips_level_zero
 
 _MANY = 10
 """Snapshots that are due, or small files, that are worth a word: fewer come and go by themselves."""

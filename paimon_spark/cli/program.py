@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from paimon_spark import __version__
-from paimon_spark.cli.commands import COMMANDS, Place
+from paimon_spark.cli.command_list import COMMANDS, Place
 from paimon_spark.cli.messages import STOPPED, in_flags, say
 from paimon_spark.cli.stdout import OutputFailed, guard_streams, write_no_more
 from paimon_spark.cli.zone import zone_option
@@ -52,7 +52,7 @@ class _Later(TyperCommand):
         return self.loaded().make_context(info_name, args, parent, **extra)
 
     def loaded(self) -> Any:
-        module = import_module(f"paimon_spark.cli.{self._place.module}")
+        module = import_module(f"paimon_spark.cli.commands.{self._place.module}")
         for registered in module.app.registered_commands:
             registered.cls = _Command
         found: Any = typer.main.get_command(module.app)

@@ -9,7 +9,7 @@ import typer
 
 from paimon_spark.arrow.zones import LocalZone, session_zone
 from paimon_spark.errors import OptionError
-from paimon_spark.store.local_time import SHOWN_ZONE
+from paimon_spark.store.storage.local_time import SHOWN_ZONE
 
 
 def current_zone() -> dt.tzinfo:

@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING
 from paimon_spark.arrow.zones import TimeZone, session_zone
 from paimon_spark.errors import OptionError, SnapshotNotFound, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, absolute_location, file_io_for
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.rules.supported import check_readable
+from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema
 from paimon_spark.merge.engines.choice import check_engine
-from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import check_readable
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import ROW_KIND_FIELD, TableSchema
-from paimon_spark.store.external_paths import confined
-from paimon_spark.store.projection import find_fields, row_kind_field
-from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.store.metadata.external_paths import confined
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys, split_storage_options
+from paimon_spark.store.scan.projection import find_fields, row_kind_field
+from paimon_spark.store.scan.time_travel import travelled_schema
+from paimon_spark.store.storage.listing import list_branches
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
-from paimon_spark.store.table import Table
-from paimon_spark.store.table_options import check_dynamic_options, resolve_keys, split_storage_options
-from paimon_spark.store.time_travel import travelled_schema
-from paimon_spark.store.versioned import list_branches
 
 if TYPE_CHECKING:
-    from paimon_spark.arrow.predicate import Predicate
-    from paimon_spark.arrow.predicate_expr import Expr
-    from paimon_spark.store.scan import Scan
+    from paimon_spark.arrow.predicates.expressions import Expr
+    from paimon_spark.arrow.predicates.predicate import Predicate
+    from paimon_spark.store.scan.table_scan import Scan
     from paimon_spark.store.system_tables.rows import RowScan
     from paimon_spark.store.system_tables.table import MetadataScan, SystemTable
 
@@ -59,8 +59,8 @@ class ReadableTable(Table):
             PredicateError: the condition does not fit the table.
             UnsupportedFeature: a column has a type that this release cannot read; the message lists the others.
         """
-        from paimon_spark.arrow.predicate_expr import as_predicate
-        from paimon_spark.store.new_scan import new_scan
+        from paimon_spark.arrow.predicates.expressions import as_predicate
+        from paimon_spark.store.scan.new_scan import new_scan
 
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
         if row_kinds and ROW_KIND_FIELD not in fields:

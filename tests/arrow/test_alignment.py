@@ -14,8 +14,8 @@ from typed_batches import batches, rows_of
 from paimon_spark.arrow.alignment import align_batch
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField
 
 UTC_MICROS, MICROS, MILLIS = pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.timestamp("ms")
 

@@ -13,14 +13,14 @@ import pytest
 from golden_tables import GoldenTable
 from typed_batches import rows_of
 
-from paimon_spark.arrow.avro_columns import avro_schema
-from paimon_spark.arrow.data_file import WriteSettings, open_reader, open_writer
+from paimon_spark.arrow.formats.avro_columns import avro_schema
+from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.spec.avro_container import scan_container
-from paimon_spark.spec.schema import SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID
-from paimon_spark.spec.schema_json import decode_schema
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.avro.container import scan_container
+from paimon_spark.format.schema import SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 INT = DataType(Root.INT)
 STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)

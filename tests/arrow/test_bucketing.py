@@ -1,4 +1,4 @@
-"""Hashes, buckets and groups of whole batches against the golden vectors and the scalar rule of spec/bucket.py."""
+"""Hashes, buckets and groups of whole batches against the golden vectors and the scalar rule of format/bucket.py."""
 
 import datetime as dt
 import json
@@ -18,11 +18,11 @@ from paimon_spark.arrow.bucketing import assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spec.binary_row import decode_arity_row, encode_arity_row, encode_row, row_hash
-from paimon_spark.spec.bucket import bucket_of
-from paimon_spark.spec.manifest import EMPTY_ROW
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import BINARIES, FLOATS, MAX_LENGTH, NESTED, TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row, encode_row, row_hash
+from paimon_spark.format.bucket import bucket_of
+from paimon_spark.format.manifest import EMPTY_ROW
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import BINARIES, FLOATS, MAX_LENGTH, NESTED, TIMESTAMPS, DataField, DataType, Root
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "bytes"
 T = DataType

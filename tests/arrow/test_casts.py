@@ -16,8 +16,8 @@ from typed_batches import plain, scalar_types, values
 from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.types import arrow_type, from_internal, to_internal
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataType
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataType
 
 SECOND = 10**9
 NAN, INF = float("nan"), float("inf")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from paimon_spark.arrow.coercion import Column, bind_comparison, common_type
-from paimon_spark.arrow.literal_text import (
+from paimon_spark.arrow.predicates.coercion import Column, bind_comparison, common_type
+from paimon_spark.arrow.predicates.literal_text import (
     parse_boolean,
     parse_date,
     parse_float,
@@ -21,7 +21,7 @@ from paimon_spark.arrow.literal_text import (
     parse_time,
     parse_timestamp,
 )
-from paimon_spark.arrow.literals import (
+from paimon_spark.arrow.predicates.literals import (
     BIGINT,
     DATE,
     DOUBLE,
@@ -35,11 +35,11 @@ from paimon_spark.arrow.literals import (
     integer_literal,
     literal_of,
 )
-from paimon_spark.arrow.predicate import NULL, Compare, IsNull, Op, UnlessNull
-from paimon_spark.arrow.pruning import compare_values, match_values
+from paimon_spark.arrow.predicates.predicate import NULL, Compare, IsNull, Op, UnlessNull
+from paimon_spark.arrow.predicates.pruning import compare_values, match_values
 from paimon_spark.arrow.zones import DAY, SECOND, to_instant
 from paimon_spark.errors import PredicateError
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.types import DataType, Root
 
 T = DataType
 NEW_YORK = ZoneInfo("America/New_York")

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from typed_batches import rows_of
 
-from paimon_spark.arrow.data_file import WriteSettings, open_reader, open_writer
+from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
 
 FORMATS = ("parquet", "orc", "avro")
 WHERE = "/lake/t/bucket-0/data-1"

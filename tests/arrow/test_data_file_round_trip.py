@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typed_batches import Limits, batches, rows_of
 
-from paimon_spark.arrow.data_file import WriteSettings, open_reader, open_writer
+from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
 
 FORMATS = ("parquet", "orc", "avro")
 EXAMPLES = settings(max_examples=30, deadline=None)

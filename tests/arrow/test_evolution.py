@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typed_batches import batches, rows_of
 
-from paimon_spark.arrow.data_file import open_reader
 from paimon_spark.arrow.evolution import map_fields
+from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.spec.manifest_codec import decode_manifest
-from paimon_spark.spec.schema_json import decode_schema
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.manifests.codec import decode_manifest
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, DataType, Root
 
 INT, BIGINT, STRING = (parse_type(t) for t in ("INT", "BIGINT", "STRING"))
 

@@ -12,14 +12,14 @@ import pytest
 from comparing import Row, comparable
 from golden_tables import GoldenTable, expected_rows, golden_tables
 
-from paimon_spark.arrow.data_file import open_reader
+from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.spec.manifest import FileKind
-from paimon_spark.spec.manifest_codec import decode_manifest
-from paimon_spark.spec.schema import SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID, TableSchema
-from paimon_spark.spec.schema_json import decode_schema
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.manifests.codec import decode_manifest
+from paimon_spark.format.schema import SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID, TableSchema
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, DataType, Root
 
 APPEND = [t for t in golden_tables() if t.name.startswith(("types_", "neg_ts_", "tz_"))]
 KEYED = [t for t in golden_tables() if t.name.startswith("pktypes_")]

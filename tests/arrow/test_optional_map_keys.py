@@ -15,15 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typed_batches import rows_of
 
-from paimon_spark.arrow.column_stats import ColumnStats
 from paimon_spark.arrow.conform import conform
-from paimon_spark.arrow.data_file import WriteSettings, open_reader, open_writer
-from paimon_spark.arrow.optional_keys import maps_as_structs
-from paimon_spark.arrow.parquet_writer import footer_of
-from paimon_spark.arrow.thrift_compact import BINARY, I32, Field, List, Struct, decode_struct, encode_struct, find
+from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
+from paimon_spark.arrow.formats.optional_keys import maps_as_structs
+from paimon_spark.arrow.formats.parquet_writer import footer_of
+from paimon_spark.arrow.formats.thrift_compact import (
+    BINARY,
+    I32,
+    Field,
+    List,
+    Struct,
+    decode_struct,
+    encode_struct,
+    find,
+)
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema, arrow_type, from_internal
 from paimon_spark.errors import CorruptFile
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 WHERE = "/lake/t/bucket-0/data-1.parquet"
 INT = DataType(Root.INT)

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from pyarrow import orc
 from typed_batches import rows_of
 
-from paimon_spark.arrow.column_stats import ColumnStats
-from paimon_spark.arrow.data_file import WriteSettings, open_reader, open_writer
-from paimon_spark.arrow.orc_footer import read_tail
-from paimon_spark.arrow.orc_streams import Runs, nanoseconds
-from paimon_spark.arrow.protobuf import decode_message, encode_message
+from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
+from paimon_spark.arrow.formats.orc_footer import read_tail
+from paimon_spark.arrow.formats.orc_streams import Runs, nanoseconds
+from paimon_spark.arrow.formats.protobuf import decode_message, encode_message
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import CorruptFile, DataError, UnsupportedFeature
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 INT = DataType(Root.INT)
 STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)

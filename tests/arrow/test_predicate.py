@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_spark.arrow.column_stats import ColumnStats
-from paimon_spark.arrow.evaluate import evaluate, filter_batch
-from paimon_spark.arrow.predicate import (
+from paimon_spark.arrow.predicates.evaluate import evaluate, filter_batch
+from paimon_spark.arrow.predicates.predicate import (
     FALSE,
     NULL,
     TRUE,
@@ -43,10 +42,11 @@ from paimon_spark.arrow.predicate import (
     rename,
     restrict,
 )
-from paimon_spark.arrow.pruning import match_values, may_match
+from paimon_spark.arrow.predicates.pruning import match_values, may_match
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import PredicateError
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 T = DataType
 TYPES = {

@@ -13,11 +13,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from paimon_spark.arrow.evaluate import evaluate
-from paimon_spark.arrow.predicate_sql import parse_predicate
+from paimon_spark.arrow.predicates.evaluate import evaluate
+from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import PredicateError
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 pytestmark = pytest.mark.spark
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from paimon_spark.arrow.predicate import (
+from paimon_spark.arrow.predicates.expressions import as_predicate, bind, col
+from paimon_spark.arrow.predicates.predicate import (
     FALSE,
     TRUE,
     And,
@@ -26,10 +27,9 @@ from paimon_spark.arrow.predicate import (
     UnlessNull,
     Wildcard,
 )
-from paimon_spark.arrow.predicate_expr import as_predicate, bind, col
-from paimon_spark.arrow.predicate_sql import parse_predicate
+from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.errors import OptionError, PredicateError
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 T = DataType
 TEXT = T(Root.VARCHAR, length=MAX_LENGTH)

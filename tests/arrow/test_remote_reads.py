@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from typed_batches import rows_of
 
-from paimon_spark.arrow import parquet_file
-from paimon_spark.arrow.data_file import WriteSettings, open_reader, open_writer
-from paimon_spark.arrow.patched_file import PatchedFile, ReadAhead
+from paimon_spark.arrow.formats import parquet_file
+from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
+from paimon_spark.arrow.formats.patched_file import PatchedFile, ReadAhead
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 FIELDS = (
     *(DataField(i, f"c{i}", DataType(Root.BIGINT)) for i in range(8)),

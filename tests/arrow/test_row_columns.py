@@ -15,9 +15,9 @@ from typed_batches import scalar_types, values
 from paimon_spark.arrow.java_texts import cast_texts, listed, object_texts
 from paimon_spark.arrow.row_columns import row_bytes, row_field
 from paimon_spark.arrow.types import arrow_type, from_internal
-from paimon_spark.spec.binary_row import decode_arity_row, encode_arity_row
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataType
+from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataType
 
 
 @st.composite

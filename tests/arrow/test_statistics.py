@@ -13,17 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typed_batches import TEXTS
 
-from paimon_spark.arrow.column_stats import ColumnStats
-from paimon_spark.arrow.data_file import WriteSettings, open_reader, open_writer
-from paimon_spark.arrow.statistics import COUNTS, FULL, KEY_MODE, NONE, StatsMode, cut, file_stats, stats_modes
-from paimon_spark.arrow.stats_collector import StatsCollector
+from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
+from paimon_spark.arrow.statistics.collector import StatsCollector
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.statistics.manifest_stats import (
+    COUNTS,
+    FULL,
+    KEY_MODE,
+    NONE,
+    StatsMode,
+    cut,
+    file_stats,
+    stats_modes,
+)
 from paimon_spark.arrow.types import arrow_schema, from_internal
 from paimon_spark.errors import OptionError
-from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest_codec import decode_manifest
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema_json import decode_schema
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifests.codec import decode_manifest
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 INT = DataType(Root.INT, nullable=False)
 STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)

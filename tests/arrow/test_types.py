@@ -22,7 +22,7 @@ from paimon_spark.arrow.types import (
     to_internal,
 )
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
 
 INT = DataType(Root.INT)
 EXAMPLES = settings(max_examples=60, deadline=None)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from paimon_spark.arrow.literal_text import parse_local_timestamp
+from paimon_spark.arrow.predicates.literal_text import parse_local_timestamp
 from paimon_spark.arrow.zones import SECOND, LocalZone, ZoneUnknown, find_zone, session_zone, to_instant, to_local
 from paimon_spark.errors import OptionError
 

@@ -18,8 +18,8 @@ from compacted_tables import append, new_table
 from golden_tables import GoldenTable
 
 from paimon_spark import open_table
+from paimon_spark.cli.commands.listings import SHOWN
 from paimon_spark.cli.csv_rows import print_csv
-from paimon_spark.cli.listings import SHOWN
 
 ROWS = pa.table(
     {

@@ -15,8 +15,8 @@ from golden_tables import GoldenTable
 
 from paimon_spark import open_table
 from paimon_spark.cli.facts import view_table
-from paimon_spark.store.consumers import reset_consumer
-from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.store.history.consumers import reset_consumer
+from paimon_spark.store.holds.expiry_marks import write_mark
 
 OLD = 1_600_000_000_000
 
@@ -175,7 +175,7 @@ def test_damaged_metadata_are_one_sentence(tmp_path: Path) -> None:
 
 def test_a_picture_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     append(new_table(tmp_path / "t"), [(1, 1, "x")])
-    for name in [name for name in sys.modules if name.startswith(("matplotlib", "paimon_spark.cli.picture"))]:
+    for name in [name for name in sys.modules if name.startswith(("matplotlib", "paimon_spark.cli.picture.draw"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     printed = command("info", tmp_path / "t", "--plot", tmp_path / "t.png")

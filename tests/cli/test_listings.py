@@ -9,7 +9,7 @@ from command_line import command
 from golden_tables import GoldenTable
 
 from paimon_spark import open_table
-from paimon_spark.cli.listings import SHOWN
+from paimon_spark.cli.commands.listings import SHOWN
 
 
 @pytest.fixture

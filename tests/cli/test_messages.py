@@ -12,7 +12,7 @@ from command_line import ENVIRONMENT, command, program
 from compacted_tables import append, new_table
 from golden_tables import GoldenTable
 
-from paimon_spark.cli.commands import COMMANDS
+from paimon_spark.cli.command_list import COMMANDS
 from paimon_spark.cli.program import _Later
 
 PACKAGE = Path(__file__).parents[2] / "paimon_spark"

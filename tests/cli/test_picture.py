@@ -24,12 +24,12 @@ from matplotlib.text import Text
 
 from paimon_spark import open_table
 from paimon_spark.cli.facts import TableView, view_table
-from paimon_spark.cli.picture import drawn
-from paimon_spark.cli.picture_partitions import PartitionRuns, draw_partitions, partitions_inches, runs_of_partitions
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.compaction import compact_table
-from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.tags import create_tag
+from paimon_spark.cli.picture.draw import drawn
+from paimon_spark.cli.picture.partitions import PartitionRuns, draw_partitions, partitions_inches, runs_of_partitions
+from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.history.tags import create_tag
 
 HOUR = 3_600_000
 BEGAN = 1_793_000_000_000

@@ -18,10 +18,10 @@ from s3_server import s3_server
 
 import paimon_spark
 from paimon_spark import open_table
-from paimon_spark.cli.commands import COMMANDS
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.cli.command_list import COMMANDS
 from paimon_spark.cli.program import _Later
 from paimon_spark.file_io import file_io_for
-from paimon_spark.store.create import create_table, new_schema
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("pyspark", "pyarrow", "pandas", "numpy", "sqlglot", "matplotlib")
@@ -39,7 +39,7 @@ def test_the_list_of_commands_waits_for_nothing() -> None:
 
 def test_no_command_needs_spark() -> None:
     modules = sorted({place.module for place in COMMANDS.values()})
-    code = "; ".join(f"import paimon_spark.cli.{module}" for module in modules)
+    code = "; ".join(f"import paimon_spark.cli.commands.{module}" for module in modules)
     assert imported(code).isdisjoint({"pyspark", "matplotlib"})
 
 
@@ -152,7 +152,7 @@ main()
 
 OTHER_PROCESSES = """
 import os
-import paimon_spark.store.local_pool as pool
+import paimon_spark.store.compact.local_pool as pool
 from paimon_spark.cli.program import main
 
 def submitted(pool, table, task, real=pool._submitted):

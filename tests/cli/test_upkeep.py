@@ -13,9 +13,9 @@ from compacted_tables import append, files_of, new_table, rows_of
 from golden_tables import GoldenTable
 
 from paimon_spark import open_table
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.write import TableWrite
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.write.table_write import TableWrite
 
 RETAIN = ("--retain-max", "1", "--retain-min", "1")
 LONG_AGO = 1_600_000_000

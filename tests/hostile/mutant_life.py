@@ -19,19 +19,19 @@ from watched_store import WatchedFileIO, is_within, watch_changes
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store import open as table_module
-from paimon_spark.store.branches import branch_names
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.consumer_files import consumer_positions
-from paimon_spark.store.expire import expire_snapshots
-from paimon_spark.store.expire_changelogs import expire_all_changelogs
+from paimon_spark.store.clean.orphans import remove_orphans_before
+from paimon_spark.store.clean.purge import purge_files
+from paimon_spark.store.clean.unexisting_files import remove_unexisting_files
+from paimon_spark.store.expire.changelogs import expire_all_changelogs
+from paimon_spark.store.expire.snapshots import expire_snapshots
+from paimon_spark.store.history.branches import branch_names
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
+from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphans_before
-from paimon_spark.store.purge import purge_files
-from paimon_spark.store.rollback import rollback
 from paimon_spark.store.system_tables.table import NAMES
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags, expire_tags
-from paimon_spark.store.unexisting_files import remove_unexisting_files
 
 MOST_ROWS = 20_000
 VICTIM = "victim.parquet"

@@ -23,13 +23,13 @@ from pyroaring import BitMap
 
 from paimon_spark import limits
 from paimon_spark.errors import PaimonError
-from paimon_spark.spec.avro_schemas import MANIFEST
-from paimon_spark.spec.deletion_vector import MAGIC_32, MAGIC_64, decode_vector, deleted_positions
-from paimon_spark.spec.index_manifest import decode_index_manifest
-from paimon_spark.spec.manifest_codec import decode_manifest, decode_manifest_list
-from paimon_spark.spec.manifest_columns import decode_manifests
-from paimon_spark.spec.schema_json import decode_schema
-from paimon_spark.spec.snapshot_json import decode_snapshot, decode_tag
+from paimon_spark.format.avro.schemas import MANIFEST
+from paimon_spark.format.deletion_vector import MAGIC_32, MAGIC_64, decode_vector, deleted_positions
+from paimon_spark.format.manifests.codec import decode_manifest, decode_manifest_list
+from paimon_spark.format.manifests.columns import decode_manifests
+from paimon_spark.format.manifests.index_manifest import decode_index_manifest
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.snapshot_json import decode_snapshot, decode_tag
 from paimon_spark.store.open import open_table
 
 MIB = 2**20

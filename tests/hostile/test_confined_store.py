@@ -17,11 +17,11 @@ from orphaned import age
 
 from paimon_spark.errors import CorruptFile, OptionError, OutsideTable
 from paimon_spark.file_io import ConfinedFileIO, LocalFileIO
-from paimon_spark.spec.manifest import ManifestEntry
-from paimon_spark.store.expire import expire_snapshots
+from paimon_spark.format.manifest import ManifestEntry
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.expire.snapshots import expire_snapshots
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.table import Table
 
 UUID = "01234567-89ab-4cde-8123-456789abcdef"
 

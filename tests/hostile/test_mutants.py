@@ -22,10 +22,11 @@ from mutants import live_through
 from mutations import mutate
 
 from paimon_spark.errors import CorruptFile, OptionError
-from paimon_spark.spec import avro_schemas, manifest_codec
-from paimon_spark.spec.manifest import DataFileMeta
+from paimon_spark.format.avro import schemas as avro_schemas
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.manifests import codec as manifest_codec
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
 
 MUTANTS = int(os.environ.get("PAIMON_MUTANTS", "20000" if LONG else "150"))
 

@@ -22,14 +22,14 @@ from watched_store import WatchedFileIO
 from paimon_spark import check
 from paimon_spark.errors import CorruptFile, OptionError, PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.manifest import IndexManifestEntry, ManifestEntry
-from paimon_spark.spec.snapshot_json import decode_snapshot
+from paimon_spark.format.manifest import IndexManifestEntry, ManifestEntry
+from paimon_spark.format.snapshot_json import decode_snapshot
 from paimon_spark.store import open as table_module
-from paimon_spark.store.expire import expire_snapshots
-from paimon_spark.store.expire_changelogs import expire_all_changelogs
+from paimon_spark.store.clean.orphans import remove_orphans_before
+from paimon_spark.store.expire.changelogs import expire_all_changelogs
+from paimon_spark.store.expire.snapshots import expire_snapshots
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphans_before
-from paimon_spark.store.table import Table
 
 OUT = "../../victim"  # from a bucket or metadata directory of the table to what lies beside the table
 BROKEN = (OUT, "..", ".", "", "/etc/hostname", "a/b", "a\\b", "a\0b", "bucket-0/../../../victim")

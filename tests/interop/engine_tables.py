@@ -14,9 +14,9 @@ from java_values import options_of, to_java
 from pyroaring import BitMap
 from random_tables import VALUES
 
-from paimon_spark.spec.art_bitmap import decode_art_bitmap
-from paimon_spark.spec.type_text import format_type
-from paimon_spark.spec.types import BINARIES, NESTED, DataType, Root
+from paimon_spark.format.art_bitmap import decode_art_bitmap
+from paimon_spark.format.type_text import format_type
+from paimon_spark.format.types import BINARIES, NESTED, DataType, Root
 
 Draw = Callable[[random.Random], Any]
 Canon = Callable[[Any], Any]

@@ -28,17 +28,17 @@ from java_expiry import Settings
 from readers import java_read
 
 from paimon_spark import check, open_table
-from paimon_spark.spec.paths import branch_root
-from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.format.paths import branch_root
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.report import Rule
-from paimon_spark.store.consumers import expire_consumers
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_changelogs import expire_changelogs_by
-from paimon_spark.store.expire_files import DoomedFiles, FileFinder
-from paimon_spark.store.retention import Retention, RetentionRules
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags, expire_tags
+from paimon_spark.store.expire.changelogs import expire_changelogs_by
+from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.consumers import expire_consumers
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
+from paimon_spark.store.holds.retention import Retention, RetentionRules
+from paimon_spark.store.metadata.table import Table
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from genuine import NO_OPTIONS, Genuine
 from lsm_histories import LsmHistory
 
 from paimon_spark import open_table
-from paimon_spark.store.postpone_compact import compact_postponed
+from paimon_spark.store.rescale.postpone_compact import compact_postponed
 
 PARTS = ["a", "b", "c"]
 WRITE_ONLY = {"write-only": "true"}

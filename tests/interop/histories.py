@@ -14,7 +14,7 @@ from genuine import Genuine
 from random_tables import WIDER, Column, pool, random_shape
 from readers import assert_same
 
-from paimon_spark.arrow.predicate import Compare
+from paimon_spark.arrow.predicates.predicate import Compare
 
 KINDS = ["+I", "+I", "+I", "+U", "-D", "-D", "-U"]
 PLAIN_PARTITIONS = {"INT", "BIGINT", "BOOLEAN"}  # types whose text means the same to everybody

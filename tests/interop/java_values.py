@@ -6,7 +6,7 @@ from typing import Any
 
 from function_columns import Settings
 
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.types import DataType, Root
 
 
 def options_of(s: Settings) -> dict[str, str]:

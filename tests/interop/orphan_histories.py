@@ -21,7 +21,7 @@ from readers import java_read
 
 from paimon_spark import open_table
 from paimon_spark.file_io.local import local_path
-from paimon_spark.store.orphans import remove_orphan_files
+from paimon_spark.store.clean.orphans import remove_orphan_files
 
 DAY = 86_400
 NAMES = (

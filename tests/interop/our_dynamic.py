@@ -13,16 +13,16 @@ from java_dynamic import Row
 
 from paimon_spark import open_table
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.spec import options as o
-from paimon_spark.spec.options import Options
-from paimon_spark.store.commit import CommitResult, TableCommit
-from paimon_spark.store.cross_partition import NEW, CrossPartitionAssigner, KeyRows
-from paimon_spark.store.hash_assigner import HashAssigner, key_numbers, plan_channels
-from paimon_spark.store.hash_index_files import read_hash_files, read_hashes
-from paimon_spark.store.splits import Split
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import WritePlan, plan_write
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.store.buckets.hash_index_files import read_hash_files, read_hashes
+from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows
+from paimon_spark.store.write.hash_assigner import HashAssigner, key_numbers, plan_channels
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import WritePlan, plan_write
 
 
 def write_dynamic(

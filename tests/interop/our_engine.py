@@ -13,20 +13,20 @@ from comparing import Row, arrow_batch, comparable, comparable_list
 from genuine import KINDS, NO_OPTIONS
 
 from paimon_spark import open_table
+from paimon_spark.catalog.create import create_table
 from paimon_spark.file_io import file_io_for
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.table_rules import assign_field_ids
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField, DataType
-from paimon_spark.store.commit import CommitResult, TableCommit
-from paimon_spark.store.compact_task import CompactTask
-from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table, run_here
-from paimon_spark.store.create import create_table
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.rescale import rescale as rescale_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.format.rules.new_tables import assign_field_ids
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, DataType
+from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
+from paimon_spark.store.compact.compaction import CompactionMetrics, Outcome, compact_table, run_here
+from paimon_spark.store.compact.task import CompactTask
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.rescale.rescale import rescale as rescale_table
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import plan_write
 
 Part = tuple[Sequence[Row], Sequence[str] | None]
 

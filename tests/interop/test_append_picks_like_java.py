@@ -11,11 +11,12 @@ from java_append_picks import pick_any_order, pick_full, pick_neighbours
 from java_picks import PickedFile
 from test_picks_like_java import our_file, random_runs
 
-from paimon_spark.merge import append_picks, compaction_pick
-from paimon_spark.merge.append_picks import AppendRules, FileVector, append_rules
-from paimon_spark.merge.compaction_rules import compaction_rules
-from paimon_spark.merge.levels import LevelRun
-from paimon_spark.spec.options import Options
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.merge.compaction import append_picks
+from paimon_spark.merge.compaction import pick as compaction_pick
+from paimon_spark.merge.compaction.append_picks import AppendRules, FileVector, append_rules
+from paimon_spark.merge.compaction.levels import LevelRun
+from paimon_spark.merge.compaction.rules import compaction_rules
 
 pytestmark = pytest.mark.interop
 

@@ -23,10 +23,10 @@ from readers import java_change, java_read, our_change, telling
 
 from paimon_spark import open_table
 from paimon_spark.errors import PaimonError
-from paimon_spark.store.branch_merge import merge_branch
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
-from paimon_spark.store.tags import create_tag
+from paimon_spark.store.history.branch_merge import merge_branch
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
+from paimon_spark.store.history.tags import create_tag
 
 pytestmark = pytest.mark.interop
 

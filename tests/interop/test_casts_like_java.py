@@ -17,7 +17,7 @@ from comparing import comparable, comparable_rows
 from genuine import Genuine, table_path
 
 from paimon_spark import open_table
-from paimon_spark.spec.type_text import parse_type
+from paimon_spark.format.type_text import parse_type
 
 pytestmark = pytest.mark.interop
 

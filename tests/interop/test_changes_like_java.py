@@ -20,7 +20,7 @@ from genuine import Genuine, table_path
 from readers import java_read, telling
 
 from paimon_spark import open_table
-from paimon_spark.spec.snapshot import CommitKind
+from paimon_spark.format.snapshot import CommitKind
 
 pytestmark = pytest.mark.interop
 

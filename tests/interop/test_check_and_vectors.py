@@ -17,12 +17,12 @@ from genuine import Genuine, table_path
 from readers import assert_same
 
 from paimon_spark import open_table
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_task import CompactTask
-from paimon_spark.store.compaction import Outcome, compact_table, run_here
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table
-from paimon_spark.store.vector_files import find_vector_files, vector_changes
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
+from paimon_spark.store.compact.compaction import Outcome, compact_table, run_here
+from paimon_spark.store.compact.task import CompactTask
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 
 pytestmark = pytest.mark.interop
 

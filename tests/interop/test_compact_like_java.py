@@ -20,11 +20,11 @@ from genuine import Genuine, table_path
 from readers import java_read
 
 from paimon_spark import open_table
-from paimon_spark.spec.deletion_vector import Positions
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.store.deletion_files import read_deleted_positions
-from paimon_spark.store.live_buckets import live_buckets
-from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.format.deletion_vector import Positions
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.store.read.deletion_files import read_deleted_positions
 
 pytestmark = pytest.mark.interop
 

@@ -17,8 +17,8 @@ from genuine import Genuine, table_path
 from java_dynamic import Row
 from readers import assert_same, telling
 
-from paimon_spark.spec.options import Options
-from paimon_spark.store.bucket_assigner import BucketFilling, KnownHashes, PartitionIndex, bucket_rules
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.store.buckets.bucket_assigner import BucketFilling, KnownHashes, PartitionIndex, bucket_rules
 
 pytestmark = pytest.mark.interop
 COUNT = int(os.environ.get("PAIMON_HISTORIES", "4"))

@@ -14,8 +14,8 @@ from java_table import table_at
 from readers import assert_same, java_read
 
 from paimon_spark import open_table
-from paimon_spark.merge.record_expiry import expired_files, record_expiry
-from paimon_spark.store.live_buckets import live_buckets
+from paimon_spark.merge.compaction.record_expiry import expired_files, record_expiry
+from paimon_spark.store.compact.live_buckets import live_buckets
 
 pytestmark = pytest.mark.interop
 

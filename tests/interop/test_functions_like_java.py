@@ -14,8 +14,8 @@ from genuine import Genuine, JavaFailure
 from java_values import from_java, options_of, to_java
 
 from paimon_spark.errors import DataError
-from paimon_spark.spec.type_text import format_type
-from paimon_spark.spec.types import BINARIES, Root
+from paimon_spark.format.type_text import format_type
+from paimon_spark.format.types import BINARIES, Root
 
 pytestmark = pytest.mark.interop
 

@@ -16,8 +16,8 @@ from golden_tables import GoldenTable, expected_rows
 from readers import assert_same, our_change
 
 from paimon_spark import open_table
-from paimon_spark.store.branches import branch_names
-from paimon_spark.store.consumer_files import consumer_positions
+from paimon_spark.store.history.branches import branch_names
+from paimon_spark.store.holds.consumer_files import consumer_positions
 
 pytestmark = pytest.mark.interop
 

@@ -9,7 +9,7 @@ from comparing import comparable_rows
 from genuine import Genuine
 from golden_tables import GoldenTable, expected_rows
 
-from paimon_spark.spec.type_text import parse_type
+from paimon_spark.format.type_text import parse_type
 
 pytestmark = pytest.mark.interop
 

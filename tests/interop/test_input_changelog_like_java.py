@@ -13,11 +13,11 @@ from comparing import Row
 from genuine import Genuine, table_path
 
 from paimon_spark import open_table
-from paimon_spark.spec.manifest import SimpleStats
-from paimon_spark.spec.paths import data_file_path
-from paimon_spark.store.bucket_rows import SYSTEM_FIELDS
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.format.manifest import SimpleStats
+from paimon_spark.format.paths import data_file_path
+from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 
 pytestmark = pytest.mark.interop
 

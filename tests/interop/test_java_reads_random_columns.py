@@ -19,13 +19,13 @@ from readers import assert_same
 from typed_batches import Limits, batches
 
 from paimon_spark import open_table
+from paimon_spark.catalog.create import create_table
 from paimon_spark.file_io import file_io_for
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.table_rules import assign_field_ids
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.format.rules.new_tables import assign_field_ids
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import plan_write
 
 pytestmark = pytest.mark.interop
 

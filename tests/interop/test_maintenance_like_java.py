@@ -14,9 +14,9 @@ from genuine import Genuine, table_path
 from readers import assert_same, java_change, java_read, our_change, said
 
 from paimon_spark import open_table
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.manifest_compaction import compact_manifests
-from paimon_spark.store.truncate import drop_partitions, truncate_table
+from paimon_spark.store.clean.truncate import drop_partitions, truncate_table
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
 
 pytestmark = pytest.mark.interop
 

@@ -13,7 +13,7 @@ from random_tables import VALUES
 from readers import assert_same
 
 from paimon_spark import open_table
-from paimon_spark.arrow.predicate import Compare, Op
+from paimon_spark.arrow.predicates.predicate import Compare, Op
 from paimon_spark.errors import SnapshotNotFound
 
 pytestmark = pytest.mark.interop

@@ -12,7 +12,7 @@ from report_service import ReportService, report_service
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.store.partition_done import mark_partition_done
+from paimon_spark.store.upkeep.partition_done import mark_partition_done
 
 pytestmark = pytest.mark.interop
 

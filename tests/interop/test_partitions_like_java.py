@@ -26,15 +26,15 @@ from readers import assert_same, java_read, said
 
 from paimon_spark import open_table
 from paimon_spark.errors import OptionError
-from paimon_spark.spec.time_pattern import DEFAULT_PATTERN, time_pattern
-from paimon_spark.spec.types import DataType
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.live_files import canonical_row
-from paimon_spark.store.local_time import epoch_millis_of_wall, parse_local_timestamp
-from paimon_spark.store.maintenance import maintain
-from paimon_spark.store.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
-from paimon_spark.store.partitions import partition_name
-from paimon_spark.store.table import Table
+from paimon_spark.format.time_pattern import DEFAULT_PATTERN, time_pattern
+from paimon_spark.format.types import DataType
+from paimon_spark.store.clean.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.metadata.live_files import canonical_row
+from paimon_spark.store.metadata.partitions import partition_name
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.local_time import epoch_millis_of_wall, parse_local_timestamp
+from paimon_spark.store.upkeep.maintenance import maintain
 
 pytestmark = pytest.mark.interop
 

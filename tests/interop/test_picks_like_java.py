@@ -9,14 +9,14 @@ import pytest
 from genuine import Genuine
 from java_picks import PickedFile, PickSettings, Unit, compact_steps, level_orders, pick_units
 
-from paimon_spark.merge.compact_steps import compact_steps as our_steps
-from paimon_spark.merge.compaction_pick import pick_compaction
-from paimon_spark.merge.compaction_rules import compaction_rules
-from paimon_spark.merge.levels import CompactUnit, LevelRun, level_runs
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_STATS, DataFileMeta
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.merge.compaction.levels import CompactUnit, LevelRun, level_runs
+from paimon_spark.merge.compaction.pick import pick_compaction
+from paimon_spark.merge.compaction.rules import compaction_rules
+from paimon_spark.merge.compaction.steps import compact_steps as our_steps
 
 pytestmark = pytest.mark.interop
 

@@ -17,12 +17,12 @@ from random_tables import AVRO_HAS_NOT, NESTED, VALUES
 from readers import assert_same
 
 from paimon_spark import open_table
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_moves import place_staged
-from paimon_spark.store.postpone_write import open_task_write
-from paimon_spark.store.rescale import rescale
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.rescale.postpone_compact import compact_postponed
+from paimon_spark.store.rescale.postpone_moves import place_staged
+from paimon_spark.store.rescale.rescale import rescale
+from paimon_spark.store.write.postpone_write import open_task_write
+from paimon_spark.store.write.write_plan import plan_write
 
 pytestmark = pytest.mark.interop
 

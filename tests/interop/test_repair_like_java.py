@@ -14,13 +14,13 @@ from readers import assert_same, java_read, said
 
 from paimon_spark import open_table
 from paimon_spark.errors import PaimonError
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.consumers import reset_consumer
-from paimon_spark.store.copy_files import copy_table
-from paimon_spark.store.earliest_repair import repair_earliest_snapshot
-from paimon_spark.store.purge import purge_files
-from paimon_spark.store.tags import create_tag
-from paimon_spark.store.unexisting_files import remove_unexisting_files
+from paimon_spark.store.clean.earliest_repair import repair_earliest_snapshot
+from paimon_spark.store.clean.purge import purge_files
+from paimon_spark.store.clean.unexisting_files import remove_unexisting_files
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.history.consumers import reset_consumer
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.upkeep.copy_files import copy_table
 
 pytestmark = pytest.mark.interop
 

@@ -14,7 +14,7 @@ from java_system_tables import java_tables
 from readers import telling
 
 from paimon_spark import open_table
-from paimon_spark.spec.type_text import parse_type, type_sql
+from paimon_spark.format.type_text import parse_type, type_sql
 
 pytestmark = pytest.mark.interop
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as hs
 
 from paimon_spark import open_table
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.table_statistics import ColumnStatistics, value_text
-from paimon_spark.spec.types import FLOATS, DataField, Root
-from paimon_spark.store.analyze import analyze
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.table_statistics import ColumnStatistics, value_text
+from paimon_spark.format.types import FLOATS, DataField, Root
+from paimon_spark.store.upkeep.analyze import analyze
 
 pytestmark = pytest.mark.interop
 

@@ -20,13 +20,13 @@ from genuine import Genuine
 from golden_tables import GoldenTable, golden_tables
 from java_system_tables import JavaTable, java_rows, java_tables
 
+from paimon_spark.catalog.warehouse import find_warehouse_table
 from paimon_spark.errors import PaimonError, UnsupportedFeature
-from paimon_spark.spec.type_text import parse_type, type_sql
-from paimon_spark.spec.types import Root
+from paimon_spark.format.type_text import parse_type, type_sql
+from paimon_spark.format.types import Root
 from paimon_spark.store.open import find_system_table
 from paimon_spark.store.system_tables.names import NAMES, ROW_TABLES
 from paimon_spark.store.system_tables.table import SystemTable
-from paimon_spark.store.warehouse import find_warehouse_table
 
 LATER = {"file_indexes"}
 SYS = ("tables", "partitions", "all_table_options")

@@ -13,12 +13,12 @@ from expiry_histories import stored
 from genuine import Genuine
 
 from paimon_spark import open_table
-from paimon_spark.store.consumer_files import consumer_positions
-from paimon_spark.store.consumers import reset_consumer
-from paimon_spark.store.expire import expire_snapshots
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.tag_deletion import delete_tags
-from paimon_spark.store.tags import create_tag
+from paimon_spark.store.expire.snapshots import expire_snapshots
+from paimon_spark.store.history.consumers import reset_consumer
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.holds.consumer_files import consumer_positions
 
 pytestmark = pytest.mark.interop
 

@@ -25,10 +25,10 @@ from readers import java_change, java_read, our_change
 
 from paimon_spark import open_table
 from paimon_spark.errors import MissingFile, OptionError, PaimonError, SnapshotNotFound
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import Root
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.increments import Difference, find_increment, reads_increment
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import Root
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.scan.increments import Difference, find_increment, reads_increment
 
 Drawn = dict[str, str]
 Columns = list[tuple[str, str]]

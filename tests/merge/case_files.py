@@ -26,10 +26,10 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_spark.arrow.types import arrow_type
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField, Root
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, Root
 
 CASES = Path(__file__).parent / "cases"
 KINDS = ("+I", "-U", "+U", "-D")

@@ -13,8 +13,8 @@ import pyarrow as pa
 from engine_model import ModelRow, Rules, least_first
 
 from paimon_spark.arrow.types import arrow_type
-from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from paimon_spark.format.types import DataField, DataType, Root
 
 EXAMPLES = int(os.environ.get("PAIMON_ENGINE_EXAMPLES", "150"))
 

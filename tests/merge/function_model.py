@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from function_columns import Settings, frozen
 
-from paimon_spark.spec.types import Root
+from paimon_spark.format.types import Root
 
 # Character.isWhitespace of Java 17, from its documentation: no 00A0, 2007, 202F.
 SPACES = {*range(0x9, 0xE), *range(0x1C, 0x21), 0x1680, *range(0x2000, 0x2007), *range(0x2008, 0x200B)}

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_spark.arrow.types import arrow_type
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
 
 RETRACTIONS = (1, 3)
 NAN2 = struct.unpack("<d", struct.pack("<Q", 0xFFF8 << 48 | 7))[0]

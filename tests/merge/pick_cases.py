@@ -16,10 +16,10 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from paimon_spark.spec.binary_row import decode_arity_row, encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_STATS, DataFileMeta
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.types import DataType, Root
 
 CASES = Path(__file__).parent / "pick_cases"
 KEY_TYPES = [DataType(Root.INT, nullable=False)]

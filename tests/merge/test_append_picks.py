@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pick_cases import PickCase, PickCheck, a_file, load_pick_cases
 
-from paimon_spark.merge.append_picks import (
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.merge.compaction.append_picks import (
     AppendRules,
     FileVector,
     append_rules,
@@ -20,9 +23,6 @@ from paimon_spark.merge.append_picks import (
     pick_any_order,
     pick_neighbours,
 )
-from paimon_spark.spec import options as o
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.options import Options
 
 
 def unordered_files(check: PickCheck) -> list[DataFileMeta]:

@@ -18,9 +18,9 @@ import pytest
 from case_files import CaseRow, case_array, parse_columns, parse_row
 
 from paimon_spark.errors import PaimonError
-from paimon_spark.merge.compact_merge import CompactBatch, compact_merge, compact_rules
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import FILE_NUMBER, LEVEL, POSITION, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from paimon_spark.merge.compaction.merge import CompactBatch, compact_merge, compact_rules
 
 CASES = Path(__file__).parent / "compact_cases"
 MAX_LEVEL = 5

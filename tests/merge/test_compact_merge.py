@@ -14,11 +14,11 @@ from engine_draw import EXAMPLES, batch_of, draw_rows, draw_table
 from engine_model import ModelError, Result, least_first
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, TableSchema
 from paimon_spark.merge.aggregates.registry import AGGREGATES
-from paimon_spark.merge.compact_merge import compact_merge, compact_rules, needs_values_above
-from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import FILE_NUMBER, LEVEL, POSITION, TableSchema
+from paimon_spark.merge.compaction.merge import compact_merge, compact_rules, needs_values_above
+from paimon_spark.merge.runs.sort_merge import merge_runs
 
 KNOWN = tuple(AGGREGATES)
 ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")

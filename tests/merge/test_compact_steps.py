@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pick_cases import KEY_TYPES, PickCase, PickCheck, a_file, load_pick_cases, range_of, ranged_file
 
-from paimon_spark.merge.compact_steps import CompactStep, compact_steps
-from paimon_spark.merge.compaction_rules import CompactionRules, compaction_rules
-from paimon_spark.merge.levels import CompactUnit, level_runs, top_level
-from paimon_spark.merge.sections import Section, partition_sections
-from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.options import Options
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
+from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules
+from paimon_spark.merge.compaction.steps import CompactStep, compact_steps
+from paimon_spark.merge.keys.sections import Section, partition_sections
 
 
 def files_of(check: PickCheck) -> tuple[DataFileMeta, ...]:

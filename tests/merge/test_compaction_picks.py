@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pick_cases import PickCase, PickCheck, a_file, load_pick_cases, shown, sized_file
 
 from paimon_spark.errors import OptionError
-from paimon_spark.merge.compaction_pick import drops_deletes, pick_compaction, pick_full
-from paimon_spark.merge.compaction_rules import CompactionRules, compaction_rules, needs_lookup
-from paimon_spark.merge.levels import CompactUnit, LevelRun, level_runs, top_level
-from paimon_spark.merge.universal import count_by_ratio, is_amplified, unit_of_head
-from paimon_spark.spec.options import Options
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.merge.compaction.levels import CompactUnit, LevelRun, level_runs, top_level
+from paimon_spark.merge.compaction.pick import drops_deletes, pick_compaction, pick_full
+from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules, needs_lookup
+from paimon_spark.merge.compaction.universal import count_by_ratio, is_amplified, unit_of_head
 
 NOON = dt.datetime(2026, 11, 1, 12)
 

@@ -11,11 +11,11 @@ import pytest
 from case_files import CASES, CaseRow, Check, TextCase, case_array, load_cases
 
 from paimon_spark.errors import PaimonError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.engines.choice import engine_for
-from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec
-from paimon_spark.spec import options as o
-from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.merge.keys.window import MergeSpec
+from paimon_spark.merge.runs.sort_merge import merge_runs
 
 FILES = sorted(path.name for path in CASES.glob("*.txt"))
 ALL = [pytest.param(case, id=f"{file}: {case.title}") for file in FILES for case in load_cases(file)]

@@ -14,15 +14,15 @@ from engine_draw import EXAMPLES, DrawnCase, batch_of, draw_case, sliced
 from engine_model import ModelError, Result, least_first, merge_model
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.aggregates.registry import AGGREGATES
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.engines.groups import small_windows
-from paimon_spark.merge.key_words import key_columns
-from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec, Piece, Window
-from paimon_spark.merge.write_order import sort_and_merge
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.merge.keys.key_words import key_columns
+from paimon_spark.merge.keys.window import MergeSpec, Piece, Window
+from paimon_spark.merge.runs.sort_merge import merge_runs
+from paimon_spark.merge.runs.write_order import sort_and_merge
 
 KNOWN = tuple(AGGREGATES)
 ENGINES = ("partial-update", "aggregation", "first-row")

@@ -14,13 +14,13 @@ from function_columns import ELEMENTS, MAP_KEYS, frozen
 
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import DataError
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.merge.aggregates.equality import equality_columns
 from paimon_spark.merge.aggregates.frame import FieldOptions
 from paimon_spark.merge.aggregates.registry import aggregate_for
 from paimon_spark.merge.aggregates.spans import list_spans
 from paimon_spark.merge.aggregates.timed_maps import java_string_order
 from paimon_spark.merge.engines.folding import FoldRows, fold_column
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 
 ROWS = 100_000
 INT, STRING = DataType(Root.INT), DataType(Root.VARCHAR, length=MAX_LENGTH)

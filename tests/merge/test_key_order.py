@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_spark.merge.key_order import compare_keys, float_order, sort_key
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.merge.keys.key_order import compare_keys, float_order, sort_key
 
 DOUBLE = DataType(Root.DOUBLE)
 STRING = DataType(Root.VARCHAR)

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_sections import make_file
 
+from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.engines.lookup import counts_levels, key_levels, lowest_level, with_level
-from paimon_spark.merge.sections import Section, SortedRun
-from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec
-from paimon_spark.merge.winners import Groups
-from paimon_spark.spec.schema import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.merge.keys.sections import Section, SortedRun
+from paimon_spark.merge.keys.window import MergeSpec
+from paimon_spark.merge.keys.winners import Groups
+from paimon_spark.merge.runs.sort_merge import merge_runs
 
 INT = DataType(Root.INT)
 SPEC = MergeSpec((DataField(0, "k", INT.with_nullable(False)),))

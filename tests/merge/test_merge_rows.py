@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_spark.merge.rows import combine_rows, filter_rows, take_rows
+from paimon_spark.merge.keys.rows import combine_rows, filter_rows, take_rows
 
 
 def batch(first: int, count: int) -> pa.RecordBatch:

@@ -10,9 +10,9 @@ import pytest
 from function_columns import INT, PAIR, STRING, row_type
 
 from paimon_spark.arrow.types import arrow_type
+from paimon_spark.format.types import MAX_LENGTH, DataType, Root
 from paimon_spark.merge.aggregates.frame import FieldOptions
 from paimon_spark.merge.aggregates.registry import AGGREGATES, aggregate_for
-from paimon_spark.spec.types import MAX_LENGTH, DataType, Root
 
 BYTES = DataType(Root.VARBINARY, length=MAX_LENGTH)
 TIMED = DataType(Root.MAP, key=STRING.with_nullable(False), element=row_type(v=INT, t=STRING))

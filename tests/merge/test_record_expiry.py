@@ -12,13 +12,13 @@ from pick_cases import a_file
 
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.errors import OptionError
-from paimon_spark.merge.record_expiry import RecordExpiry, expired_files, record_expiry, unexpired
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import DataFileMeta, SimpleStats
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import DataFileMeta, SimpleStats
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField
+from paimon_spark.merge.compaction.record_expiry import RecordExpiry, expired_files, record_expiry, unexpired
 
 NOW = 1_700_000_000
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_spark.merge.sections import Section, partition_sections, runs_by_age
-from paimon_spark.spec.binary_row import decode_arity_row, encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_STATS, DataFileMeta
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.merge.keys.sections import Section, partition_sections, runs_by_age
 
 TYPES = [DataType(Root.INT, nullable=False)]
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from merge_model import KEY_VALUES, Case, Row, Rules, draw_case, merge_naively, text_of
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.merge.keys.window import MergeSpec
+from paimon_spark.merge.runs.sort_merge import merge_runs
 
 BIGINT = DataType(Root.BIGINT, nullable=False)
 OUTPUT = ["text", "payload"]

@@ -16,10 +16,10 @@ from function_columns import hll_parts
 from pyroaring import BitMap, BitMap64
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.art_bitmap import decode_art_bitmap, encode_art_bitmap
+from paimon_spark.format.types import MAX_LENGTH, DataType, Root
 from paimon_spark.merge.aggregates.frame import FieldOptions
 from paimon_spark.merge.aggregates.registry import aggregate_for
-from paimon_spark.spec.art_bitmap import decode_art_bitmap, encode_art_bitmap
-from paimon_spark.spec.types import MAX_LENGTH, DataType, Root
 
 BYTES = DataType(Root.VARBINARY, length=MAX_LENGTH)
 VECTORS = Path(__file__).parents[1] / "golden" / "bytes" / "java-2.0.0" / "function_bytes.json"

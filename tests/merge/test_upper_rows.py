@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.merge.key_words import key_columns
-from paimon_spark.merge.upper_rows import UpperRows, matching_keys
+from paimon_spark.merge.compaction.upper_rows import UpperRows, matching_keys
+from paimon_spark.merge.keys.key_words import key_columns
 
 TYPES = {"int": pa.int32(), "text": pa.string(), "both": None}
 TEXTS = ["", "a", "a\0", "ab", "b", "é", "x" * 30, "x" * 31, "\U0001f600"]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from merge_model import RETRACTIONS, Case, Row, Rules, by_model_order, draw_case, key_order, merge_naively, text_of
 
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.merge.window import MergeSpec
-from paimon_spark.merge.write_order import sort_and_merge, sort_input
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.merge.keys.window import MergeSpec
+from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 
 KEY = (DataField(0, "k", DataType(Root.BIGINT, nullable=False)),)
 COLUMNS = ("payload", "text", "_SEQUENCE_NUMBER", "_VALUE_KIND")

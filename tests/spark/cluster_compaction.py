@@ -13,7 +13,7 @@ import pyspark
 from compacted_tables import NotedFileIO
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.compact_job import compact_with_spark
+from paimon_spark.spark.jobs.compact_job import compact_with_spark
 from paimon_spark.store.open import open_table
 
 

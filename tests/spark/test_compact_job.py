@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import CompactionFailed, OptionError
-from paimon_spark.spark.compact_job import SparkRunner, compact_with_spark
-from paimon_spark.store.compaction_plan import plan_compaction
-from paimon_spark.store.table import Table
+from paimon_spark.spark.jobs.compact_job import SparkRunner, compact_with_spark
+from paimon_spark.store.compact.plan import plan_compaction
+from paimon_spark.store.metadata.table import Table
 
 pytestmark = pytest.mark.spark
 

@@ -19,20 +19,20 @@ from conditions import KINDS, ZONES, Text, condition, rows, text
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from paimon_spark.arrow.predicate_sql import parse_predicate
+from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import find_zone, to_local
 from paimon_spark.errors import OptionError, PredicateError
-from paimon_spark.spark.commit_write import commit_job
-from paimon_spark.spark.open_write import open_job
-from paimon_spark.spark.options import write_options
-from paimon_spark.spark.source import PaimonDataSource
-from paimon_spark.spark.table_api import PaimonTable
-from paimon_spark.spark.types import spark_schema
-from paimon_spark.store.commit import TableCommit
+from paimon_spark.spark.adapters.options import write_options
+from paimon_spark.spark.adapters.types import spark_schema
+from paimon_spark.spark.source.source import PaimonDataSource
+from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.spark.write.commit_write import commit_job
+from paimon_spark.spark.write.open_write import open_job
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 pytestmark = pytest.mark.spark
 

@@ -17,9 +17,9 @@ from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.store.hash_index_files import read_hash_files
-from paimon_spark.store.table import BucketMode
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.store.buckets.hash_index_files import read_hash_files
+from paimon_spark.store.metadata.table import BucketMode
 
 pytestmark = pytest.mark.spark
 COLUMNS = "id bigint, dt string, v bigint"

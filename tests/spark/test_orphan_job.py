@@ -11,9 +11,9 @@ from orphaned import NotingFileIO, put
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable
-from paimon_spark.spark.orphan_job import SparkWork
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.table import Table
+from paimon_spark.spark.jobs.orphan_job import SparkWork
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.metadata.table import Table
 
 pytestmark = pytest.mark.spark
 

@@ -15,15 +15,15 @@ from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature
-from paimon_spark.spark import options as connector
-from paimon_spark.spark.compact_job import TableOptimizer
-from paimon_spark.spark.new_table import NewTable
-from paimon_spark.spark.source import PaimonDataSource
-from paimon_spark.spark.table_creation import create
-from paimon_spark.spark.types import paimon_fields
-from paimon_spark.spec.option_keys import known_key
-from paimon_spark.spec.other_systems import METHOD_ADVICE, OPTION_ADVICE
-from paimon_spark.store.table_options import resolve_keys
+from paimon_spark.format.options.keys import known_key
+from paimon_spark.format.options.other_systems import METHOD_ADVICE, OPTION_ADVICE
+from paimon_spark.spark.adapters import options as connector
+from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.spark.jobs.compact_job import TableOptimizer
+from paimon_spark.spark.source.source import PaimonDataSource
+from paimon_spark.spark.table.new_table import NewTable
+from paimon_spark.spark.write.table_creation import create
+from paimon_spark.store.metadata.table_options import resolve_keys
 
 OURS = {value for name, value in vars(connector).items() if re.fullmatch(r"[A-Z_]+", name) and isinstance(value, str)}
 VALUES = {"true", "deduplicate", "overwrite"}  # in quotes, but no option

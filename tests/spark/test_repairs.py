@@ -11,8 +11,8 @@ from pyspark.sql import Row, SparkSession
 from paimon_spark import PaimonTable
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spark.copy_job import copy_with_spark
-from paimon_spark.store.copy_files import FileCopy
+from paimon_spark.spark.jobs.copy_job import copy_with_spark
+from paimon_spark.store.upkeep.copy_files import FileCopy
 
 pytestmark = pytest.mark.spark
 

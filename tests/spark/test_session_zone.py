@@ -13,10 +13,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from paimon_spark.catalog.warehouse import find_warehouse_table
 from paimon_spark.errors import OptionError, PredicateError
-from paimon_spark.spark.table_api import PaimonTable
+from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.store.open import find_system_table, open_table
-from paimon_spark.store.warehouse import find_warehouse_table
 
 pytestmark = pytest.mark.spark
 ZONE_CONF = "spark.sql.session.timeZone"

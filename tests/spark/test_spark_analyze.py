@@ -15,12 +15,12 @@ from checker import check_table
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable, open_table
+from paimon_spark.catalog.create import create_table
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.table_statistics import ColumnStatistics
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.create import create_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.table_statistics import ColumnStatistics
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField
 
 pytestmark = pytest.mark.spark
 

@@ -12,9 +12,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
-from paimon_spark.spark.batches import spark_arrow_schema, with_times
-from paimon_spark.spark.types import spark_schema
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.spark.adapters.batches import spark_arrow_schema, with_times
+from paimon_spark.spark.adapters.types import spark_schema
 
 INT = DataType(Root.INT)
 NANOS = DataType(Root.TIMESTAMP, precision=9)

@@ -24,9 +24,9 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from paimon_spark.arrow import predicate as p
-from paimon_spark.spark.filters import push_filters
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.arrow.predicates import predicate as p
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.spark.source.filters import push_filters
 
 ROW = DataType(Root.ROW, fields=(DataField(9, "x", DataType(Root.INT)),))
 TYPES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.errors import OptionError
-from paimon_spark.spark.options import (
+from paimon_spark.spark.adapters.options import (
     ReadOptions,
     WriteOptions,
     read_options,

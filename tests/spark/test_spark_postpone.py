@@ -14,11 +14,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import OptionError
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.write.table_write import TableWrite
 
 pytestmark = pytest.mark.spark
 COLUMNS = "id bigint, dt string, v bigint"

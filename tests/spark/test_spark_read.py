@@ -18,11 +18,11 @@ from pyspark.sql.types import StructType
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spark.options import ReadOptions
-from paimon_spark.spark.readable import readable_schema
-from paimon_spark.spark.reader import MAX_BATCH_ROWS, MIN_BATCH_ROWS, PaimonReader, even_batches
-from paimon_spark.spark.source import PaimonDataSource
-from paimon_spark.spark.types import spark_schema
+from paimon_spark.spark.adapters.options import ReadOptions
+from paimon_spark.spark.adapters.types import spark_schema
+from paimon_spark.spark.source.readable import readable_schema
+from paimon_spark.spark.source.reader import MAX_BATCH_ROWS, MIN_BATCH_ROWS, PaimonReader, even_batches
+from paimon_spark.spark.source.source import PaimonDataSource
 
 pytestmark = pytest.mark.spark
 NONE: Mapping[str, str] = {}

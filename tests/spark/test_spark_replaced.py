@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from paimon_spark.errors import OptionError, PredicateError
-from paimon_spark.spark.replaced import replaced_partitions
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.spark.write.replaced_partitions import replaced_partitions
 
 SCHEMA = TableSchema(
     0,

@@ -14,7 +14,7 @@ from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import TableNotFound
-from paimon_spark.spark.types import spark_schema
+from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.store.system_tables.table import METADATA_TABLES
 
 pytestmark = pytest.mark.spark

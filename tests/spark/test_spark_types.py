@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.spark.types import (
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.spark.adapters.types import (
     can_show,
     paimon_field,
     paimon_fields,
@@ -15,7 +16,6 @@ from paimon_spark.spark.types import (
     spark_schema,
     spark_type,
 )
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
 
 STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
 BOTH_WAYS = [

@@ -20,10 +20,10 @@ from pyspark.sql.types import StructType
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import CommitStateUnknown, DataError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spark.open_write import open_job
-from paimon_spark.spark.options import write_options
-from paimon_spark.spark.writer import PaimonWriter, open_writer
-from paimon_spark.spec.types import Root
+from paimon_spark.format.types import Root
+from paimon_spark.spark.adapters.options import write_options
+from paimon_spark.spark.source.writer import PaimonWriter, open_writer
+from paimon_spark.spark.write.open_write import open_job
 
 pytestmark = pytest.mark.spark
 NONE: Mapping[str, str] = {}

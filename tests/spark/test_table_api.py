@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
+from paimon_spark.catalog.create import create_table
 from paimon_spark.errors import (
     DataError,
     OptionError,
@@ -20,9 +21,8 @@ from paimon_spark.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.create import create_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, DataType, Root
 
 pytestmark = pytest.mark.spark
 COLUMNS = "id bigint, dt string, v bigint"

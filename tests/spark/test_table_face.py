@@ -18,11 +18,11 @@ from pyspark.sql import Row, SparkSession
 
 import paimon_spark
 from paimon_spark import PaimonTable, open_table
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import DataError
-from paimon_spark.spark.compact_job import TableOptimizer
-from paimon_spark.spark.new_table import NewTable
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.table import Table
+from paimon_spark.spark.jobs.compact_job import TableOptimizer
+from paimon_spark.spark.table.new_table import NewTable
+from paimon_spark.store.metadata.table import Table
 
 ROOT = Path(__file__).parents[2]
 NO_SESSION: SparkSession = None  # type: ignore[assignment]  # nothing here asks for it

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import (
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import (
     DataFileMeta,
     DeletionRange,
     GlobalIndexMeta,
@@ -16,7 +16,7 @@ from paimon_spark.spec.manifest import (
     ManifestFileMeta,
     SimpleStats,
 )
-from paimon_spark.spec.types import MAX_LENGTH, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, DataType, Root
 
 _STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
 _LONG = DataType(Root.BIGINT)

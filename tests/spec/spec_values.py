@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.spec.types import BINARIES, MAX_LENGTH, STRINGS, TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.types import BINARIES, MAX_LENGTH, STRINGS, TIMESTAMPS, DataField, DataType, Root
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from paimon_spark.spec.art_bitmap import decode_art_bitmap, encode_art_bitmap
+from paimon_spark.format.art_bitmap import decode_art_bitmap, encode_art_bitmap
 
 VECTORS = Path(__file__).parents[1] / "golden" / "bytes" / "java-2.0.0" / "function_bytes.json"
 GENUINE: list[dict[str, Any]] = [

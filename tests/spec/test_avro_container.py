@@ -13,8 +13,8 @@ import pytest
 from spec_values import BYTES, damaged, decoded_or_named_error
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.spec.avro_container import MAX_BLOCK_BYTES, BlockError, read_container, read_varint
-from paimon_spark.spec.avro_file import read_records, write_records
+from paimon_spark.format.avro.container import MAX_BLOCK_BYTES, BlockError, read_container, read_varint
+from paimon_spark.format.avro.file import read_records, write_records
 
 SCHEMA = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "long"}, {"name": "b", "type": "string"}]}
 RECORDS = [{"a": i, "b": "text" * i} for i in range(30)]

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from spec_values import BIGINT, INT, STRING, data_types, golden_cases, internal, values_of
 
 from paimon_spark.errors import CorruptFile, DataError
-from paimon_spark.spec.binary_row import (
+from paimon_spark.format.binary_row import (
     decode_arity_row,
     decode_row,
     encode_arity_row,
     encode_row,
     row_hash,
 )
-from paimon_spark.spec.murmur import murmur_hash
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.murmur import murmur_hash
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, DataType, Root
 
 GENUINE = [case for writer in ("java-0.9", "java-2.1") for case in golden_cases(f"{writer}/binary_row.json")]
 DECIMAL_38 = DataType(Root.DECIMAL, precision=38, scale=2)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from spec_values import BIGINT, INT, STRING, atomic_types, golden_cases, internal, values_of
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spec.bucket import bucket_of
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.bucket import bucket_of
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataType, Root
 
 DEFAULT_CASES = [
     {**case, "function": "default", "bucket": case.get("projection_bucket", case["bucket"])}

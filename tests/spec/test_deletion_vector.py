@@ -12,7 +12,7 @@ from pyroaring import BitMap, BitMap64
 from spec_values import damaged, decoded_or_named_error, golden_cases
 
 from paimon_spark.errors import CorruptFile, DataError
-from paimon_spark.spec.deletion_vector import (
+from paimon_spark.format.deletion_vector import (
     decode_vector,
     decode_vectors,
     deleted_positions,
@@ -21,8 +21,8 @@ from paimon_spark.spec.deletion_vector import (
     range_to_read,
     recorded_length,
 )
-from paimon_spark.spec.hash_index import decode_hashes, encode_hashes
-from paimon_spark.spec.manifest import DeletionRange
+from paimon_spark.format.hash_index import decode_hashes, encode_hashes
+from paimon_spark.format.manifest import DeletionRange
 
 ENTRIES = golden_cases("java-2.1/dv_entries.json")
 

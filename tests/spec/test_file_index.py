@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.errors import CorruptFile, DataError, OptionError, UnsupportedFeature
-from paimon_spark.spec.file_index.bitmap import decode_bitmap, encode_bitmap
-from paimon_spark.spec.file_index.bloom import decode_bloom, encode_bloom, hash64
-from paimon_spark.spec.file_index.bsi import decode_bsi, encode_bsi
-from paimon_spark.spec.file_index.container import decode_container, encode_container
-from paimon_spark.spec.file_index.range_bitmap import decode_range_bitmap, encode_range_bitmap
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import TIMESTAMPS, DataType, Root
+from paimon_spark.format.file_index.bitmap import decode_bitmap, encode_bitmap
+from paimon_spark.format.file_index.bloom import decode_bloom, encode_bloom, hash64
+from paimon_spark.format.file_index.bsi import decode_bsi, encode_bsi
+from paimon_spark.format.file_index.container import decode_container, encode_container
+from paimon_spark.format.file_index.range_bitmap import decode_range_bitmap, encode_range_bitmap
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import TIMESTAMPS, DataType, Root
 
 BYTES = Path(__file__).parents[1] / "golden" / "bytes"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -18,17 +18,17 @@ from manifest_values import entries, index_entries, manifest_metas
 from spec_values import BYTES
 
 from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
-from paimon_spark.spec.avro_file import read_records, write_records
-from paimon_spark.spec.avro_schemas import INDEX_MANIFEST, MANIFEST, MANIFEST_LIST
-from paimon_spark.spec.index_manifest import decode_index_manifest, encode_index_manifest
-from paimon_spark.spec.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry
-from paimon_spark.spec.manifest_codec import (
+from paimon_spark.format.avro.file import read_records, write_records
+from paimon_spark.format.avro.schemas import INDEX_MANIFEST, MANIFEST, MANIFEST_LIST
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry
+from paimon_spark.format.manifests.codec import (
     check_size,
     decode_manifest,
     decode_manifest_list,
     encode_manifest,
     encode_manifest_list,
 )
+from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 
 Codec = tuple[Callable[[bytes, str], list[Any]], Callable[..., bytes]]
 CODECS: dict[str, Codec] = {

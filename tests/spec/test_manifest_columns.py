@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from manifest_values import entries
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.spec.avro_file import read_records, write_records
-from paimon_spark.spec.avro_schemas import MANIFEST
-from paimon_spark.spec.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
-from paimon_spark.spec.manifest_codec import decode_manifest, encode_manifest
-from paimon_spark.spec.manifest_columns import ManifestColumns, decode_manifests
+from paimon_spark.format.avro.file import read_records, write_records
+from paimon_spark.format.avro.schemas import MANIFEST
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
+from paimon_spark.format.manifests.codec import decode_manifest, encode_manifest
+from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
 
 STATS = SimpleStats(b"min", b"max", (0, None, 5, 2**40))
 FILE = DataFileMeta(

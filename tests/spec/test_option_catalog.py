@@ -7,15 +7,15 @@ from golden_metadata import golden_files
 from spec_values import INT, STRING
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import check_readable, check_writable
-from paimon_spark.spec.option_keys import IMMUTABLE_OPTIONS, known_key, known_keys
-from paimon_spark.spec.options import Option, Options
-from paimon_spark.spec.readable_columns import check_columns
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import decode_schema
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys
+from paimon_spark.format.rules.readable_columns import check_columns
+from paimon_spark.format.rules.supported import check_readable, check_writable
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField
 
 FIELDS = (DataField(0, "id", INT.with_nullable(False)), DataField(1, "Name", STRING))
 APPEND = TableSchema(0, FIELDS, 1)

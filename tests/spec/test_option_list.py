@@ -13,13 +13,13 @@ from spec_values import INT, STRING
 
 import paimon_spark
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.spec import options as o
-from paimon_spark.spec.option_catalog import check_call, check_readable, check_writable
-from paimon_spark.spec.option_entries import CATALOGUE, HEEDED, REFUSALS, WITHOUT_EFFECT, Moment, Refusal, Status
-from paimon_spark.spec.option_keys import catalogued, known_key
-from paimon_spark.spec.options import Option, Options
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import DataField
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.entries import CATALOGUE, HEEDED, REFUSALS, WITHOUT_EFFECT, Moment, Refusal, Status
+from paimon_spark.format.options.keys import catalogued, known_key
+from paimon_spark.format.rules.supported import check_call, check_readable, check_writable
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField
 
 OFFICIAL = [line.split() for line in Path(__file__).with_name("official_options.txt").read_text().splitlines()[2:]]
 PACKAGE = Path(paimon_spark.__file__).parent

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from paimon_spark.errors import OptionError
-from paimon_spark.spec import options as o
-from paimon_spark.spec.options import Option, Options
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Option, Options
 
 TAKES_ANY_TEXT = {
     "type", "branch", "fields.default-aggregate-function", "rowkind.field", "changelog-file.prefix",

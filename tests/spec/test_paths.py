@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from spec_values import INT, STRING, golden_cases, internal
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.spec import java_text, paths
-from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest import EMPTY_STATS, DataFileMeta, IndexManifestEntry, ManifestEntry
-from paimon_spark.spec.manifest_codec import decode_manifest
-from paimon_spark.spec.options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, Options
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import decode_schema
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import BINARIES, DataField, DataType, Root
+from paimon_spark.format import java_text, paths
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, IndexManifestEntry, ManifestEntry
+from paimon_spark.format.manifests.codec import decode_manifest
+from paimon_spark.format.options.core_options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import BINARIES, DataField, DataType, Root
 
 DEFAULT_NAME = "__DEFAULT_PARTITION__"
 FILE = DataFileMeta("data-u-0.parquet", 1, 1, b"", b"", EMPTY_STATS, EMPTY_STATS, 0, 0, 0, 0)

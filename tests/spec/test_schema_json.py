@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from spec_values import INT, STRING, damaged, decoded_or_named_error
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import decode_schema, encode_schema
-from paimon_spark.spec.types import DataField
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import decode_schema, encode_schema
+from paimon_spark.format.types import DataField
 
 SCHEMA = TableSchema(
     id=3,

@@ -10,11 +10,11 @@ from golden_metadata import golden_files
 from spec_values import BIGINT, INT, STRING
 
 from paimon_spark.errors import OptionError, SchemaError
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import decode_schema
-from paimon_spark.spec.table_rules import assign_field_ids, validate_table
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField, all_fields
+from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField, all_fields
 
 FIELDS = (
     DataField(0, "id", INT.with_nullable(False)),

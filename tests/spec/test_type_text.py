@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from spec_values import INT, STRING, data_types
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.spec.type_text import format_type, parse_type, type_sql
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.type_text import format_type, parse_type, type_sql
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 NESTED_ROW = {
     "type": "ROW NOT NULL",

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from files_by_hand import partition
 
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.spec.manifest import FileKind
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.manifest_files import (
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.metadata.manifest_files import (
     read_data_manifests,
     read_manifest_list,
     read_manifests,
 )
-from paimon_spark.store.table import Table
+from paimon_spark.store.metadata.table import Table
 
 X, Y = partition("x"), partition("y")
 

@@ -13,9 +13,9 @@ from faulty_store import FaultyFileIO
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.file_io import FileIO
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.table_write import TableWrite
 
 COLUMNS = pa.schema([("k", pa.int32()), ("v", pa.int64())])
 NEW = (9, 9)

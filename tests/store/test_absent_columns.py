@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from staging import put
 
-from paimon_spark.spec.missing_columns import DEFAULT, NULL
-from paimon_spark.store.absent_columns import omissible_columns
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.format.rules.missing_columns import DEFAULT, NULL
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
+from paimon_spark.store.write.absent_columns import omissible_columns
 
 INT = pa.int32()
 ALL = ("a", "b", "g", "h")

@@ -18,20 +18,20 @@ from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.paths import schema_path
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.table_statistics import ColumnStatistics
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.analyze import AnalyzeMetrics, analyze
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.expire import expire_snapshots
-from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.format.paths import schema_path
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.table_statistics import ColumnStatistics
+from paimon_spark.format.types import DataField
+from paimon_spark.store.clean.orphans import remove_orphans_before
+from paimon_spark.store.clean.truncate import truncate_table
+from paimon_spark.store.expire.snapshots import expire_snapshots
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphans_before
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
-from paimon_spark.store.truncate import truncate_table
+from paimon_spark.store.upkeep.analyze import AnalyzeMetrics, analyze
+from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.string())])
 ROWS = [(1, "a"), (2, "b"), (3, "c")]

@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.store.append_compaction import plan_append_compaction
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_task import AppendTask
-from paimon_spark.store.compaction import compact_table
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.append_compaction import plan_append_compaction
+from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.compact.task import AppendTask
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
 BUCKETED = {"bucket": "2", "bucket-key": "id"}

@@ -12,8 +12,8 @@ import pytest
 from checker import check_table
 from expiring import KEEP_TWO, copied, live_on, new_table, stored
 
-from paimon_spark.store.expire import expire_snapshots
-from paimon_spark.store.table import Table
+from paimon_spark.store.expire.snapshots import expire_snapshots
+from paimon_spark.store.metadata.table import Table
 
 TESTS = Path(__file__).parents[1]
 COMPACTIONS = 12

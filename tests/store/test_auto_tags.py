@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.errors import OptionError
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.snapshot_json import decode_snapshot, encode_snapshot
-from paimon_spark.store.auto_tag_creation import (
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.snapshot_json import decode_snapshot, encode_snapshot
+from paimon_spark.store.history.auto_tags import (
     create_due_tags,
     period_before,
     tag_name,
     tag_period,
     trigger_tag_automatic_creation,
 )
-from paimon_spark.store.auto_tags import auto_tag_time
-from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
+from paimon_spark.store.scan.auto_tag_names import auto_tag_time
+from paimon_spark.store.upkeep.maintenance import maintain
 
 DAY = {"tag.creation-period": "daily"}
 HOUR = {"tag.creation-period": "hourly"}

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from paimon_spark.store.background import Background
+from paimon_spark.store.storage.background import Background
 
 
 class Broken(Exception):

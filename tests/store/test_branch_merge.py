@@ -22,12 +22,12 @@ from paimon_spark.errors import (
     SnapshotNotFound,
     UnsupportedFeature,
 )
-from paimon_spark.store.branch_merge import merge_branch
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.clean.truncate import truncate_table
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.branch_merge import merge_branch
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.truncate import truncate_table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int64())])
 

@@ -16,10 +16,10 @@ from faulty_store import FaultyFileIO
 
 from paimon_spark.errors import DataError, MissingFile, SchemaError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.branches import create_branch, delete_branch
+from paimon_spark.store.history.branches import create_branch, delete_branch
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
 
 COLUMNS = pa.schema(
     [pa.field("dt", pa.string(), nullable=False), pa.field("k", pa.int32(), nullable=False), ("v", pa.string())]

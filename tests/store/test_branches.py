@@ -13,18 +13,18 @@ from expiring import copied, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound
-from paimon_spark.spec.paths import schema_path
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.store.branch_merge import merge_branch
-from paimon_spark.store.branches import branch_names, create_branch, delete_branch, rename_branch
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_marks import write_mark
-from paimon_spark.store.fast_forward import fast_forward
+from paimon_spark.format.paths import schema_path
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.clean.truncate import truncate_table
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.branch_merge import merge_branch
+from paimon_spark.store.history.branches import branch_names, create_branch, delete_branch, rename_branch
+from paimon_spark.store.history.fast_forward import fast_forward
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
-from paimon_spark.store.truncate import truncate_table
 
 
 def life(path: Path, steps: str) -> Table:

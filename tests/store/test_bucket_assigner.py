@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.errors import DataError, OptionError
-from paimon_spark.spec.options import Options
-from paimon_spark.store.bucket_assigner import (
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.store.buckets.bucket_assigner import (
     UNKNOWN,
     BucketFilling,
     BucketRules,

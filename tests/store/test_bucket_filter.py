@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_spark.arrow.predicate import AlwaysTrue, And, Compare, In, IsNotNull, IsNull, Op, Or, Predicate
-from paimon_spark.spec.bucket import bucket_of
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.bucket_filter import BucketFilter, bucket_fields
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, And, Compare, In, IsNotNull, IsNull, Op, Or, Predicate
+from paimon_spark.format.bucket import bucket_of
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
 
 A = DataField(0, "a", DataType(Root.INT))
 B = DataField(1, "b", DataType(Root.VARCHAR, length=10))

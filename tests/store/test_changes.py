@@ -15,19 +15,19 @@ import pytest
 from comparing import Row, arrow_batch, comparable
 
 from paimon_spark import open_table
+from paimon_spark.catalog.create import create_table
 from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
-from paimon_spark.spec.manifest import FileKind
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
-from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.splits import DiffSplit
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import DiffSplit
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import plan_write
 
 FIELDS = (
     DataField(0, "p", DataType(Root.VARCHAR, False, 2**31 - 1)),

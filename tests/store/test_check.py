@@ -21,9 +21,9 @@ from paimon_spark import check, open_table
 from paimon_spark.errors import TableNotFound
 from paimon_spark.store.checks.one_partition import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.table_write import TableWrite
 
 
 @pytest.mark.parametrize("table", golden_tables(), ids=str)

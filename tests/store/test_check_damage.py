@@ -23,9 +23,9 @@ from damage import (
 from golden_tables import GoldenTable
 
 from paimon_spark import check
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.checks.report import Rule
 
 INT = DataType(Root.INT)

@@ -11,10 +11,10 @@ from commit_states import delta, latest, live, metadata_files, named_metadata, w
 from files_by_hand import added, file, keyed_table, partition, plain_table
 
 from paimon_spark.errors import CommitConflict, RetriesExhausted
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_history import CommitHistory
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table
+from paimon_spark.store.commit.history import CommitHistory
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 
 X, Y = partition("x"), partition("y")
 

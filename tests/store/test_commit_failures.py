@@ -12,9 +12,9 @@ from files_by_hand import added, file, keyed_table, partition, plain_table
 
 from paimon_spark.errors import CommitStateUnknown
 from paimon_spark.file_io import LocalFileIO, NotCreated
-from paimon_spark.spec.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.table import Table
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 
 X, Y = partition("x"), partition("y")
 

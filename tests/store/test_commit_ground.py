@@ -19,15 +19,15 @@ from turns import Actor, operations
 
 from paimon_spark.errors import RetriesExhausted
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.fast_forward import fast_forward
-from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.store.clean.truncate import truncate_table
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.history.fast_forward import fast_forward
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table
-from paimon_spark.store.truncate import truncate_table
+from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
 
 OTHER = (8, 8)
 

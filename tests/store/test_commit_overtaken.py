@@ -10,8 +10,8 @@ from expiring import live_on, new_table
 from faulty_store import FaultyFileIO
 
 from paimon_spark.errors import CommitStateUnknown
-from paimon_spark.store.commit_base import confirm_published
-from paimon_spark.store.expire_marks import delete_marks, write_mark
+from paimon_spark.store.commit.base import confirm_published
+from paimon_spark.store.holds.expiry_marks import delete_marks, write_mark
 
 
 def test_an_expiry_that_ends_while_a_commit_looks_for_its_place(tmp_path: Path) -> None:

@@ -12,15 +12,15 @@ from files_by_hand import added, file, keyed_table, partition, plain_table
 
 from paimon_spark.errors import DataError, OptionError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.manifest import DeletionRange, FileKind, IndexManifestEntry
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.manifest_files import (
+from paimon_spark.format.manifest import DeletionRange, FileKind, IndexManifestEntry
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.manifest_files import (
     read_index_manifest,
 )
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.partition_filter import PartitionFilter
-from paimon_spark.store.table import Table
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.table import Table
 
 X, Y = partition("x"), partition("y")
 

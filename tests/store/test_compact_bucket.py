@@ -18,17 +18,17 @@ from compacting import Row, compact, file_rows, live_files, make, rows_of, tasks
 from faulty_store import FaultyFileIO, InjectedFault, When
 
 from paimon_spark.errors import CorruptFile, DataError
-from paimon_spark.spec.deletion_vector import encode_vectors
-from paimon_spark.spec.manifest import FileSource
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store import compact_bucket
-from paimon_spark.store.bucket_rows import SYSTEM_FIELDS
-from paimon_spark.store.compact_bucket import run_task
-from paimon_spark.store.compact_task import MergeTask
+from paimon_spark.format.deletion_vector import encode_vectors
+from paimon_spark.format.manifest import FileSource
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.compact import bucket as compact_bucket
+from paimon_spark.store.compact.bucket import run_task
+from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS
+from paimon_spark.store.compact.task import MergeTask
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.splits import DeletionFile
-from paimon_spark.store.table import Table
+from paimon_spark.store.read.splits import DeletionFile
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int32()), ("b", pa.string()), ("g", pa.int32())])
 PARTIAL = {"merge-engine": "partial-update"}

@@ -12,13 +12,13 @@ from checker import check_table
 from compacting import Row, compact, file_rows, live_files, make, rows_of, tasks_of, write
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.spec.deletion_vector import encode_vectors
-from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta, FileSource
-from paimon_spark.store.compact_bucket import run_task
-from paimon_spark.store.compact_task import AppendTask, CompactResult
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.splits import DeletionFile
-from paimon_spark.store.table import Table
+from paimon_spark.format.deletion_vector import encode_vectors
+from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, FileSource
+from paimon_spark.store.compact.bucket import run_task
+from paimon_spark.store.compact.task import AppendTask, CompactResult
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import DeletionFile
 
 COLUMNS = pa.schema([("k", pa.int32()), ("v", pa.string())])
 PLAIN = {"bucket": "-1"}

@@ -15,12 +15,12 @@ from compacting import KINDS, Row, compact, file_rows, make, rows_of, tasks_of, 
 from faulty_store import FaultyFileIO, InjectedFault, When
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.spec.paths import data_file_path
-from paimon_spark.store.bucket_rows import SYSTEM_FIELDS
-from paimon_spark.store.compact_bucket import run_task
-from paimon_spark.store.compact_task import CompactResult
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.table import Table
+from paimon_spark.format.paths import data_file_path
+from paimon_spark.store.compact.bucket import run_task
+from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS
+from paimon_spark.store.compact.task import CompactResult
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.table import Table
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int32()), ("b", pa.string()), ("g", pa.int32())])
 PARTIAL = {"merge-engine": "partial-update"}

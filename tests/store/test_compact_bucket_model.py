@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typed_batches import DOUBLES, TEXTS, integers, plain
 
-from paimon_spark.store.compact_bucket import run_task
-from paimon_spark.store.compact_task import MergeTask
-from paimon_spark.store.compaction_commit import commit_compaction
+from paimon_spark.store.compact.bucket import run_task
+from paimon_spark.store.compact.commit import commit_compaction
+from paimon_spark.store.compact.task import MergeTask
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
 
 KEYS = {
     pa.int64(): integers(64),

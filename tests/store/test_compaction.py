@@ -29,15 +29,15 @@ from long_runs import LONG
 
 from paimon_spark.errors import CompactionFailed
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store import compaction_plan
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_task import CompactTask
-from paimon_spark.store.compaction import CompactionMetrics, Outcome, compact_table
-from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact import plan as compaction_plan
+from paimon_spark.store.compact.compaction import CompactionMetrics, Outcome, compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.compact.task import CompactTask
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 DELETE = 3
 

@@ -15,15 +15,15 @@ from files_by_hand import added, file, keyed_table, make, partition, plain_table
 
 from paimon_spark.errors import CommitStateUnknown, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_user import new_user
-from paimon_spark.store.compact_task import CompactResult
-from paimon_spark.store.compaction_commit import CompactedBuckets, commit_compaction, place_of
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, place_of
+from paimon_spark.store.compact.task import CompactResult
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 
 X, Y = partition("x"), partition("y")
 A, B = file("a", keys=(1, 5)), file("b", keys=(3, 9))

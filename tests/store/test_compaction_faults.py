@@ -18,13 +18,13 @@ from long_runs import LONG
 
 from paimon_spark.errors import CommitStateUnknown, CompactionFailed, PaimonError, RowsNotVisible
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compaction import compact_table
-from paimon_spark.store.inline_compaction import compact_after_write
-from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.upkeep.inline_compaction import compact_after_write
+from paimon_spark.store.write.table_write import TableWrite
 
 TABLES: dict[str, Mapping[str, str]] = {
     "full": {"full-compaction.delta-commits": "1"},

@@ -16,17 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.errors import OptionError, PredicateError
-from paimon_spark.merge.compact_steps import CompactStep
-from paimon_spark.merge.sections import SortedRun, partition_sections
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.options import MB
-from paimon_spark.spec.types import DataType, Root
-from paimon_spark.store import compaction_plan
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_task import CompactResult, MergeTask
-from paimon_spark.store.compaction_commit import commit_compaction, place_of
-from paimon_spark.store.compaction_plan import CompactionPlan, cut_steps, plan_compaction
-from paimon_spark.store.table import Table
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.merge.compaction.steps import CompactStep
+from paimon_spark.merge.keys.sections import SortedRun, partition_sections
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact import plan as compaction_plan
+from paimon_spark.store.compact.commit import commit_compaction, place_of
+from paimon_spark.store.compact.plan import CompactionPlan, cut_steps, plan_compaction
+from paimon_spark.store.compact.task import CompactResult, MergeTask
+from paimon_spark.store.metadata.table import Table
 
 X, Y = partition("x"), partition("y")
 NO_OPTIONS: Mapping[str, str] = {}

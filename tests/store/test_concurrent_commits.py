@@ -15,7 +15,7 @@ from commit_many import commit_many, row_id
 from long_runs import LONG
 from s3_server import s3_server
 
-from paimon_spark.store.create import new_schema
+from paimon_spark.catalog.create import new_schema
 from paimon_spark.store.open import open_table
 
 PROCESSES = 8

@@ -8,11 +8,11 @@ import pytest
 from files_by_hand import BIGINT, STRING, entry, file, partition
 
 from paimon_spark.errors import CommitConflict
-from paimon_spark.spec.manifest import EMPTY_ROW, FileKind, ManifestEntry
-from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.store.conflicts import ConflictRules, check_conflicts, check_total_buckets
-from paimon_spark.store.entries import AddedTwice, fold_entries, record_count
-from paimon_spark.store.partition_stats import same_partition
+from paimon_spark.format.manifest import EMPTY_ROW, FileKind, ManifestEntry
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets
+from paimon_spark.store.metadata.entries import AddedTwice, fold_entries, record_count
+from paimon_spark.store.metadata.partition_stats import same_partition
 
 ADD, DELETE = FileKind.ADD, FileKind.DELETE
 RULES = ConflictRules("/t", (BIGINT,), same_partition(()), lambda row: "the table")

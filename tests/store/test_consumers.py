@@ -11,11 +11,11 @@ import pytest
 from expiring import live_on, new_table, rules
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.store.consumer_files import consumer_positions
-from paimon_spark.store.consumers import clear_consumers, expire_consumers, reset_consumer
-from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.consumers import clear_consumers, expire_consumers, reset_consumer
+from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
 
 
 def life(path: Path) -> Table:

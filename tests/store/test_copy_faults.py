@@ -20,10 +20,10 @@ from three_files import COLUMNS, ROWS, copied_beside, three_files
 from paimon_spark import open_table
 from paimon_spark.errors import CommitStateUnknown, PaimonError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.spec.paths import schema_path
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.store.copy_files import FileCopy, copy_here, copy_table
-from paimon_spark.store.table import Table
+from paimon_spark.format.paths import schema_path
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.copy_files import FileCopy, copy_here, copy_table
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def test_a_commit_that_fails_leaves_the_target_as_it_was(
         target = copied(whole, tmp_path / f"copy{at}")
         faulty = FaultyFileIO(LocalFileIO(), at=at, when=when)
         with monkeypatch.context() as patch:
-            patch.setattr("paimon_spark.store.table.file_io_for", lambda root, options, io=faulty: io)
-            patch.setattr("paimon_spark.store.copy_target.file_io_for", lambda root, options, io=faulty: io)
+            patch.setattr("paimon_spark.store.open.file_io_for", lambda root, options, io=faulty: io)
+            patch.setattr("paimon_spark.store.upkeep.copy_target.file_io_for", lambda root, options, io=faulty: io)
             try:
                 copy_table(table, target.location)
                 expected = [new]

@@ -22,18 +22,18 @@ from paimon_spark.errors import (
     SnapshotNotFound,
     UnsupportedFeature,
 )
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.paths import schema_path
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.copy_files import copy_table
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.postponed import in_write_order
-from paimon_spark.store.table import Table
-from paimon_spark.store.truncate import truncate_table
-from paimon_spark.store.unexisting_files import remove_unexisting_files
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.paths import schema_path
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.store.clean.truncate import truncate_table
+from paimon_spark.store.clean.unexisting_files import remove_unexisting_files
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.postponed import in_write_order
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.copy_files import copy_table
 
 GOLDEN = [golden for golden in readable_tables() if golden.name != "row_tracking"]
 

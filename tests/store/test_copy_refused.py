@@ -16,8 +16,8 @@ from paimon_spark.errors import (
     OptionError,
     SchemaError,
 )
-from paimon_spark.store.copy_files import copy_table
-from paimon_spark.store.table import Table
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.copy_files import copy_table
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 from faulty_store import FaultyFileIO, InjectedFault, When
 
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import SchemaError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.open import open_table
 
 COLUMNS = pa.schema([("id", pa.int64()), ("value", pa.list_(pa.struct([("a", pa.int32())])))])

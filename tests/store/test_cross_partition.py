@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.bucketing import group_rows
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, DataError, UnsupportedFeature
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
-from paimon_spark.store.dynamic_plan import DynamicPlan
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
+from paimon_spark.store.write.dynamic_plan import DynamicPlan
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import plan_write
 
 COLUMNS = pa.schema([
     pa.field("pt", pa.int32()), pa.field("pk", pa.int32(), False), pa.field("col", pa.int32()),

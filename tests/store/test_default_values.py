@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 Row = tuple[Any, ...]
 

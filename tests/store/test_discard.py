@@ -9,7 +9,7 @@ from faulty_store import FaultyFileIO
 from refusing import Refusing
 
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.store.discard import discard
+from paimon_spark.store.storage.discard import discard
 
 
 def left(root: Path, io: FileIO) -> list[str]:

@@ -15,20 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.row_hash import hash_rows
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, CorruptFile, UnsupportedFeature
-from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest import FileKind, IndexManifestEntry
-from paimon_spark.store import dynamic_buckets
-from paimon_spark.store.commit import CommitResult, Replaced, TableCommit
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.hash_assigner import HashAssigner, key_numbers, plan_channels
-from paimon_spark.store.hash_index_files import hash_file_path, read_hash_files, read_hashes
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry
+from paimon_spark.store.buckets.hash_index_files import hash_file_path, read_hash_files, read_hashes
+from paimon_spark.store.commit.table_commit import CommitResult, Replaced, TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.splits import Split
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import WritePlan, plan_write
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.write import dynamic_buckets
+from paimon_spark.store.write.hash_assigner import HashAssigner, key_numbers, plan_channels
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import WritePlan, plan_write
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), pa.field("p", pa.string()), pa.field("v", pa.int64())])
 Row = tuple[int, str | None, int]

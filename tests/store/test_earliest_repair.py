@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.errors import OptionError, PaimonError, SnapshotNotFound
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.earliest_repair import repair_earliest_snapshot
-from paimon_spark.store.table import Table
+from paimon_spark.store.clean.earliest_repair import repair_earliest_snapshot
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 
 
 @pytest.fixture(scope="module")

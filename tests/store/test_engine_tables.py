@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), False), ("a", pa.int32()), ("b", pa.string()), ("g", pa.int32())])
 Rows = Sequence[tuple[Any, ...]]

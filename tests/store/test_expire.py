@@ -31,20 +31,20 @@ from faulty_store import FaultyFileIO
 
 from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.file_io import FileStatus, LocalFileIO
-from paimon_spark.spec.manifest import FileKind, ManifestEntry
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit import commit_request
-from paimon_spark.store.commit_attempt import CommitRequest, TableState
-from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
-from paimon_spark.store.expire_changelogs import expire_changelogs
-from paimon_spark.store.expire_marks import expiring_until, write_mark
-from paimon_spark.store.hold_marks import marked
+from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.attempt import CommitRequest, TableState
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.expire.changelogs import expire_changelogs
+from paimon_spark.store.expire.snapshots import expire_snapshots, expire_snapshots_by
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.holds.expiry_marks import expiring_until, write_mark
+from paimon_spark.store.holds.hold_marks import marked
+from paimon_spark.store.holds.retention import Limits, retention, retention_rules
+from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.retention import Limits, retention, retention_rules
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
 
 HOUR = 3_600_000
 

@@ -33,16 +33,16 @@ from meanwhile import Meanwhile
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.options import Options
-from paimon_spark.store.branches import create_branch, delete_branch
-from paimon_spark.store.expire import expire_snapshots, expire_snapshots_by
-from paimon_spark.store.expire_changelogs import expire_all_changelogs, expire_changelogs, expire_changelogs_by
-from paimon_spark.store.fast_forward import fast_forward
-from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.store.expire.changelogs import expire_all_changelogs, expire_changelogs, expire_changelogs_by
+from paimon_spark.store.expire.snapshots import expire_snapshots, expire_snapshots_by
+from paimon_spark.store.history.branches import create_branch, delete_branch
+from paimon_spark.store.history.fast_forward import fast_forward
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.holds.retention import Retention, retention_rules
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.retention import Retention, retention_rules
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags
+from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
 
 INPUT = {"changelog-producer": "input"}
 PRODUCERS: list[Mapping[str, str]] = [{}, INPUT]

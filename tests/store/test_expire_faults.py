@@ -20,14 +20,14 @@ from meanwhile import Meanwhile
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.manifest import FileKind
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_changelogs import expire_changelogs_by
-from paimon_spark.store.live_buckets import live_buckets
-from paimon_spark.store.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.expire.changelogs import expire_changelogs_by
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.holds.retention import RetentionRules
+from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.retention import RetentionRules
-from paimon_spark.store.table import Table
 
 KEPT = rules(2)
 DECOUPLED = rules(2, changelogs=4)

@@ -13,14 +13,14 @@ from expiring import live_on, new_table, rules, states, stored, tag
 from refusing import Refusing
 
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_changelogs import expire_all_changelogs
-from paimon_spark.store.maintenance import maintain
-from paimon_spark.store.manifest_compaction import compact_manifests
+from paimon_spark.store.clean.orphans import remove_orphans_before
+from paimon_spark.store.expire.changelogs import expire_all_changelogs
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphans_before
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags
+from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
 
 
 def lived(path: Path) -> Table:

@@ -10,9 +10,9 @@ import pytest
 from files_by_hand import added, file, keyed_table, partition
 
 from paimon_spark.errors import CommitConflict
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.partition_expiry import expire_partitions_at
+from paimon_spark.store.clean.partition_expiry import expire_partitions_at
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
 
 LIFETIME = {"partition.expiration-time": "7 d"}
 OLD, SOON = partition("2020-01-01"), partition("soon")

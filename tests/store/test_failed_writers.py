@@ -21,17 +21,17 @@ from command_line import ENVIRONMENT, PROGRAM
 from faulty_store import exit_code_of
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import CompactionFailed, DataError
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_call import compact_on_call
-from paimon_spark.store.copy_files import copy_table
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rescale import rescale
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.rescale.rescale import rescale
+from paimon_spark.store.upkeep.compact_call import compact_on_call
+from paimon_spark.store.upkeep.copy_files import copy_table
+from paimon_spark.store.write.table_write import TableWrite
 
 COLUMNS = pa.schema([pa.field("k", pa.int64(), False), pa.field("v", pa.string(), False)])
 FORMATS = ["parquet", "orc", "avro"]

@@ -12,13 +12,13 @@ from faulty_store import FaultyFileIO, InjectedFault, When, fault_points, is_kil
 from long_runs import LONG
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.open import open_table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])
 Rows = frozenset[tuple[str, int, str]]

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from paimon_spark.arrow.predicate import And, Compare, IsNotNull, IsNull, Op, Or, Predicate
+from paimon_spark.arrow.predicates.predicate import And, Compare, IsNotNull, IsNull, Op, Or, Predicate
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_STATS, DataFileMeta, SimpleStats
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.file_filter import FileFilter, manifest_filter
-from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, SimpleStats
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.scan.file_filter import FileFilter, manifest_filter
 
 INT, BIGINT = DataType(Root.INT), DataType(Root.BIGINT)
 TEXT, CHAR = DataType(Root.VARCHAR, length=100), DataType(Root.CHAR, length=5)

@@ -13,10 +13,10 @@ from golden_tables import GoldenTable, readable_tables
 from plain_predicates import order, truth
 
 from paimon_spark import open_table
-from paimon_spark.arrow.predicate import Compare, In, IsNull, Op, Predicate
+from paimon_spark.arrow.predicates.predicate import Compare, In, IsNull, Op, Predicate
 from paimon_spark.arrow.types import to_internal
-from paimon_spark.spec.types import NESTED, DataField
-from paimon_spark.store.scan import Scan
+from paimon_spark.format.types import NESTED, DataField
+from paimon_spark.store.scan.table_scan import Scan
 
 Row = dict[str, Any]
 

@@ -17,11 +17,11 @@ from meanwhile import Meanwhile
 
 from paimon_spark.errors import MissingFile, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.scan import Scan
-from paimon_spark.store.splits import ReadUnit
-from paimon_spark.store.table import Table
+from paimon_spark.store.read.splits import ReadUnit
+from paimon_spark.store.scan.table_scan import Scan
 
 OLD = {"scan.snapshot-id": "2"}
 

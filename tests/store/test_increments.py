@@ -11,13 +11,13 @@ import pytest
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
-from paimon_spark.store.auto_tags import auto_tag_time
-from paimon_spark.store.increments import Difference, Increment, find_increment
-from paimon_spark.store.local_time import parse_local_timestamp
-from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.scan.auto_tag_names import auto_tag_time
+from paimon_spark.store.scan.increments import Difference, Increment, find_increment
+from paimon_spark.store.storage.local_time import parse_local_timestamp
 
 KINDS = {1: "APPEND", 2: "APPEND", 3: "COMPACT", 4: "OVERWRITE", 5: "APPEND", 6: "APPEND", 7: "COMPACT"}
 

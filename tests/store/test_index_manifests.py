@@ -8,9 +8,9 @@ import pytest
 from files_by_hand import STRING, partition
 
 from paimon_spark.errors import CommitConflict
-from paimon_spark.spec.manifest import DeletionRange, FileKind, IndexManifestEntry
-from paimon_spark.store.index_manifests import combine_index_entries
-from paimon_spark.store.partition_stats import same_partition
+from paimon_spark.format.manifest import DeletionRange, FileKind, IndexManifestEntry
+from paimon_spark.store.metadata.index_manifests import combine_index_entries
+from paimon_spark.store.metadata.partition_stats import same_partition
 
 
 def index(

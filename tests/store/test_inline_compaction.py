@@ -15,11 +15,11 @@ from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import RowsNotVisible
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.compaction import CompactionMetrics, compact_table
-from paimon_spark.store.inline_compaction import compact_after_write
-from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.store.compact.compaction import CompactionMetrics, compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
+from paimon_spark.store.upkeep.inline_compaction import compact_after_write
 
 VECTORS = {"deletion-vectors.enabled": "true"}
 FIRST_ROW = {"merge-engine": "first-row"}

@@ -15,19 +15,19 @@ from compacting import compact, file_rows
 from comparing import Row, arrow_batch, comparable
 
 from paimon_spark import open_table
-from paimon_spark.spec.manifest import DataFileMeta, FileSource
-from paimon_spark.spec.paths import data_file_path
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.bucket_rows import SYSTEM_FIELDS
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.rescale import rescale
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.catalog.create import create_table
+from paimon_spark.format.manifest import DataFileMeta, FileSource
+from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.rescale.rescale import rescale
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import plan_write
 
 FIELDS = (
     DataField(0, "p", DataType(Root.INT, False)),

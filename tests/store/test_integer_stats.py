@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_spark.arrow.predicate import And, Compare, In, Op, Or, Predicate
+from paimon_spark.arrow.predicates.predicate import And, Compare, In, Op, Or, Predicate
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
-from paimon_spark.spec.manifest_codec import encode_manifest
-from paimon_spark.spec.manifest_columns import decode_manifests
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.file_filter import FileFilter
-from paimon_spark.store.integer_stats import leave_out_by_integers
-from paimon_spark.store.schemas import SchemaStore
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
+from paimon_spark.format.manifests.codec import encode_manifest
+from paimon_spark.format.manifests.columns import decode_manifests
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.scan.file_filter import FileFilter
+from paimon_spark.store.scan.integer_stats import leave_out_by_integers
 
 INT, BIGINT, TINY = DataType(Root.INT), DataType(Root.BIGINT), DataType(Root.TINYINT)
 TEXT = DataType(Root.VARCHAR, length=50)

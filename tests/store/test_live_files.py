@@ -10,12 +10,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileKind, ManifestEntry
-from paimon_spark.spec.manifest_codec import encode_manifest
-from paimon_spark.spec.manifest_columns import ManifestColumns, decode_manifests
-from paimon_spark.spec.types import DataType, Root
-from paimon_spark.store.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, FileKind, ManifestEntry
+from paimon_spark.format.manifests.codec import encode_manifest
+from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
 
 DECIMAL = DataType(Root.DECIMAL, precision=25, scale=2)
 # A null of a wide decimal in the two forms that writers give it (format section 5.1).

@@ -14,10 +14,10 @@ from checker import check_table
 from compacted_tables import NotedFileIO, append, live_names, new_table, rows_of, stored_files
 
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.compaction import TaskFailure, compact_table
-from paimon_spark.store.compaction_plan import plan_compaction
-from paimon_spark.store.local_pool import LocalRunner, Stopped
-from paimon_spark.store.table import Table
+from paimon_spark.store.compact.compaction import TaskFailure, compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner, Stopped
+from paimon_spark.store.compact.plan import plan_compaction
+from paimon_spark.store.metadata.table import Table
 
 
 def two_runs(path: Path, buckets: int) -> Table:

@@ -11,9 +11,9 @@ from expiring import KEEP_TWO, live_on, new_table
 from faulty_store import FaultyFileIO
 
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.maintenance import finish_maintenance, maintain
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
+from paimon_spark.store.upkeep.maintenance import finish_maintenance, maintain
 
 
 def lived(path: Path, **more: str) -> Table:

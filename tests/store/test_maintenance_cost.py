@@ -12,10 +12,10 @@ from expiring import consumer, live_on, new_table
 from faulty_store import FaultyFileIO
 
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
+from paimon_spark.store.upkeep.maintenance import maintain
 
 LONGER_CHANGELOGS = {"changelog.num-retained.min": "100000", "changelog.num-retained.max": "200000"}
 

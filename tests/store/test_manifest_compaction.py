@@ -15,12 +15,12 @@ from files_by_hand import added, file, keyed_table, partition, plain_table
 
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.spec.snapshot_json import encode_snapshot
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.manifest_compaction import compact_manifests
-from paimon_spark.store.manifest_files import read_data_manifests
-from paimon_spark.store.table import Table
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.format.snapshot_json import encode_snapshot
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.manifest_files import read_data_manifests
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
 
 X, Y = partition("x"), partition("y")
 

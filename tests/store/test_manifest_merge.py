@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.manifest import FileKind, ManifestEntry, ManifestFileMeta
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.entries import fold_entries
-from paimon_spark.store.manifest_files import (
+from paimon_spark.format.manifest import FileKind, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.types import DataField
+from paimon_spark.store.commit.manifest_merge import merge_manifests
+from paimon_spark.store.metadata.entries import fold_entries
+from paimon_spark.store.metadata.manifest_files import (
     ManifestWriter,
     read_manifest_bytes,
     read_manifest_list,
     read_manifests,
 )
-from paimon_spark.store.manifest_merge import merge_manifests
 
 ADD, DELETE = FileKind.ADD, FileKind.DELETE
 FIELDS = (DataField(0, "part", STRING),)

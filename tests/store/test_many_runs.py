@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.many_runs import MOST_RUNS, RunSpill, SizedRun
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.merge.keys.window import MergeSpec
+from paimon_spark.merge.runs.sort_merge import merge_runs
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.store.read.many_runs import MOST_RUNS, RunSpill, SizedRun
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import plan_write
 
 KEY = DataField(0, "k", DataType(Root.INT, False))
 SCHEMA = pa.schema([("k", pa.int32()), ("v", pa.int32())])

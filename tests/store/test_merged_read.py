@@ -13,16 +13,16 @@ import pytest
 
 from paimon_spark import open_table
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
-from paimon_spark.store.messages import CommitMessage
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.catalog.create import create_table
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import plan_write
 
 FIELDS = (DataField(0, "k", DataType(Root.INT, nullable=False)), DataField(1, "v", DataType(Root.INT)))
 INSERT, BEFORE, AFTER, DELETE = 0, 1, 2, 3

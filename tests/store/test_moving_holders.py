@@ -13,19 +13,19 @@ from expiring import branch, live_on, new_table, rules, state, states, tag
 from faulty_store import FaultyFileIO
 
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
-from paimon_spark.spec.manifest import FileKind
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.branches import create_branch, rename_branch
-from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit import commit_request
-from paimon_spark.store.commit_attempt import CommitRequest, TableState
-from paimon_spark.store.expire import expire_snapshots_by
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.attempt import CommitRequest, TableState
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.branches import create_branch, rename_branch
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.history.tags import rename_tag
+from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags
-from paimon_spark.store.tags import rename_tag
 
 
 class MovingFileIO(FaultyFileIO):

@@ -16,21 +16,21 @@ import pytest
 from checker import check_table
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table
 from paimon_spark.errors import PaimonError, TableChanged
-from paimon_spark.spark.source import PaimonDataSource
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.compact_call import compact_on_call
-from paimon_spark.store.create import create_table
-from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.spark.source.source import PaimonDataSource
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_write import open_task_write
-from paimon_spark.store.rescale import rescale
-from paimon_spark.store.table import Table
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.store.rescale.postpone_compact import compact_postponed
+from paimon_spark.store.rescale.rescale import rescale
+from paimon_spark.store.upkeep.compact_call import compact_on_call
+from paimon_spark.store.write.postpone_write import open_task_write
+from paimon_spark.store.write.write_plan import plan_write
 
 INT, BIGINT = DataType(Root.INT), DataType(Root.BIGINT)
 STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)

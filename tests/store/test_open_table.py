@@ -21,11 +21,11 @@ from paimon_spark.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.types import DataField, DataType, Root
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.metadata.table import BucketMode
 from paimon_spark.store.open import find_table
-from paimon_spark.store.table import BucketMode
 
 FIELDS = (
     DataField(0, "Id", DataType(Root.INT, nullable=False)),

@@ -13,16 +13,16 @@ from compacting import compact, write
 from expiring import branch, consumer, rules, stored, tag
 from orphaned import ID, age, all_states, forget_snapshots, lived, put, removed
 
-from paimon_spark.spec.manifest import DataFileMeta, FileKind, ManifestEntry
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.changes import Changes
-from paimon_spark.store.commit import commit_request
-from paimon_spark.store.commit_attempt import CommitRequest
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.live_buckets import live_buckets
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
+from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.commit.attempt import CommitRequest
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.table import Table
 
 
 def kept_until_forgotten(table: Table, *holders: Path) -> None:

@@ -19,10 +19,10 @@ from s3_server import s3_server
 
 from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.file_io import LocalFileIO, file_io_for
-from paimon_spark.store import orphans_used
+from paimon_spark.store.clean import orphans_used
+from paimon_spark.store.clean.orphans import remove_orphan_files, remove_orphans_before
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphan_files, remove_orphans_before
-from paimon_spark.store.table import Table
 
 # ------------------------------------------------------------------------------------------------ which files may go
 

@@ -25,19 +25,19 @@ from refusing import Refusing
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
-from paimon_spark.store import orphans_used
-from paimon_spark.store.branches import rename_branch
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_changelogs import expire_changelogs_by
-from paimon_spark.store.fast_forward import fast_forward
+from paimon_spark.store.clean import orphans_used
+from paimon_spark.store.clean.orphans import OrphansRemoved, remove_orphan_files
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.expire.changelogs import expire_changelogs_by
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.branches import rename_branch
+from paimon_spark.store.history.fast_forward import fast_forward
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import OrphansRemoved, remove_orphan_files
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags
-from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 ORPHANS = (
     "bucket-0/x",

@@ -15,16 +15,16 @@ from long_runs import LONG
 from orphaned import age, all_states, orphans_by_hand, put
 from staging import put as commit
 
-from paimon_spark.store.branches import delete_branch
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_changelogs import expire_changelogs_by
-from paimon_spark.store.fast_forward import fast_forward
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.expire.changelogs import expire_changelogs_by
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.branches import delete_branch
+from paimon_spark.store.history.fast_forward import fast_forward
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.history.tags import create_tag, replace_tag
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags
-from paimon_spark.store.tags import create_tag, replace_tag
 
 PLACES = ["bucket-0", "bucket-7", "manifest", "index", "statistics", "snapshot", "changelog", "p=1/bucket-0"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from files_by_hand import BIGINT, entry, file, partition
 
-from paimon_spark.spec.manifest import FileKind, ManifestEntry
-from paimon_spark.store.overwrite import upgraded
+from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.store.commit.overwrite import upgraded
 
 
 def new(name: str, low: int, high: int, **place: object) -> ManifestEntry:

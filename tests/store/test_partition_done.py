@@ -21,10 +21,10 @@ from report_service import SUCCESS, Report, ReportService, report_service
 
 from paimon_spark.errors import CorruptFile, OptionError, PaimonError, PartitionNotMarked, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.option_catalog import check_writable
-from paimon_spark.store.http_report import RETRIES, HttpReport
-from paimon_spark.store.partition_done import mark_partition_done, mark_written_partitions
-from paimon_spark.store.table import Table
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.http_report import RETRIES, HttpReport
+from paimon_spark.store.upkeep.partition_done import mark_partition_done, mark_written_partitions
 
 DAY_AND_HOUR = pa.schema([("dt", pa.string()), ("hour", pa.int32()), ("v", pa.int64())])
 

@@ -25,13 +25,13 @@ from staging import put
 
 from paimon_spark.errors import OptionError, PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.local_time import local_wall_millis
-from paimon_spark.store.maintenance import maintain
+from paimon_spark.store.clean.partition_expiry import CheckTimes, expire_partitions, expire_partitions_at
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.partition_expiry import CheckTimes, expire_partitions, expire_partitions_at
-from paimon_spark.store.table import Table
+from paimon_spark.store.storage.local_time import local_wall_millis
+from paimon_spark.store.upkeep.maintenance import maintain
 
 NOW = datetime(2026, 11, 10, 12)
 COLUMNS = pa.schema(

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.errors import OptionError
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, ManifestFileMeta, SimpleStats
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.partition_filter import PartitionFilter
-from paimon_spark.store.partition_stats import partition_stats, same_partition
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, ManifestFileMeta, SimpleStats
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partition_stats import partition_stats, same_partition
 
 TEXT = DataType(Root.VARCHAR, length=2**31 - 1)
 FIELDS = (DataField(0, "day", DataType(Root.INT)), DataField(1, "town", TEXT))

@@ -24,21 +24,21 @@ from hypothesis import strategies as st
 from staging import Row, put
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, DataError, OptionError, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.manifest import DataFileMeta, ManifestEntry
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.postponed import bucket_number, in_write_order
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.postpone_moves import place_staged, postponed_rows
-from paimon_spark.store.postpone_write import open_task_write
-from paimon_spark.store.postponed import bucket_number, in_write_order
-from paimon_spark.store.table import Table
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.store.rescale.postpone_compact import compact_postponed
+from paimon_spark.store.rescale.postpone_moves import place_staged, postponed_rows
+from paimon_spark.store.write.postpone_write import open_task_write
+from paimon_spark.store.write.write_plan import plan_write
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])
 WAITING = {"postpone.batch-write-fixed-bucket": "false"}

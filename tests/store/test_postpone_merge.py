@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from staging import Row, put
 
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.merge.engines.deduplicate import deduplicate
-from paimon_spark.merge.window import MergeSpec
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.compaction import compact_table
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.local_pool import LocalRunner
+from paimon_spark.merge.keys.window import MergeSpec
+from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.sorted_runs import sorted_runs
-from paimon_spark.store.splits import PostponeSplit
-from paimon_spark.store.table import Table
+from paimon_spark.store.read.sorted_runs import sorted_runs
+from paimon_spark.store.read.splits import PostponeSplit
+from paimon_spark.store.rescale.postpone_compact import compact_postponed
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("a", pa.int64()), ("b", pa.string())])
 WAITING = {"postpone.batch-write-fixed-bucket": "false"}

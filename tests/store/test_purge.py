@@ -23,20 +23,20 @@ from meanwhile import Meanwhile
 from paimon_spark import open_table
 from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.store.analyze import analyze
-from paimon_spark.store.branches import branch_names, create_branch
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.earliest_repair import repair_earliest_snapshot
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.manifest_compaction import compact_manifests
-from paimon_spark.store.manifest_files import read_data_manifests
-from paimon_spark.store.orphans import remove_orphans_before
-from paimon_spark.store.purge import purge_files
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
-from paimon_spark.store.write import TableWrite
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.clean.earliest_repair import repair_earliest_snapshot
+from paimon_spark.store.clean.orphans import remove_orphans_before
+from paimon_spark.store.clean.purge import purge_files
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.branches import branch_names, create_branch
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.metadata.manifest_files import read_data_manifests
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.analyze import analyze
+from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
+from paimon_spark.store.write.table_write import TableWrite
 
 LATER = "2000-01-01 00:00:00"  # no file is as old
 OPTIONS = {"changelog-producer": "input"}

@@ -12,14 +12,14 @@ import pytest
 from expiring import branch, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO
 
-from paimon_spark.arrow.predicate import AlwaysFalse
+from paimon_spark.arrow.predicates.predicate import AlwaysFalse
 from paimon_spark.errors import MissingFile, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_marks import write_mark
-from paimon_spark.store.scan import Scan
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import expire_tags
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.tag_deletion import expire_tags
+from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.scan.table_scan import Scan
 
 HOUR = {"scan.plan-auto-tag-for-read.time-retained": "1 h"}
 AT_ONCE = {"scan.plan-auto-tag-for-read.time-retained": "0 ms"}

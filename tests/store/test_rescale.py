@@ -16,16 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from staging import Row, put
 
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, OptionError, UnsupportedFeature
-from paimon_spark.spec.manifest import DataFileMeta, ManifestEntry
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_attempt import table_state
-from paimon_spark.store.create import create_table, new_schema
+from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.rescale import rescale, set_option
-from paimon_spark.store.table import Table
+from paimon_spark.store.rescale.postpone_compact import compact_postponed
+from paimon_spark.store.rescale.rescale import rescale, set_option
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
 

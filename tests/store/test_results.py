@@ -9,9 +9,9 @@ from typing import get_type_hints
 import pytest
 
 from paimon_spark import CompactionMetrics, ExpiryResult, PaimonTable, WriteMetrics
-from paimon_spark.spark.compact_job import TableOptimizer
-from paimon_spark.store.result import Result
-from paimon_spark.store.truncate import TruncateMetrics
+from paimon_spark.spark.jobs.compact_job import TableOptimizer
+from paimon_spark.store.clean.truncate import TruncateMetrics
+from paimon_spark.store.reporting.result import Result
 
 WRITTEN = "WriteMetrics(rows=3, files=2, bytes=900, millis=8, snapshot_id=1"
 

@@ -14,14 +14,14 @@ from expiring import copied, live_on, new_table, rules, state, stored
 from faulty_store import FaultyFileIO, When
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
-from paimon_spark.spec.snapshot_json import decode_snapshot, encode_snapshot
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.format.snapshot_json import decode_snapshot, encode_snapshot
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.rollback import rollback, rollback_to_timestamp, rollback_to_watermark
+from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rollback import rollback, rollback_to_timestamp, rollback_to_watermark
-from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
 
 
 def life(path: Path, steps: str) -> Table:

@@ -13,13 +13,13 @@ from compacting import compact, make, rows_of, write
 from expiring import rules, stored
 
 from paimon_spark.errors import OptionError, SnapshotNotFound, UnsupportedFeature
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags
-from paimon_spark.store.tags import create_tag
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("p", pa.int32()), ("v", pa.int64())])
 TABLES: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {

@@ -23,18 +23,18 @@ from s3_server import s3_server
 from turns import in_turns, operations
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO, file_io_for
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.fast_forward import fast_forward
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.history.fast_forward import fast_forward
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table
-from paimon_spark.store.tags import create_tag
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import plan_write
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import plan_write
 
 
 def test_a_writer_that_publishes_after_the_rollback(tmp_path: Path) -> None:

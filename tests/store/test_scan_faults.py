@@ -16,12 +16,12 @@ from golden_tables import GoldenTable
 
 from paimon_spark import open_table
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table
 from paimon_spark.errors import CorruptFile, PaimonError
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.write.table_write import TableWrite
 
 FIELDS = (
     DataField(0, "k", DataType(Root.INT, nullable=False)),

@@ -19,14 +19,25 @@ from hypothesis import strategies as st
 from plain_predicates import order, truth
 
 from paimon_spark import open_table
-from paimon_spark.arrow.predicate import And, Compare, In, IsNotNull, IsNull, Not, Op, Or, Predicate, StartsWith
+from paimon_spark.arrow.predicates.predicate import (
+    And,
+    Compare,
+    In,
+    IsNotNull,
+    IsNull,
+    Not,
+    Op,
+    Or,
+    Predicate,
+    StartsWith,
+)
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.schema_json import encode_schema
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table
-from paimon_spark.store.write import TableWrite
+from paimon_spark.catalog.create import create_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.write.table_write import TableWrite
 
 INT, BIGINT, DOUBLE = DataType(Root.INT), DataType(Root.BIGINT), DataType(Root.DOUBLE)
 TEXT = DataType(Root.VARCHAR, length=2**31 - 1)

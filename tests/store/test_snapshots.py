@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
-from paimon_spark.store.snapshots import SnapshotStore
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.store.metadata.snapshots import SnapshotStore
 
 
 def snapshot(snapshot_id: int, millis: int = 0, watermark: int | None = None) -> Snapshot:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_spark.merge.sections import SortedRun
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
-from paimon_spark.spec.types import DataType, Root
-from paimon_spark.store.splits import DeletionFile, Split, group_splits, pack_ordered, pack_parts
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.merge.keys.sections import SortedRun
+from paimon_spark.store.read.splits import DeletionFile, Split, group_splits, pack_ordered, pack_parts
 
 KEY = encode_arity_row((1,), (DataType(Root.INT),))
 

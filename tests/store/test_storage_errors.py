@@ -24,24 +24,24 @@ from long_runs import LONG
 from pyspark.sql.types import StructType
 
 from paimon_spark import check, expire_snapshots, open_table
+from paimon_spark.catalog.create import new_schema
 from paimon_spark.errors import CommitStateUnknown, PaimonError, StorageError
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.spark.commit_write import commit_job
-from paimon_spark.spark.open_write import open_job
-from paimon_spark.spark.options import write_options
-from paimon_spark.spark.task_rows import write_rows
-from paimon_spark.spark.types import spark_schema
-from paimon_spark.spark.write_job import WriteJob
-from paimon_spark.store.branches import create_branch
-from paimon_spark.store.compact_call import compact_on_call
-from paimon_spark.store.copy_files import copy_table
-from paimon_spark.store.create import new_schema
-from paimon_spark.store.local_pool import LocalRunner
-from paimon_spark.store.orphans import remove_orphan_files
-from paimon_spark.store.purge import purge_files
-from paimon_spark.store.rescale import rescale
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.tags import create_tag
+from paimon_spark.spark.adapters.options import write_options
+from paimon_spark.spark.adapters.types import spark_schema
+from paimon_spark.spark.write.commit_write import commit_job
+from paimon_spark.spark.write.open_write import open_job
+from paimon_spark.spark.write.task_rows import write_rows
+from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.store.clean.orphans import remove_orphan_files
+from paimon_spark.store.clean.purge import purge_files
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tags import create_tag
+from paimon_spark.store.rescale.rescale import rescale
+from paimon_spark.store.upkeep.compact_call import compact_on_call
+from paimon_spark.store.upkeep.copy_files import copy_table
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), False), pa.field("v", pa.binary())])
 KEYED = {"primary-key": "id", "bucket": "1"}

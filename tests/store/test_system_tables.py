@@ -20,18 +20,18 @@ from files_by_hand import added, file, keyed_table, partition, plain_table
 from golden_tables import GoldenTable
 
 from paimon_spark import col
+from paimon_spark.catalog.warehouse import find_warehouse_table
 from paimon_spark.errors import CorruptFile, OptionError, PaimonError, PredicateError, TableNotFound, UnsupportedFeature
-from paimon_spark.spec.binary_row import encode_arity_row
-from paimon_spark.spec.java_text import hash_order
-from paimon_spark.spec.manifest import SimpleStats
-from paimon_spark.spec.types import DataType, Root
-from paimon_spark.store.commit import TableCommit
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.java_text import hash_order
+from paimon_spark.format.manifest import SimpleStats
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.system_tables.history import duration_text
 from paimon_spark.store.system_tables.names import NAMES
 from paimon_spark.store.system_tables.table import METADATA_TABLES
-from paimon_spark.store.table import Table
-from paimon_spark.store.warehouse import find_warehouse_table
 
 STRING, BIGINT = DataType(Root.VARCHAR, length=2**31 - 1), DataType(Root.BIGINT)
 

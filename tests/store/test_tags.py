@@ -20,16 +20,16 @@ from meanwhile import Meanwhile
 
 from paimon_spark.errors import NameTaken, OptionError, SnapshotNotFound, UnsupportedFeature
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.spec.paths import tag_path
-from paimon_spark.spec.snapshot_json import Tag, encode_tag
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.expire_marks import write_mark
+from paimon_spark.format.paths import tag_path
+from paimon_spark.format.snapshot_json import Tag, encode_tag
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
+from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
+from paimon_spark.store.holds.expiry_marks import write_mark
+from paimon_spark.store.holds.tag_holds import deletion_mark_path, keeping
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags, expire_tags
-from paimon_spark.store.tag_keep import deletion_mark_path, keeping
-from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
 
 
 def life(path: Path, steps: str, options: dict[str, str] | None = None) -> Table:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from paimon_spark.store.threads import in_threads
+from paimon_spark.store.storage.threads import in_threads
 
 
 class Broken(Exception):

@@ -10,13 +10,13 @@ import pytest
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.snapshot_json import Tag, encode_snapshot, encode_tag
-from paimon_spark.store.increments import reads_increment
-from paimon_spark.store.local_time import local_wall_millis, parse_local_timestamp
-from paimon_spark.store.snapshots import SnapshotStore
-from paimon_spark.store.time_travel import Travel, resolve_snapshot
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.scan.increments import reads_increment
+from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
+from paimon_spark.store.storage.local_time import local_wall_millis, parse_local_timestamp
 
 
 def snapshot(snapshot_id: int, kind: str = "APPEND", identifier: int = 2**63 - 1) -> Snapshot:

@@ -15,9 +15,9 @@ from golden_tables import GoldenTable
 
 from paimon_spark.errors import CorruptFile, MissingFile
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.compact_bucket import run_task
+from paimon_spark.store.compact.bucket import run_task
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
 
 LOST = {"scan.ignore-lost-files": "true"}
 CORRUPT = {"scan.ignore-corrupt-files": "true"}

@@ -16,13 +16,13 @@ from files_by_hand import added, file, keyed_table, partition, plain_table
 
 from paimon_spark.errors import OptionError, PaimonError
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.manifest import IndexManifestEntry
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.commit_attempt import table_state
+from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.store.clean.partition_expiry import expire_partitions
+from paimon_spark.store.clean.truncate import drop_partitions, truncate_table
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.partition_expiry import expire_partitions
-from paimon_spark.store.table import Table
-from paimon_spark.store.truncate import drop_partitions, truncate_table
 
 X, Y, NULL = partition("x"), partition("y"), partition(None)
 COLUMNS = pa.schema(

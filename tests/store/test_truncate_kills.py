@@ -13,8 +13,8 @@ from expiring import copied
 from faulty_store import FaultyFileIO, fault_points, is_killed, kill
 
 from paimon_spark.file_io import FileIO, LocalFileIO
-from paimon_spark.store.table import Table
-from paimon_spark.store.truncate import drop_partitions
+from paimon_spark.store.clean.truncate import drop_partitions
+from paimon_spark.store.metadata.table import Table
 
 COLUMNS = pa.schema([pa.field("p", pa.int32(), False), pa.field("k", pa.int32(), False), ("v", pa.int64())])
 ROWS: list[Row] = [(p, k, p + k) for p in range(3) for k in range(2)]

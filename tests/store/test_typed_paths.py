@@ -12,15 +12,15 @@ from command_line import command
 from pyspark.sql.types import StructType
 
 from paimon_spark import check, open_table
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalog.warehouse import find_warehouse_table
 from paimon_spark.errors import OptionError, TableNotFound
 from paimon_spark.file_io import LocalFileIO, absolute_location
-from paimon_spark.spark.new_table import NewTable
-from paimon_spark.spark.source import PaimonDataSource
-from paimon_spark.spark.types import spark_schema
-from paimon_spark.spark.writer import PaimonWriter
-from paimon_spark.store.copy_files import copy_table
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.warehouse import find_warehouse_table
+from paimon_spark.spark.adapters.types import spark_schema
+from paimon_spark.spark.source.source import PaimonDataSource
+from paimon_spark.spark.source.writer import PaimonWriter
+from paimon_spark.spark.table.new_table import NewTable
+from paimon_spark.store.upkeep.copy_files import copy_table
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), False), pa.field("v", pa.string())])
 TYPED = [

@@ -20,12 +20,12 @@ from three_files import COLUMNS, ROWS, VECTORS, delete_rows, three_files
 from paimon_spark import open_table
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, OptionError, PaimonError
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
-from paimon_spark.store.expire import expire_snapshots
-from paimon_spark.store.orphans import remove_orphans_before
-from paimon_spark.store.table import Table
-from paimon_spark.store.truncate import drop_partitions, truncate_table
-from paimon_spark.store.unexisting_files import remove_unexisting_files
-from paimon_spark.store.vector_files import find_vector_files
+from paimon_spark.store.clean.orphans import remove_orphans_before
+from paimon_spark.store.clean.truncate import drop_partitions, truncate_table
+from paimon_spark.store.clean.unexisting_files import remove_unexisting_files
+from paimon_spark.store.commit.vector_files import find_vector_files
+from paimon_spark.store.expire.snapshots import expire_snapshots
+from paimon_spark.store.metadata.table import Table
 
 
 @pytest.fixture

@@ -10,16 +10,16 @@ from compacting import compact, live_files, make, rows_of, tasks_of, write
 from faulty_store import FaultyFileIO
 from files_by_hand import file
 
-from paimon_spark.spec.deletion_vector import encode_vectors
-from paimon_spark.spec.manifest import EMPTY_ROW
-from paimon_spark.store.bucket_rows import SYSTEM_FIELDS, BucketRows
-from paimon_spark.store.compact_bucket import run_task
-from paimon_spark.store.compact_task import MergeTask
-from paimon_spark.store.file_rows import FileRequest
+from paimon_spark.format.deletion_vector import encode_vectors
+from paimon_spark.format.manifest import EMPTY_ROW
+from paimon_spark.store.compact.bucket import run_task
+from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows
+from paimon_spark.store.compact.task import MergeTask
+from paimon_spark.store.compact.upper_rows import UpperLevel, files_above
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.splits import DeletionFile
-from paimon_spark.store.table import Table
-from paimon_spark.store.upper_rows import UpperLevel, files_above
+from paimon_spark.store.read.file_rows import FileRequest
+from paimon_spark.store.read.splits import DeletionFile
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), False), ("v", pa.string())])
 GROUP = 131072  # rows of a row group that our writer makes

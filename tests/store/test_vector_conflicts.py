@@ -8,10 +8,10 @@ import pytest
 from files_by_hand import entry, file
 
 from paimon_spark.errors import CommitConflict
-from paimon_spark.spec.manifest import EMPTY_ROW, DeletionRange, FileKind, IndexManifestEntry, ManifestEntry
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.store.conflicts import ConflictRules, check_vectors
-from paimon_spark.store.partition_stats import same_partition
+from paimon_spark.format.manifest import EMPTY_ROW, DeletionRange, FileKind, IndexManifestEntry, ManifestEntry
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.commit.conflicts import ConflictRules, check_vectors
+from paimon_spark.store.metadata.partition_stats import same_partition
 
 ADD, DELETE = FileKind.ADD, FileKind.DELETE
 RULES = ConflictRules("/t", (), same_partition(()), lambda row: "the table")

@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.errors import CommitConflict, CorruptFile
-from paimon_spark.spec.deletion_vector import EncodedVector, decode_vectors, deleted_positions, encode_vectors
-from paimon_spark.spec.manifest import EMPTY_ROW, DataFileMeta, FileKind, IndexManifestEntry
-from paimon_spark.spec.paths import index_file_path
-from paimon_spark.spec.snapshot import CommitKind
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.index_manifests import combine_index_entries
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.format.deletion_vector import EncodedVector, decode_vectors, deleted_positions, encode_vectors
+from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, FileKind, IndexManifestEntry
+from paimon_spark.format.paths import index_file_path
+from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.commit.vector_files import IndexChanges, find_vector_files, rolled, vector_changes
+from paimon_spark.store.metadata.index_manifests import combine_index_entries
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.partition_stats import same_partition
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.partition_stats import same_partition
-from paimon_spark.store.table import Table
-from paimon_spark.store.vector_files import IndexChanges, find_vector_files, rolled, vector_changes
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.write.table_write import TableWrite
 
 VECTORS = {"deletion-vectors.enabled": "true"}
 PLACES = {"unaware": 0, "bucketed": 1}

@@ -17,15 +17,15 @@ from expiring import NO_OPTIONS, copied, live_on, new_table, rules, state, state
 from faulty_store import FaultyFileIO, When, is_killed, kill
 
 from paimon_spark.errors import NameTaken, PaimonError, SnapshotNotFound
-from paimon_spark.store.branches import branch_names, create_branch, delete_branch, rename_branch
-from paimon_spark.store.expire import expire_snapshots_by
-from paimon_spark.store.fast_forward import fast_forward
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.history.branches import branch_names, create_branch, delete_branch, rename_branch
+from paimon_spark.store.history.fast_forward import fast_forward
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.rollback import rollback
-from paimon_spark.store.rollback_as_latest import rollback_to_as_latest
-from paimon_spark.store.table import Table
-from paimon_spark.store.tag_deletion import delete_tags
-from paimon_spark.store.tags import create_tag, rename_tag, replace_tag
 
 
 def lived(path: Path, expires: bool) -> Table:

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import RowsNotVisible
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.postpone_compact import compact_postponed
-from paimon_spark.store.table import Table
-from paimon_spark.store.visibility import wait_until_visible
-from paimon_spark.store.write import TableWrite
+from paimon_spark.store.rescale.postpone_compact import compact_postponed
+from paimon_spark.store.upkeep.visibility import wait_until_visible
+from paimon_spark.store.write.table_write import TableWrite
 
 WAITS = {"visibility-callback.enabled": "true", "visibility-callback.check-interval": "1 ms"}
 

@@ -19,17 +19,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
-from paimon_spark.store.commit import TableCommit
-from paimon_spark.store.create import create_table, new_schema
-from paimon_spark.store.messages import CommitMessage
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.table import Table
-from paimon_spark.store.write import TableWrite
-from paimon_spark.store.write_plan import TASK_STRIDE, WritePlan, plan_write
+from paimon_spark.store.write.table_write import TableWrite
+from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.string())])
 Row = tuple[Any, ...]

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyroaring import BitMap, BitMap64
 
+from paimon_spark.format.art_bitmap import decode_art_bitmap, encode_art_bitmap
 from paimon_spark.merge.aggregates.frame import AggregateSpec, Fold, Specs
 from paimon_spark.merge.aggregates.unions import fold_unions, needs_bytes
-from paimon_spark.spec.art_bitmap import decode_art_bitmap, encode_art_bitmap
 
 
 def bitmaps_32(fold: Fold) -> pa.Array:

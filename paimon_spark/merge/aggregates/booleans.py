@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
-from paimon_spark.spec.types import DataType, Root
 
 
 def all_true(fold: Fold) -> pa.Array:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.types import BINARIES, NESTED, DataType, Root
 from paimon_spark.merge.aggregates.elements import Elements, elements_of, last_where_sorted
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs, first_where
 from paimon_spark.merge.aggregates.parts import fold_rest, has_value, only_seeds, seeds
-from paimon_spark.merge.winners import Groups, Mask, Rows
-from paimon_spark.spec.types import BINARIES, NESTED, DataType, Root
+from paimon_spark.merge.keys.winners import Groups, Mask, Rows
 
 _COMPARED_BY_VALUE = NESTED | BINARIES  # their lists are searched one by one, not put into a hash set
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyarrow import types as pt
 
 from paimon_spark.merge.aggregates.spans import list_spans, map_spans
-from paimon_spark.merge.key_words import Ints, order_fields, pack_fields
-from paimon_spark.merge.winners import Groups, Rows, group_unsorted_rows, spare_width
+from paimon_spark.merge.keys.key_words import Ints, order_fields, pack_fields
+from paimon_spark.merge.keys.winners import Groups, Rows, group_unsorted_rows, spare_width
 
 
 def equality_columns(array: pa.Array, name: str) -> list[Ints]:

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
-from paimon_spark.merge.key_words import order_fields, ordered_columns, pack_fields
-from paimon_spark.merge.winners import Groups, pick_last
-from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
+from paimon_spark.merge.keys.key_words import order_fields, ordered_columns, pack_fields
+from paimon_spark.merge.keys.winners import Groups, pick_last
 
 _COMPARABLE = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
 _PLAIN = INTEGERS | TIMESTAMPS | {Root.DATE, Root.TIME}  # one Arrow word a value, in the order of integers

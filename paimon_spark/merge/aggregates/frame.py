@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.merge.winners import Mask, Rows
-from paimon_spark.spec.options import Option, Options, parse_bool, parse_choice, parse_int, parse_list
-from paimon_spark.spec.types import DataType
+from paimon_spark.format.options.core_options import Option, Options, parse_bool, parse_choice, parse_int, parse_list
+from paimon_spark.format.types import DataType
+from paimon_spark.merge.keys.winners import Mask, Rows
 
 MAX_COUNT = 2**31 - 1
 

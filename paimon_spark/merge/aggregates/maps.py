@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.aggregates.elements import elements_of
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
 from paimon_spark.merge.aggregates.parts import fold_rest, has_value, only_seeds
-from paimon_spark.spec.types import DataType, Root
 
 
 def merged_map(fold: Fold) -> pa.Array:

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.aggregates.elements import Elements
 from paimon_spark.merge.aggregates.equality import equality_columns
 from paimon_spark.merge.aggregates.frame import FieldOptions, first_where
-from paimon_spark.merge.key_words import Ints
-from paimon_spark.merge.winners import Mask
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.merge.keys.key_words import Ints
+from paimon_spark.merge.keys.winners import Mask
 
 
 def rows_objection(data_type: DataType, options: FieldOptions) -> str | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.types import DataType
 from paimon_spark.merge.aggregates.elements import Elements, elements_of
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs, last_where
 from paimon_spark.merge.aggregates.nested_keys import key_columns, keyed_rows, present_rows, rows_objection
 from paimon_spark.merge.aggregates.parts import fold_rest, has_value, only_seeds
 from paimon_spark.merge.aggregates.spans import lists_of
-from paimon_spark.merge.winners import Groups, Mask, Rows
-from paimon_spark.spec.types import DataType
+from paimon_spark.merge.keys.winners import Groups, Mask, Rows
 
 
 def overlaid_rows(fold: Fold) -> pa.Array:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.format.types import DataType
 from paimon_spark.merge.aggregates.elements import Elements, elements_of, last_where_sorted
 from paimon_spark.merge.aggregates.frame import MAX_COUNT, AggregateSpec, FieldOptions, Fold, Specs, first_where
 from paimon_spark.merge.aggregates.nested_keys import (
@@ -30,10 +31,9 @@ from paimon_spark.merge.aggregates.parts import (
     only_seeds,
     seeds,
 )
-from paimon_spark.merge.key_words import Ints, pack_fields
-from paimon_spark.merge.window import sequence_order
-from paimon_spark.merge.winners import Groups, Mask, Rows, pick_last
-from paimon_spark.spec.types import DataType
+from paimon_spark.merge.keys.key_words import Ints, pack_fields
+from paimon_spark.merge.keys.window import sequence_order
+from paimon_spark.merge.keys.winners import Groups, Mask, Rows, pick_last
 
 
 def updated_rows(fold: Fold) -> pa.Array:

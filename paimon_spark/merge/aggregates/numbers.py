@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import FLOATS, INTEGERS, DataType, Root
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
-from paimon_spark.merge.key_words import ordered_columns
-from paimon_spark.merge.winners import Mask
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import FLOATS, INTEGERS, DataType, Root
+from paimon_spark.merge.keys.key_words import ordered_columns
+from paimon_spark.merge.keys.winners import Mask
 
 _NUMERIC = INTEGERS | FLOATS | {Root.DECIMAL}
 _LANE = 32  # bits of a number that are added at once: sums of 2**31 rows fit into a signed word

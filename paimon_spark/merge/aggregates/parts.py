@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.merge.aggregates.frame import Aggregate, Fold
-from paimon_spark.merge.winners import Mask, Rows
+from paimon_spark.merge.keys.winners import Mask, Rows
 
 
 def acting_rows(fold: Fold) -> Mask:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.merge.aggregates.frame import AggregateSpec, Fold, Specs, any_type, first_where, last_where
-from paimon_spark.merge.winners import Mask
+from paimon_spark.merge.keys.winners import Mask
 
 Positions = npt.NDArray[np.int64]
 

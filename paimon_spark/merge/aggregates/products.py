@@ -16,12 +16,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import FLOATS, INTEGERS, DataType, Root
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
 from paimon_spark.merge.aggregates.parts import has_value
-from paimon_spark.merge.key_words import ordered_columns
-from paimon_spark.merge.winners import Mask, Rows
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import FLOATS, INTEGERS, DataType, Root
+from paimon_spark.merge.keys.key_words import ordered_columns
+from paimon_spark.merge.keys.winners import Mask, Rows
 
 Numbers: TypeAlias = npt.NDArray[Any]
 Step: TypeAlias = Callable[[Numbers, Numbers], Numbers]

@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import DataType
 from paimon_spark.merge.aggregates import (
     bitmaps,
     booleans,
@@ -24,9 +26,7 @@ from paimon_spark.merge.aggregates import (
     timed_maps,
 )
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs
-from paimon_spark.merge.winners import Rows
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import DataType
+from paimon_spark.merge.keys.winners import Rows
 
 AGGREGATES: Specs = {
     **picks.SPECS,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.merge.winners import Rows
+from paimon_spark.merge.keys.winners import Rows
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_spark.format.types import MAX_LENGTH, DataType, Root
 from paimon_spark.merge.aggregates.equality import equality_columns, group_equal
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs, first_where
 from paimon_spark.merge.aggregates.parts import fold_in_phases, fold_rest, only_seeds
 from paimon_spark.merge.aggregates.spans import list_spans
-from paimon_spark.merge.winners import Mask
-from paimon_spark.spec.types import MAX_LENGTH, DataType, Root
+from paimon_spark.merge.keys.winners import Mask
 
 # What Java's Character.isWhitespace takes for blank: no non-breaking spaces.
 _BLANKS = "\t\n\x0b\f\r\x1c\x1d\x1e\x1f \u1680\u2028\u2029\u205f\u3000"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.types import STRINGS, DataType, Root
 from paimon_spark.merge.aggregates.elements import Elements, elements_of, last_where_sorted
 from paimon_spark.merge.aggregates.frame import AggregateSpec, FieldOptions, Fold, Specs, first_where
 from paimon_spark.merge.aggregates.parts import fold_in_phases, fold_rest, has_value, only_seeds
-from paimon_spark.merge.key_words import Ints, order_fields, pack_fields
-from paimon_spark.merge.winners import Groups, Mask, pick_first
-from paimon_spark.spec.types import STRINGS, DataType, Root
+from paimon_spark.merge.keys.key_words import Ints, order_fields, pack_fields
+from paimon_spark.merge.keys.winners import Groups, Mask, pick_first
 
 _LEAD_OF_E000 = 0xEE  # UTF-8 starts with this byte or a greater one from U+E000 on
 _SWAP = np.arange(256, dtype=np.uint8)  # ... and UTF-16 puts U+E000..U+FFFF after all code points above them

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.aggregates.frame import FieldOptions, Fold
-from paimon_spark.merge.winners import Rows
-from paimon_spark.spec.types import DataType, Root
+from paimon_spark.merge.keys.winners import Rows
 
 Union: TypeAlias = Callable[[Sequence[bytes]], bytes]
 """The bytes of the union of two values or more. ValueError: one cannot be read; the message says why."""

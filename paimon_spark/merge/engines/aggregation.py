@@ -20,8 +20,8 @@ from paimon_spark.merge.engines.groups import (
     small_windows,
     sort_rows,
 )
-from paimon_spark.merge.window import DELETE, MergeSpec, Window
-from paimon_spark.merge.winners import Mask, Rows
+from paimon_spark.merge.keys.window import DELETE, MergeSpec, Window
+from paimon_spark.merge.keys.winners import Mask, Rows
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from paimon_spark.spec import options as o
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.schema import TableSchema
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import TableSchema
 
 if TYPE_CHECKING:
     from paimon_spark.merge.engines.aggregation import Aggregation
     from paimon_spark.merge.engines.partial_update import PartialUpdate
-    from paimon_spark.merge.window import Engine
+    from paimon_spark.merge.keys.window import Engine
 
 Columns: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
 """(output columns) -> the columns that are read only to merge them."""

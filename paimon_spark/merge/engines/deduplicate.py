@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.merge.key_words import has_repeats
-from paimon_spark.merge.rows import filter_rows, take_rows
-from paimon_spark.merge.window import MergeSpec, Window, ignored_rows, is_retract, merge_criteria
-from paimon_spark.merge.winners import last_rows, pick_last
+from paimon_spark.merge.keys.key_words import has_repeats
+from paimon_spark.merge.keys.rows import filter_rows, take_rows
+from paimon_spark.merge.keys.window import MergeSpec, Window, ignored_rows, is_retract, merge_criteria
+from paimon_spark.merge.keys.winners import last_rows, pick_last
 
 
 def deduplicate(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:

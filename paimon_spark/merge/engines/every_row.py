@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from paimon_spark.merge.rows import take_rows
-from paimon_spark.merge.window import MergeSpec, Window
+from paimon_spark.merge.keys.rows import take_rows
+from paimon_spark.merge.keys.window import MergeSpec, Window
 
 
 def every_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:

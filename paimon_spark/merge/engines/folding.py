@@ -10,7 +10,7 @@ import pyarrow as pa
 from paimon_spark.errors import DataError
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
 from paimon_spark.merge.engines.groups import kept_starts
-from paimon_spark.merge.winners import Mask, Rows
+from paimon_spark.merge.keys.winners import Mask, Rows
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.merge.sections import Section
-from paimon_spark.merge.window import Engine, MergeSpec, Piece, Window
-from paimon_spark.merge.winners import Groups, Mask, Rows
-from paimon_spark.spec.schema import LEVEL
+from paimon_spark.format.schema import LEVEL
+from paimon_spark.merge.keys.sections import Section
+from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window
+from paimon_spark.merge.keys.winners import Groups, Mask, Rows
 
 _NO_LEVEL = np.iinfo(np.int8).max
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.schema import SEQUENCE_NUMBER
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
 from paimon_spark.merge.engines.groups import (
     Merged,
@@ -21,8 +22,7 @@ from paimon_spark.merge.engines.groups import (
 )
 from paimon_spark.merge.engines.records import Records, grouped_records, plain_records
 from paimon_spark.merge.engines.sequence_groups import SequenceGroup, Sequences
-from paimon_spark.merge.window import MergeSpec, Window
-from paimon_spark.spec.schema import SEQUENCE_NUMBER
+from paimon_spark.merge.keys.window import MergeSpec, Window
 
 
 @dataclass(frozen=True)

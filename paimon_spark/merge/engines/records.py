@@ -20,8 +20,8 @@ from paimon_spark.merge.aggregates.registry import ColumnAggregate
 from paimon_spark.merge.engines.folding import FoldRows, check_retracts, fold_column, spread
 from paimon_spark.merge.engines.groups import SortedRows, kept_starts
 from paimon_spark.merge.engines.sequence_groups import GroupRows, Sequences, deleting_rows
-from paimon_spark.merge.window import DELETE, Kinds
-from paimon_spark.merge.winners import Mask, Rows
+from paimon_spark.merge.keys.window import DELETE, Kinds
+from paimon_spark.merge.keys.winners import Mask, Rows
 
 
 @dataclass(frozen=True)

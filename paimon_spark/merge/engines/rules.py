@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, Root
 from paimon_spark.merge.aggregates.frame import field_options
 from paimon_spark.merge.aggregates.registry import ColumnAggregate, aggregate_for
 from paimon_spark.merge.engines.sequence_groups import SequenceGroup
-from paimon_spark.spec import options as o
-from paimon_spark.spec.options import Option, Options
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.type_text import type_sql
-from paimon_spark.spec.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, Root
 
 _FIELDS, _GROUP = "fields.", ".sequence-group"
 _ORDERED = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}

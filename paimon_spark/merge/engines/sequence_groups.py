@@ -18,9 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.merge.aggregates.frame import first_where
-from paimon_spark.merge.key_words import pack_fields
-from paimon_spark.merge.window import sequence_order
-from paimon_spark.merge.winners import Mask, Rows
+from paimon_spark.merge.keys.key_words import pack_fields
+from paimon_spark.merge.keys.window import sequence_order
+from paimon_spark.merge.keys.winners import Mask, Rows
 
 
 @dataclass(frozen=True)

@@ -11,23 +11,23 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import PaimonError, StorageError
-from paimon_spark.merge.key_ranges import key_range_of
-from paimon_spark.merge.sections import partition_sections
-from paimon_spark.merge.sort_merge import merge_runs
-from paimon_spark.merge.window import MergeSpec, Window
-from paimon_spark.spec import options as o
-from paimon_spark.spec.deletion_vector import decode_vector, deleted_positions, range_to_read
-from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry
-from paimon_spark.spec.paths import data_file_path
-from paimon_spark.spec.types import DataType
-from paimon_spark.store.changes import DELETION_VECTORS
+from paimon_spark.format.deletion_vector import decode_vector, deleted_positions, range_to_read
+from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.types import DataType
+from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.sections import partition_sections
+from paimon_spark.merge.keys.window import MergeSpec, Window
+from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import named
-from paimon_spark.store.deletion_files import read_deleted_positions
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.file_rows import FileRequest, StoredFile, read_file
-from paimon_spark.store.splits import DeletionFile
-from paimon_spark.store.table import Table
+from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.deletion_files import read_deleted_positions
+from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
+from paimon_spark.store.read.splits import DeletionFile
 
 
 def level_faults(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> Iterator[str]:

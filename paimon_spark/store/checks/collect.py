@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from paimon_spark.errors import CorruptFile, PaimonError
-from paimon_spark.spec import options as o
-from paimon_spark.spec.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
-from paimon_spark.spec.option_entries import DATA_FORMATS
-from paimon_spark.spec.options import Options
-from paimon_spark.spec.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
-from paimon_spark.spec.snapshot import CommitKind, Snapshot
-from paimon_spark.store.changes import DELETION_VECTORS
+from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.entries import DATA_FORMATS
+from paimon_spark.format.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
+from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.checks.buckets import (
     OneRowTask,
     check_one_row,
@@ -28,11 +27,12 @@ from paimon_spark.store.checks.one_partition import check_one_partition
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.snapshots import Place, SnapshotState
 from paimon_spark.store.checks.storage import Storage
-from paimon_spark.store.file_paths import bucket_directory
-from paimon_spark.store.index_manifests import HASH
-from paimon_spark.store.partitions import partition_words
-from paimon_spark.store.splits import DeletionFile
-from paimon_spark.store.table import BucketMode, Table
+from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.index_manifests import HASH
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.read.splits import DeletionFile
 
 _COMPACTED_CHANGELOG = ".cc-"
 _INDEX_FILE_COST = 1 << 20  # what reading an index file counts for in bytes of a job

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paimon_spark.arrow.data_file import FileReader, open_reader
+from paimon_spark.arrow.formats.data_file import FileReader, open_reader
 from paimon_spark.errors import PaimonError, StorageError
-from paimon_spark.spec import options as o
-from paimon_spark.spec.manifest import FileSource, ManifestEntry
-from paimon_spark.spec.paths import POSTPONE_BUCKET, file_format_of
-from paimon_spark.spec.schema import KEY_PREFIX, TableSchema
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.bucket_filter import bucket_fields
+from paimon_spark.format.manifest import FileSource, ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import POSTPONE_BUCKET, file_format_of
+from paimon_spark.format.schema import KEY_PREFIX, TableSchema
+from paimon_spark.format.types import DataField
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import (
     BucketCheck,
@@ -25,7 +24,8 @@ from paimon_spark.store.checks.row_checks import (
     RowCheck,
     SystemCheck,
 )
-from paimon_spark.store.table import Table
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.bucket_filter import bucket_fields
 
 BATCH_ROWS = 1 << 16
 

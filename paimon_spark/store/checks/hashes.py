@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.hash_index import decode_hashes
-from paimon_spark.spec.manifest import IndexManifestEntry
+from paimon_spark.format.hash_index import decode_hashes
+from paimon_spark.format.manifest import IndexManifestEntry
 from paimon_spark.store.checks.report import Findings, Rule
 
 _KEPT_HASHES = 1 << 24  # 64 MB

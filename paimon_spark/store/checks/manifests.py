@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from paimon_spark.errors import PaimonError, StorageError
-from paimon_spark.merge.key_order import sort_key_of
-from paimon_spark.spec.binary_row import decode_arity_row
-from paimon_spark.spec.manifest import EMPTY_STATS, FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
-from paimon_spark.spec.paths import manifest_path
-from paimon_spark.spec.types import DataField
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import EMPTY_STATS, FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.paths import manifest_path
+from paimon_spark.format.types import DataField
+from paimon_spark.merge.keys.key_order import sort_key_of
 from paimon_spark.store.checks.report import Findings, Rule
-from paimon_spark.store.manifest_files import read_index_manifest, read_manifest_list, read_manifests
-from paimon_spark.store.partition_stats import same_partition
-from paimon_spark.store.table import Table
+from paimon_spark.store.metadata.manifest_files import read_index_manifest, read_manifest_list, read_manifests
+from paimon_spark.store.metadata.partition_stats import same_partition
+from paimon_spark.store.metadata.table import Table
 
 T = TypeVar("T")
 

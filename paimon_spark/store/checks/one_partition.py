@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.predicate import TRUE
+from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import PaimonError, StorageError
-from paimon_spark.spec import options as o
-from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import named
-from paimon_spark.store.new_scan import new_scan
-from paimon_spark.store.table import Table
-from paimon_spark.store.time_travel import travelled_schema
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.scan.new_scan import new_scan
+from paimon_spark.store.scan.time_travel import travelled_schema
 
 KEYS_AT_ONCE = 1 << 23
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from paimon_spark.store.result import Result
+from paimon_spark.store.reporting.result import Result
 
 KEPT = 100  # problems of one rule that are told in full; a table that lost a directory has one for every file
 

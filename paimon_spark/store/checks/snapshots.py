@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from paimon_spark.errors import PaimonError, StorageError
-from paimon_spark.spec.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
-from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.manifests import ManifestReader
 from paimon_spark.store.checks.report import Findings, Rule
-from paimon_spark.store.entries import Identity, record_count
-from paimon_spark.store.table import Table
+from paimon_spark.store.metadata.entries import Identity, record_count
+from paimon_spark.store.metadata.table import Table
 
 Place: TypeAlias = tuple[bytes, int]
 """Canonical partition, bucket."""

@@ -12,17 +12,17 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
 from paimon_spark.errors import PaimonError, StorageError
-from paimon_spark.spec.paths import (
+from paimon_spark.format.paths import (
     MAIN_BRANCH,
 )
-from paimon_spark.spec.snapshot import Snapshot
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.collect import Collector, Job
 from paimon_spark.store.checks.report import Findings, Report, Rule
 from paimon_spark.store.checks.snapshots import Walk
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
-from paimon_spark.store.progress import Progress
-from paimon_spark.store.table import Table
-from paimon_spark.store.versioned import list_branches
+from paimon_spark.store.reporting.progress import Progress
+from paimon_spark.store.storage.listing import list_branches
 
 THREADS = 8
 

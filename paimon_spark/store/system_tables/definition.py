@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paimon_spark.errors import MissingFile
-from paimon_spark.spec.java_text import hash_order
-from paimon_spark.spec.json_text import format_json, parse_json_object
-from paimon_spark.spec.paths import statistics_path
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.type_text import format_field, type_sql
+from paimon_spark.format.java_text import hash_order
+from paimon_spark.format.json_text import format_json, parse_json_object
+from paimon_spark.format.paths import statistics_path
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import format_field, type_sql
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.listing import find_bytes
 from paimon_spark.store.system_tables.request import (
     NANOS_OF_MILLI,
     Columns,
@@ -21,8 +23,6 @@ from paimon_spark.store.system_tables.request import (
     fields_of,
     shown_state,
 )
-from paimon_spark.store.table import Table
-from paimon_spark.store.versioned import find_bytes
 
 SCHEMA_FIELDS = fields_of("""
     schema_id BIGINT NOT NULL

@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from paimon_spark.arrow.java_texts import cast_texts, listed
 from paimon_spark.arrow.row_columns import row_bytes, row_field
-from paimon_spark.spec import options as o
-from paimon_spark.spec.manifest_columns import ManifestColumns
-from paimon_spark.spec.paths import POSTPONE_BUCKET
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.live_files import Indices, canonical_partitions, fold
-from paimon_spark.store.manifest_files import read_data_manifests, read_manifest_columns
+from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import POSTPONE_BUCKET
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, fold
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.system_tables.request import Request, shown_state
-from paimon_spark.store.table import Table
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 PartitionTexts: TypeAlias = Callable[[Sequence[bytes], Sequence[DataField]], pa.Array]

@@ -9,15 +9,15 @@ import numpy as np
 
 from paimon_spark.errors import MissingFile
 from paimon_spark.file_io import FileIO
-from paimon_spark.spec.file_index.container import decode_container
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.paths import extra_file_path
-from paimon_spark.store.gone import telling_expiry
+from paimon_spark.format.file_index.container import decode_container
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.paths import extra_file_path
+from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.storage.listing import find_bytes
+from paimon_spark.store.storage.threads import in_threads
 from paimon_spark.store.system_tables.entries import read_state
 from paimon_spark.store.system_tables.files import file_paths
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, columns_of_rows, fields_of
-from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import find_bytes
 
 _INDEX_SUFFIX = ".index"
 

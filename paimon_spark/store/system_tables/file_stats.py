@@ -16,11 +16,11 @@ from paimon_spark.arrow.evolution import converter
 from paimon_spark.arrow.java_texts import listed, object_texts
 from paimon_spark.arrow.row_columns import RowBytes, row_field
 from paimon_spark.errors import CorruptFile
-from paimon_spark.spec.manifest_columns import ManifestColumns
-from paimon_spark.spec.types import NESTED, DataField, DataType, Root
-from paimon_spark.store.live_files import Indices
+from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.types import NESTED, DataField, DataType, Root
+from paimon_spark.store.metadata.live_files import Indices
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.system_tables.row_groups import either, in_order
-from paimon_spark.store.table import Table
 
 _STATS = ("_FILE", "_VALUE_STATS")
 _WITHOUT = NESTED | {Root.VARIANT, Root.BLOB, Root.GEOMETRY, Root.GEOGRAPHY}  # no minimum, no maximum

@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.java_texts import listed, object_texts
 from paimon_spark.arrow.row_columns import RowBytes, row_field
 from paimon_spark.arrow.types import arrow_type
-from paimon_spark.spec.manifest import FileSource
-from paimon_spark.spec.manifest_columns import ManifestColumns
-from paimon_spark.spec.paths import bucket_path, file_format_of
-from paimon_spark.store.deletion_files import partition_directory
-from paimon_spark.store.live_files import Indices
+from paimon_spark.format.manifest import FileSource
+from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.paths import bucket_path, file_format_of
+from paimon_spark.store.metadata.live_files import Indices
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.deletion_files import partition_directory
 from paimon_spark.store.system_tables.entries import Entries, read_state
 from paimon_spark.store.system_tables.file_stats import value_statistics
 from paimon_spark.store.system_tables.request import (
@@ -25,7 +26,6 @@ from paimon_spark.store.system_tables.request import (
     fields_of,
 )
 from paimon_spark.store.system_tables.row_groups import by_group, either
-from paimon_spark.store.table import Table
 
 _BEGIN = """
     partition STRING

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.snapshot_json import Tag
-from paimon_spark.store.consumer_files import consumer_positions
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import Tag
+from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.threads import in_threads
 from paimon_spark.store.system_tables.request import (
     NANOS_OF_MILLI,
     Columns,
@@ -16,8 +18,6 @@ from paimon_spark.store.system_tables.request import (
     columns_of_rows,
     fields_of,
 )
-from paimon_spark.store.threads import in_threads
-from paimon_spark.store.versioned import list_branches
 
 _NANOS = 10**9
 T = TypeVar("T")

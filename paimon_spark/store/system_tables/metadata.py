@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from paimon_spark.spec.manifest import GlobalIndexMeta, IndexManifestEntry, ManifestFileMeta
-from paimon_spark.store.manifest_files import read_data_manifests, read_index_manifest, read_manifest_list
+from paimon_spark.format.manifest import GlobalIndexMeta, IndexManifestEntry, ManifestFileMeta
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_index_manifest, read_manifest_list
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.system_tables.entries import braced_texts
 from paimon_spark.store.system_tables.request import (
     Columns,
@@ -17,7 +18,6 @@ from paimon_spark.store.system_tables.request import (
     fields_of,
     shown_state,
 )
-from paimon_spark.store.table import Table
 
 MANIFEST_FIELDS = fields_of("""
     file_name STRING NOT NULL

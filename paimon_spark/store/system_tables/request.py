@@ -9,17 +9,17 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from paimon_spark.arrow.predicate import TRUE, AlwaysTrue, Predicate, restrict
-from paimon_spark.arrow.pruning import match_values
+from paimon_spark.arrow.predicates.predicate import TRUE, AlwaysTrue, Predicate, restrict
+from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.arrow.types import from_internal
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.type_text import parse_type
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.gone import telling_expiry
-from paimon_spark.store.increments import reads_increment
-from paimon_spark.store.local_time import local_wall_millis
-from paimon_spark.store.table import Table
-from paimon_spark.store.time_travel import resolve_snapshot
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.format.types import DataField
+from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.scan.increments import reads_increment
+from paimon_spark.store.scan.time_travel import resolve_snapshot
+from paimon_spark.store.storage.local_time import local_wall_millis
 
 NANOS_OF_MILLI = 10**6
 Columns: TypeAlias = Mapping[str, pa.Array]

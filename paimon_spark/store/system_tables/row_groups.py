@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.store.live_files import Indices
+from paimon_spark.store.metadata.live_files import Indices
 
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.spec.manifest import DataFileMeta
-from paimon_spark.spec.paths import data_file_path
-from paimon_spark.spec.schema import POSITION, SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID
-from paimon_spark.spec.types import DataField, DataType, Root
-from paimon_spark.store.file_rows import FileRequest
-from paimon_spark.store.read import SplitReader
-from paimon_spark.store.splits import ReadUnit, Split
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.schema import POSITION, SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.store.read.file_rows import FileRequest
+from paimon_spark.store.read.split_reader import SplitReader
+from paimon_spark.store.read.splits import ReadUnit, Split
 
 ROW_ID = "_ROW_ID"
 TRACKING_FIELDS = (

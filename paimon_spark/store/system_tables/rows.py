@@ -9,23 +9,23 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.evaluate import filter_batch
-from paimon_spark.arrow.predicate import AlwaysTrue, Predicate, columns_of, restrict
+from paimon_spark.arrow.predicates.evaluate import filter_batch
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.spec import options as o
-from paimon_spark.spec.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
-from paimon_spark.spec.types import MAX_LENGTH, DataField, DataType, Root
-from paimon_spark.store.branched_scan import BranchedScan
-from paimon_spark.store.new_scan import new_scan
-from paimon_spark.store.projection import row_kind_field
-from paimon_spark.store.read import SplitReader
-from paimon_spark.store.scan import READ_THREADS, Plan, Scan
-from paimon_spark.store.splits import ReadUnit, group_splits
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.split_reader import SplitReader
+from paimon_spark.store.read.splits import ReadUnit, group_splits
+from paimon_spark.store.scan.branched_scan import BranchedScan
+from paimon_spark.store.scan.new_scan import new_scan
+from paimon_spark.store.scan.projection import row_kind_field
+from paimon_spark.store.scan.table_scan import READ_THREADS, Plan, Scan
+from paimon_spark.store.scan.top_level import of_level, top_level
+from paimon_spark.store.storage.threads import in_threads
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
-from paimon_spark.store.table import Table
-from paimon_spark.store.threads import in_threads
-from paimon_spark.store.top_level import of_level, top_level
 
 KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
 

@@ -10,20 +10,20 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.evaluate import filter_batch
-from paimon_spark.arrow.predicate import Predicate, columns_of
-from paimon_spark.arrow.predicate_expr import Expr, as_predicate
+from paimon_spark.arrow.predicates.evaluate import filter_batch
+from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
+from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import TableNotFound
-from paimon_spark.spec.schema import TableSchema
-from paimon_spark.spec.types import DataField, Root
-from paimon_spark.store.projection import find_fields
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, Root
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.scan.projection import find_fields
 from paimon_spark.store.system_tables import definition, file_indexes, files, history, metadata, totals
 from paimon_spark.store.system_tables.names import NAMES, near_names
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, local_times
 from paimon_spark.store.system_tables.rows import RowScan, row_scan, view_fields
-from paimon_spark.store.table import Table
 
 METADATA_TABLES: dict[str, MetadataTable] = {
     **history.TABLES,

@@ -9,15 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.spec import options as o
-from paimon_spark.spec.manifest import FileKind
-from paimon_spark.spec.snapshot import Snapshot
-from paimon_spark.spec.types import DataField
-from paimon_spark.store.changes import DELETION_VECTORS
-from paimon_spark.store.gone import telling_expiry
-from paimon_spark.store.live_files import Indices, canonical_row
-from paimon_spark.store.manifest_files import read_index_manifest
-from paimon_spark.store.new_scan import tables_read
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
+from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.live_files import Indices, canonical_row
+from paimon_spark.store.metadata.manifest_files import read_index_manifest
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.scan.new_scan import tables_read
 from paimon_spark.store.system_tables.entries import (
     Entries,
     PartitionTexts,
@@ -33,7 +34,6 @@ from paimon_spark.store.system_tables.request import (
     columns_of_rows,
     fields_of,
 )
-from paimon_spark.store.table import Table
 
 _NEVER = -(2**63)
 Total: TypeAlias = tuple[int, int, int, int | None]

@@ -1,0 +1,171 @@
+"""The contract of reading and writing one data file, the same for every format, and how its faults are told apart."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from paimon_spark.arrow.conform import batch_of
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.errors import CorruptFile, PaimonError
+from paimon_spark.format.types import DataField
+
+
+def _no_stats(column: str) -> ColumnStats | None:
+    return None
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """A part of a file that can be read alone (parquet row group, ORC stripe, or the whole of an Avro file).
+
+    stats gives what the file says of a top-level column, by its name in the file; None = nothing known.
+    """
+
+    first_row: int
+    row_count: int
+    stats: Callable[[str], ColumnStats | None] = field(default=_no_stats)
+
+
+class FileReader(Protocol):
+    """One open data file. Closing it closes the source."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The top-level columns of the file."""
+
+    @property
+    def row_count(self) -> int:
+        """The rows of the file."""
+
+    @property
+    def row_groups(self) -> Sequence[RowGroup]:
+        """The parts of the file, in row order."""
+
+    def read(
+        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches of at most batch_rows rows in exactly ``arrow_schema(columns)``, each with its first row's position.
+
+        Columns are found by name; one that the file lacks comes as nulls. row_groups: ascending indices of the parts
+        to read (None: all); a batch never spans rows that are left out.
+
+        Raises:
+            CorruptFile: the file is truncated or garbled, or a column is not what its type says.
+        """
+
+    def close(self) -> None:
+        """Release the file."""
+
+
+class FileWriter(Protocol):
+    """One data file being written. The caller owns the sink: it closes, or deletes, after ``close``."""
+
+    @property
+    def bytes_estimate(self) -> int:
+        """The size the file would have if closed now, roughly."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows; the batch has exactly ``arrow_schema(fields)``."""
+
+    def close(self) -> None:
+        """Write what is buffered and the footer; the sink stays open."""
+
+    def stats(self) -> Mapping[str, ColumnStats]:
+        """After ``close``: bounds and null counts of the columns that are not nested, by name."""
+
+
+@dataclass(frozen=True)
+class WriteSettings:
+    """How to write data files.
+
+    compression: zstd, snappy, lz4, gzip, brotli, none (which of them depends on the format); zstd_level: for zstd.
+    row_group_rows: rows of a parquet row group; block_size: bytes of a row group or stripe (None: the default of the
+    format). dictionary: parquet dictionaries always (True), never (False), or per column where they pay (None).
+    """
+
+    compression: str = "zstd"
+    zstd_level: int = 1
+    row_group_rows: int = 131072
+    block_size: int | None = None
+    dictionary: bool | None = None
+
+
+@contextmanager
+def reading(where: str) -> Iterator[None]:
+    """Faults of decoding become CorruptFile; faults of the storage and our own errors pass.
+
+    Arrow reports undecodable bytes as ArrowInvalid or friends, or as a bare OSError without errno; a storage fault has
+    an errno, or is of another type, raised by the file object itself.
+    """
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise CorruptFile(_message(where, error)) from error
+    except OSError as error:
+        if type(error) is not OSError or error.errno is not None:
+            raise
+        raise CorruptFile(_message(where, error)) from error
+
+
+def _message(where: str, error: Exception) -> str:
+    return (
+        f"reading data file {where}: the file is damaged or not what its name says ({error}); "
+        "restore it from a copy, or travel to a snapshot that does not use it"
+    )
+
+
+@contextmanager
+def damaged(where: str) -> Iterator[None]:
+    """ValueError, which our own decoders raise for bytes that make no sense, becomes CorruptFile."""
+    try:
+        yield
+    except pa.ArrowException:
+        raise
+    except (ValueError, IndexError, struct.error) as error:
+        if isinstance(error, PaimonError):
+            raise
+        raise CorruptFile(_message(where, error)) from error
+
+
+def spans(groups: Sequence[int]) -> Iterator[list[int]]:
+    """Runs of neighbouring row groups: a batch may cross from one to the next without a hole."""
+    span: list[int] = []
+    for group in groups:
+        if span and group != span[-1] + 1:
+            yield span
+            span = []
+        span.append(group)
+    if span:
+        yield span
+
+
+def positioned(
+    batches: Iterator[pa.RecordBatch], first: int, expected: int, where: str
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Batches of neighbouring row groups with the positions of their first rows.
+
+    Raises:
+        CorruptFile: there are not as many rows as the file promises.
+    """
+    position = first
+    for batch in batches:
+        yield position, batch
+        position += batch.num_rows
+    if position - first != expected:
+        raise CorruptFile(
+            f"reading data file {where}: {position - first} rows from row {first} on, but the file promises "
+            f"{expected}; it is damaged: restore it from a copy, or travel to a snapshot that does not use it"
+        )
+
+
+def empty_batches(schema: pa.Schema, rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches for a read of columns none of which is in the file: nulls, or no columns at all."""
+    for start in range(0, rows, batch_rows):
+        count = min(batch_rows, rows - start)
+        yield batch_of([pa.nulls(count, field.type) for field in schema], schema, count)

@@ -1,0 +1,150 @@
+"""Reading ORC data files as streams of batches (format section 7.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import nullcontext
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from paimon_spark.arrow.conform import conform, list_of, map_of, struct_of
+from paimon_spark.arrow.formats.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
+from paimon_spark.arrow.formats.orc_footer import read_tail
+from paimon_spark.arrow.formats.orc_stats import stripe_stats
+from paimon_spark.arrow.formats.orc_timestamps import StripeTimestamps, TimestampPlan, plan_timestamps
+from paimon_spark.arrow.formats.patched_file import PatchedFile, ReadAhead, is_remote, native
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError
+from paimon_spark.format.types import DataField, DataType, Root
+
+
+class OrcReader:
+    """One ORC file (see ``file_access.FileReader``). legacy_ltz: how Java stored TIMESTAMP_LTZ (see orc_timestamps)."""
+
+    def __init__(self, source: Any, where: str, legacy_ltz: bool = True) -> None:
+        self._where = where
+        self._legacy_ltz = legacy_ltz
+        with reading(where), damaged(where):
+            self._source = native(source)
+            self._tail = read_tail(self._source)
+            self._names = tuple(self._tail.top_level)
+            self._rows = sum(stripe.row_count for stripe in self._tail.stripes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    @property
+    def row_count(self) -> int:
+        return self._rows
+
+    @cached_property
+    def row_groups(self) -> Sequence[RowGroup]:
+        groups, first = [], 0
+        for i, stripe in enumerate(self._tail.stripes):
+            groups.append(RowGroup(first, stripe.row_count, partial(self._stats, i)))
+            first += stripe.row_count
+        return groups
+
+    def read(
+        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        groups = range(len(self._tail.stripes)) if row_groups is None else row_groups
+        numbers = [self._tail.top_level[c.name] for c in columns if c.name in self._names]
+        with reading(self._where), damaged(self._where):
+            plan = plan_timestamps(self._source, self._tail, numbers, self._legacy_ltz)
+        for span in [[group] for group in groups] if plan and plan.exact else spans(groups):
+            expected = sum(self.row_groups[i].row_count for i in span)
+            batches = self._batches(columns, batch_rows, span, plan)
+            yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _batches(
+        self, columns: Sequence[DataField], batch_rows: int, stripes: Sequence[int], plan: TimestampPlan | None
+    ) -> Iterator[pa.RecordBatch]:
+        schema = arrow_schema(columns)
+        present = [name for name in schema.names if name in self._names]
+        if not present:
+            yield from empty_batches(schema, sum(self.row_groups[i].row_count for i in stripes), batch_rows)
+            return
+        with reading(self._where), damaged(self._where):
+            timestamps = StripeTimestamps(self._source, self._tail, stripes[0], plan) if plan else None
+            batches = self._stream(present, batch_rows, stripes, plan.exact if plan else ())
+        while True:
+            with reading(self._where), damaged(self._where):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                batch.validate(full=True)  # ORC has no checksums: lengths and text may be anything
+                arrays = [self._column(column, batch, timestamps) for column in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _stream(
+        self, names: Sequence[str], batch_rows: int, stripes: Sequence[int], as_long: Collection[int]
+    ) -> Iterator[pa.RecordBatch]:
+        source, remote = self._source, is_remote(self._source)
+        changed = as_long or len(stripes) < len(self._tail.stripes)
+        patched: PatchedFile | None = None
+        if changed or remote:
+            end = self._tail.data_end if changed else source.size()
+            tail = self._tail.changed(stripes, as_long) if changed else b""
+            base = ReadAhead(source) if remote else source
+            patched = PatchedFile(base, end, tail)
+            source = pa.PythonFile(patched, mode="r")
+        with nullcontext() if patched is None else patched.faults_of_source():
+            yield from (
+                ds.OrcFileFormat()
+                .make_fragment(source)
+                .to_batches(
+                    columns=list(names),
+                    batch_size=batch_rows,
+                    use_threads=False,
+                    batch_readahead=0,
+                    fragment_readahead=0,
+                )
+            )
+
+    def _column(self, column: DataField, batch: pa.RecordBatch, timestamps: StripeTimestamps | None) -> pa.Array:
+        target = arrow_schema([column]).field(0).type
+        index = batch.schema.get_field_index(column.name)
+        if index < 0:
+            return pa.nulls(batch.num_rows, target)
+        array = batch.column(index)
+        try:
+            if timestamps is not None:
+                array = timestamps.restore(array, self._tail.top_level[column.name], target)
+            return _trimmed(conform(array, target), column.type)
+        except DataError as error:
+            raise DataError(f"reading column '{column.name}' of data file {self._where}: {error}") from None
+
+    def _stats(self, stripe: int, column: str) -> ColumnStats | None:
+        with damaged(self._where):
+            return stripe_stats(self._tail, stripe, column)
+
+
+def _trimmed(array: pa.Array, data_type: DataType) -> pa.Array:
+    """CHAR values without the blanks ORC pads them with, at any depth."""
+    if not _has_char(data_type):
+        return array
+    if data_type.root is Root.CHAR:
+        return pc.utf8_rtrim(array, characters=" ")
+    if data_type.root is Root.ROW:
+        children = [_trimmed(array.field(i), field.type) for i, field in enumerate(data_type.fields)]
+        return struct_of(array, children, list(array.type))
+    if data_type.root is Root.ARRAY:
+        return list_of(array, _trimmed(array.values, data_type.inner), array.type)
+    key = data_type.inner if data_type.root is Root.MULTISET else data_type.key_type
+    items = array.items if data_type.root is Root.MULTISET else _trimmed(array.items, data_type.inner)
+    return map_of(array, _trimmed(array.keys, key), items, array.type)
+
+
+def _has_char(data_type: DataType) -> bool:
+    inner = [t for t in (data_type.key, data_type.element) if t is not None]
+    return data_type.root is Root.CHAR or any(map(_has_char, (*inner, *(f.type for f in data_type.fields))))

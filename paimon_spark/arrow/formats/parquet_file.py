@@ -1,0 +1,170 @@
+"""Reading parquet data files as streams of batches (format section 7.3)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from paimon_spark.arrow.conform import conformer
+from paimon_spark.arrow.formats.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
+from paimon_spark.arrow.formats.int96_footer import int96_to_fixed
+from paimon_spark.arrow.formats.optional_keys import maps_as_structs
+from paimon_spark.arrow.formats.parquet_stats import FooterStats
+from paimon_spark.arrow.formats.patched_file import is_remote, native
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError
+from paimon_spark.format.types import DataField
+
+_MAGIC = b"PAR1"
+_REMOTE_WINDOW_BYTES = 64 * 2**20  # uncompressed
+Column = Callable[[pa.RecordBatch], pa.Array]
+
+
+class ParquetReader:
+    """One parquet file (see ``file_access.FileReader``). Decodes on the calling thread, a batch at a time."""
+
+    def __init__(self, source: Any, where: str) -> None:
+        self._where = where
+        with reading(where), damaged(where):
+            self._source = native(source)
+            self._remote = is_remote(self._source)
+            self._file = _open(self._source, self._remote)
+            self._schema: pa.Schema = self._file.schema_arrow
+        self._metadata = self._file.metadata
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._schema.names)
+
+    @property
+    def row_count(self) -> int:
+        return int(self._metadata.num_rows)
+
+    @cached_property
+    def row_groups(self) -> Sequence[RowGroup]:
+        groups, first = [], 0
+        for i in range(self._metadata.num_row_groups):
+            rows = self._metadata.row_group(i).num_rows
+            groups.append(RowGroup(first, rows, partial(self._stats, i)))
+            first += rows
+        return groups
+
+    def read(
+        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        schema = arrow_schema(columns)
+        present = [name for name in schema.names if name in self._schema.names]
+        groups = range(self._metadata.num_row_groups) if row_groups is None else row_groups
+        for span in self._windows(groups):
+            expected = sum(self.row_groups[i].row_count for i in span)
+            batches = self._batches(schema, present, batch_rows, span, expected)
+            yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
+
+    def _windows(self, groups: Sequence[int]) -> Iterator[list[int]]:
+        """Neighbouring row groups to read in one go; of remote files no more than fit into memory, fetched together."""
+        for span in spans(groups):
+            if not self._remote:
+                yield span
+                continue
+            window, size = [span[0]], self._metadata.row_group(span[0]).total_byte_size
+            for group in span[1:]:
+                more = self._metadata.row_group(group).total_byte_size
+                if size + more > _REMOTE_WINDOW_BYTES:
+                    yield window
+                    window, size = [], 0
+                window.append(group)
+                size += more
+            yield window
+
+    def close(self) -> None:
+        self._file.close(force=True)
+        self._source.close()
+
+    def _batches(
+        self, schema: pa.Schema, present: Sequence[str], batch_rows: int, span: Sequence[int], expected: int
+    ) -> Iterator[pa.RecordBatch]:
+        if not present:
+            yield from empty_batches(schema, expected, batch_rows)
+            return
+        with reading(self._where):
+            batches = self._file.iter_batches(batch_rows, row_groups=list(span), columns=present, use_threads=False)
+        steps: list[Column] | None = None
+        while True:
+            with reading(self._where):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                if steps is None:
+                    steps = [self._column(field, batch.schema) for field in schema]
+                arrays = [step(batch) for step in steps]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _column(self, field: pa.Field, have: pa.Schema) -> Column:
+        index = have.get_field_index(field.name)
+        if index < 0:
+            return lambda batch: pa.nulls(batch.num_rows, field.type)
+        step = conformer(have.field(index).type, field.type)
+        if step is None:
+            return lambda batch: batch.column(index)
+        to_target = step
+
+        def run(batch: pa.RecordBatch) -> pa.Array:
+            try:
+                return to_target(batch.column(index))
+            except DataError as error:
+                raise DataError(f"reading column '{field.name}' of data file {self._where}: {error}") from None
+            except pa.ArrowInvalid as error:
+                raise pa.ArrowInvalid(f"column '{field.name}': {error}") from error
+
+        return run
+
+    @cached_property
+    def _footer_stats(self) -> FooterStats:
+        return FooterStats(_footer(self._source), self._schema)
+
+    def _stats(self, group: int, column: str) -> ColumnStats | None:
+        with reading(self._where), damaged(self._where):
+            return self._footer_stats.chunk(group, column)
+
+
+def _open(source: pa.NativeFile, fetches_ahead: bool) -> pq.ParquetFile:
+    """The file as Arrow can read it: INT96 as bytes, maps of optional keys as structs."""
+    options = {"page_checksum_verification": True, "pre_buffer": fetches_ahead}
+    try:
+        file = pq.ParquetFile(source, **options)
+    except pa.ArrowInvalid:
+        rewritten = _without_optional_keys(source)
+        if rewritten is None:
+            raise
+        footer = rewritten
+    else:
+        leaves = range(file.metadata.num_columns)
+        if all(file.schema.column(i).physical_type != "INT96" for i in leaves):
+            return file
+        footer = _footer(source)
+    footer = int96_to_fixed(footer)
+    around = b"".join((_MAGIC, footer, struct.pack("<I", len(footer)), _MAGIC))
+    metadata = pq.read_metadata(pa.BufferReader(around))
+    return pq.ParquetFile(source, metadata=metadata, **options)
+
+
+def _without_optional_keys(source: pa.NativeFile) -> bytes | None:
+    """The footer rewritten, where maps of optional keys are why Arrow refuses the file; else None."""
+    try:
+        return maps_as_structs(_footer(source))
+    except ValueError:  # no footer at all: what Arrow found wrong says more
+        return None
+
+
+def _footer(source: pa.NativeFile) -> bytes:
+    end = source.size() - 8
+    size = struct.unpack("<I", source.read_at(4, end))[0] if end > 0 else 0
+    if size > end:
+        raise ValueError("the parquet footer is longer than the file")
+    return bytes(source.read_at(size, end - size)) if size else b""

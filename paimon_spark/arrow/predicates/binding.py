@@ -1,0 +1,214 @@
+"""The parts of a filter as leaves over a table's columns: what the SQL text and the Python expressions share."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import math
+from collections.abc import Callable, Sequence
+
+from paimon_spark.arrow.predicates.coercion import Column, bind_comparison, bind_in_type, common_type
+from paimon_spark.arrow.predicates.literals import Literal, cast_literal, literal_words, zone_needed
+from paimon_spark.arrow.predicates.predicate import (
+    FALSE,
+    NULL,
+    TRUE,
+    Compare,
+    Contains,
+    EndsWith,
+    In,
+    Like,
+    Op,
+    Path,
+    Predicate,
+    StartsWith,
+    UnlessNull,
+    Value,
+    Wildcard,
+    or_,
+)
+from paimon_spark.arrow.predicates.pruning import match_values
+from paimon_spark.arrow.zones import ZoneUnknown
+from paimon_spark.errors import PredicateError
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, DataField, Root
+
+_MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
+
+
+def resolve_column(names: Sequence[str], fields: Sequence[DataField]) -> Column:
+    """A column, or a field inside ROWs, by its names; letter case does not matter, as in Spark.
+
+    Raises:
+        PredicateError: there is none, or more than one.
+    """
+    path: list[str] = []
+    inside: Sequence[DataField] = fields
+    for name in names:
+        found = [field for field in inside if field.name.lower() == name.lower()]
+        if not found:
+            near = difflib.get_close_matches(name.lower(), {f.name.lower(): f.name for f in inside}, n=1)
+            hint = f", did you mean '{'.'.join([*path, *(f.name for f in inside if f.name.lower() in near)])}'?"
+            raise PredicateError(
+                f"there is no column '{'.'.join([*path, name])}'{hint if near else ''}; {_known(path, inside)}"
+            )
+        if len(found) > 1:
+            spellings = ", ".join(field.name for field in found)
+            raise PredicateError(f"column '{name}' is ambiguous: it may be any of {spellings}; rename all but one")
+        path.append(found[0].name)
+        data_type, inside = found[0].type, found[0].type.fields
+    return Column(tuple(path), data_type)
+
+
+def _known(path: Sequence[str], fields: Sequence[DataField]) -> str:
+    if path and not fields:
+        return f"'{'.'.join(path)}' has no fields"
+    return f"{'.'.join(path) or 'the table'} has: {', '.join(field.name for field in fields)}"
+
+
+def bind_boolean(column: Column) -> Predicate:
+    """The bare column as a condition. Raises PredicateError for another type than BOOLEAN."""
+    if column.type.root is not Root.BOOLEAN:
+        raise PredicateError(f"{column} is not a condition: compare it with something")
+    return Compare(column.path, Op.EQ, True)
+
+
+def bind_compare(left: Column | Literal, op: Op, right: Column | Literal, zone: dt.tzinfo) -> Predicate:
+    """A comparison of a column with a literal, in either order, or of two literals.
+
+    Raises:
+        PredicateError: two columns, types that cannot be compared, or a literal that cannot be read.
+    """
+    if isinstance(left, Column):
+        if isinstance(right, Column):
+            raise PredicateError(f"cannot compare two columns, {left} and {right}: one side must be a literal")
+        return bind_comparison(left, op, right, zone)
+    if isinstance(right, Column):
+        return bind_comparison(right, _MIRRORED.get(op, op), left, zone)
+    return _compare_literals(left, op, right, zone)
+
+
+def _compare_literals(left: Literal, op: Op, right: Literal, zone: dt.tzinfo) -> Predicate:
+    common = common_type(left.type, right.type)
+    if common is None:
+        if left.type is None and right.type is None:
+            return TRUE if op is Op.NULL_SAFE_EQ else NULL
+        raise PredicateError(f"cannot compare literals of type {left.type and type_sql(left.type)} and others")
+    try:
+        one, other = (cast_literal(literal, common, zone).value for literal in (left, right))
+    except ZoneUnknown:
+        raise zone_needed(f"comparing {literal_words(left)} with {literal_words(right)}") from None
+    if one is None or other is None:
+        return (TRUE if one is other else FALSE) if op is Op.NULL_SAFE_EQ else NULL
+    return TRUE if match_values(Compare(("",), op, other), {"": one}) else FALSE
+
+
+def bind_in(column: Column, literals: Sequence[Literal], zone: dt.tzinfo) -> Predicate:
+    """``column IN (literals)``: all are compared in one type common to the column and every literal.
+
+    Raises:
+        PredicateError: an empty list, types that cannot be compared, or a literal that cannot be read.
+    """
+    if not literals:
+        raise PredicateError(f"the list of values for {column} is empty")
+    common = column.type
+    for literal in literals:
+        wider = common_type(common, literal.type)
+        if wider is None:
+            raise PredicateError(f"cannot compare {column} with all literals of the list: give them the column's type")
+        common = wider
+    # NULL is left out of the parts and added to the whole, where it decides what no value matches.
+    values: list[Value] = []
+    ranges: list[Predicate] = []
+    has_null = any(literal.value is None for literal in literals)
+    for literal in literals:
+        bound = NULL if literal.value is None else bind_in_type(column, Op.EQ, literal, common, zone)
+        if isinstance(bound, Compare):
+            values.append(bound.value)
+        elif bound != NULL and not isinstance(bound, UnlessNull):
+            ranges.append(bound)
+    if not values and not ranges and not has_null:
+        return UnlessNull(column.path, False)
+    listed = [In(column.path, tuple(values), has_null)] if values or has_null else []
+    return or_(*listed, *ranges)
+
+
+_TEXT_TESTS: dict[str, Callable[[Path, str], Predicate]] = {
+    "startswith": StartsWith,
+    "endswith": EndsWith,
+    "contains": Contains,
+}
+
+
+def bind_text_test(column: Column, test: str, literal: Literal) -> Predicate:
+    """``startswith``, ``endswith`` or ``contains`` of a text column. Raises PredicateError for other types."""
+    text = _text_of(column, test, literal)
+    if text is None:
+        return NULL
+    return _TEXT_TESTS[test](column.path, text)
+
+
+def _text_of(column: Column, test: str, literal: Literal) -> str | None:
+    if column.type.root not in STRINGS:
+        raise PredicateError(f"{test} needs a text column, found {column}")
+    if literal.value is not None and not isinstance(literal.value, str):
+        raise PredicateError(f"{test} of {column} needs a text in quotes, found {literal.value!r:.100}")
+    return literal.value
+
+
+def bind_like(column: Column, literal: Literal, escape: str = "\\") -> Predicate:
+    """``column LIKE pattern``: ``%`` any text, ``_`` one character, the escape takes away their meaning.
+
+    Raises:
+        PredicateError: not a text column, or a pattern whose escape stands before anything but ``%``, ``_`` or itself.
+    """
+    pattern = _text_of(column, "LIKE", literal)
+    if pattern is None:
+        return NULL
+    match _pattern_parts(pattern, escape):
+        case []:
+            return Compare(column.path, Op.EQ, "")
+        case [str(text)]:
+            return Compare(column.path, Op.EQ, text)
+        case [Wildcard.ANY]:
+            return UnlessNull(column.path, True)
+        case [str(text), Wildcard.ANY]:
+            return StartsWith(column.path, text)
+        case [Wildcard.ANY, str(text)]:
+            return EndsWith(column.path, text)
+        case [Wildcard.ANY, str(text), Wildcard.ANY]:
+            return Contains(column.path, text)
+        case parts:
+            return Like(column.path, tuple(parts))
+
+
+def _pattern_parts(pattern: str, escape: str) -> list[str | Wildcard]:
+    if len(escape) != 1:
+        raise PredicateError(f"the escape of LIKE must be one character, found {escape!r}")
+    parts: list[str | Wildcard] = []
+    characters = iter(pattern)
+    for character in characters:
+        part: str | Wildcard = character
+        if character == escape:
+            part = next(characters, "")
+            if part not in ("%", "_", escape):
+                raise PredicateError(f"in the pattern {pattern!r} the escape {escape!r} must precede %, _ or itself")
+        elif character == "%":
+            part = Wildcard.ANY
+        elif character == "_":
+            part = Wildcard.ONE
+        last = parts[-1] if parts else None
+        if isinstance(part, str) and isinstance(last, str):
+            parts[-1] = last + part
+        elif not (part is Wildcard.ANY and last is Wildcard.ANY):
+            parts.append(part)
+    return parts
+
+
+def bind_is_nan(column: Column) -> Predicate:
+    """``isnan(column)``: false for NULL. Raises PredicateError for a type that is not a number."""
+    if column.type.root in FLOATS:
+        return Compare(column.path, Op.NULL_SAFE_EQ, math.nan)
+    if column.type.root in INTEGERS or column.type.root is Root.DECIMAL:
+        return FALSE
+    raise PredicateError(f"isnan needs a column of numbers, found {column}")

@@ -1,0 +1,248 @@
+"""Predicates on the rows of a batch: three-valued, vectorised, with Spark's comparisons where Arrow's differ."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from paimon_spark.arrow.predicates.predicate import (
+    AlwaysFalse,
+    AlwaysNull,
+    AlwaysTrue,
+    And,
+    Compare,
+    Contains,
+    EndsWith,
+    In,
+    IsNotNull,
+    IsNull,
+    Leaf,
+    Like,
+    Not,
+    Op,
+    Or,
+    Path,
+    Predicate,
+    StartsWith,
+    UnlessNull,
+    Value,
+    Wildcard,
+)
+from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
+from paimon_spark.errors import PredicateError
+
+_KERNELS: dict[Op, Callable[[pa.Array, pa.Scalar], pa.BooleanArray]] = {
+    Op.EQ: pc.equal,
+    Op.NULL_SAFE_EQ: pc.equal,
+    Op.NE: pc.not_equal,
+    Op.LT: pc.less,
+    Op.LE: pc.less_equal,
+    Op.GT: pc.greater,
+    Op.GE: pc.greater_equal,
+}
+_PYTHON: dict[Op, Callable[[Any, Any], bool]] = {
+    Op.EQ: operator.eq,
+    Op.NULL_SAFE_EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
+
+
+def filter_batch(predicate: Predicate, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows for which the predicate is true; the batch itself, uncopied, if that is all of them.
+
+    Errors as in evaluate.
+    """
+    if isinstance(predicate, AlwaysTrue):
+        return batch
+    mask = evaluate(predicate, batch)
+    return batch if mask.true_count == batch.num_rows else batch.filter(mask)
+
+
+def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
+    """The truth value of the predicate for each row; null is SQL's NULL.
+
+    Args:
+        predicate: its leaves hold internal values. One that the column cannot hold (out of range, finer than the
+            column's scale or unit) is compared by its exact value.
+        batch: has every column of the predicate, in the type that ``arrow_type`` gives.
+
+    Raises:
+        PredicateError: a column is missing.
+    """
+    match predicate:
+        case AlwaysTrue():
+            return pa.repeat(True, batch.num_rows)
+        case AlwaysFalse():
+            return pa.repeat(False, batch.num_rows)
+        case AlwaysNull():
+            return pa.nulls(batch.num_rows, pa.bool_())
+        case And(parts):
+            return reduce(pc.and_kleene, (evaluate(part, batch) for part in parts))
+        case Or(parts):
+            return reduce(pc.or_kleene, (evaluate(part, batch) for part in parts))
+        case Not(part):
+            return pc.invert(evaluate(part, batch))
+        case leaf:
+            return _evaluate_leaf(leaf, _column(batch, leaf.column))
+
+
+def _column(batch: pa.RecordBatch, path: Path) -> pa.Array:
+    """The values at a path; null where a ROW on the way is."""
+    if path[0] not in batch.schema.names:
+        raise PredicateError(f"the filter needs column '{path[0]}', the rows have: {', '.join(batch.schema.names)}")
+    column = batch.column(path[0])
+    for name in path[1:]:
+        if not pt.is_struct(column.type) or column.type.get_field_index(name) < 0:
+            raise PredicateError(f"the filter needs '{'.'.join(path)}', column '{path[0]}' is {batch[path[0]].type}")
+        column = pc.struct_field(column, name)
+    return column
+
+
+def _evaluate_leaf(leaf: Leaf, column: pa.Array) -> pa.BooleanArray:
+    match leaf:
+        case IsNull():
+            return column.is_null()
+        case IsNotNull():
+            return column.is_valid()
+        case UnlessNull(_, result):
+            return _unless_null(column, result)
+        case Compare(_, Op.NULL_SAFE_EQ, value):
+            equal = _compare(column, Op.EQ, value)
+            return equal.fill_null(False) if equal.null_count else equal
+        case Compare(_, op, value):
+            return _compare(column, op, value)
+        case In(_, values, has_null):
+            found = _is_in(column, values)
+            return pc.if_else(found, True, _null()) if has_null else found
+        case StartsWith(_, text):
+            return pc.starts_with(column, text)
+        case EndsWith(_, text):
+            return pc.ends_with(column, text)
+        case Contains(_, text):
+            return pc.match_substring(column, text)
+        case Like(_, parts):
+            return pc.match_substring_regex(column, _like_regex(parts))
+
+
+def _unless_null(column: pa.Array, result: bool) -> pa.BooleanArray:
+    constant = pa.repeat(result, len(column))
+    return pc.if_else(column.is_valid(), constant, _null()) if column.null_count else constant
+
+
+# ---------------------------------------------------------------------------------------------------------- comparison
+
+
+def _compare(column: pa.Array, op: Op, value: Value) -> pa.BooleanArray:
+    arrow = column.type
+    if pt.is_floating(arrow):
+        return _compare_floats(column, op, float(value))
+    if not _is_counted(arrow):  # strings, binaries, booleans: Arrow compares them as Spark does
+        return _KERNELS[op](column, pa.scalar(value, arrow))
+    counts, whole, exact = _as_counts(column, value)
+    low, high = _count_range(arrow)
+    if not exact:
+        if op in (Op.EQ, Op.NULL_SAFE_EQ, Op.NE):
+            return _unless_null(column, op is Op.NE)
+        op = Op.LE if op in (Op.LT, Op.LE) else Op.GT  # whole < value < whole + 1
+    if not low <= whole <= high:
+        return _unless_null(column, _PYTHON[op](0, whole))
+    return _KERNELS[op](counts, _count_scalar(whole, counts.type))
+
+
+def _compare_floats(column: pa.Array, op: Op, value: float) -> pa.BooleanArray:
+    """Arrow follows IEEE, where a NaN equals nothing; here it equals NaN and is above all numbers."""
+    if math.isnan(value):
+        if op in (Op.LE, Op.GT):
+            return _unless_null(column, op is Op.LE)
+        is_nan = pc.is_nan(column)
+        return is_nan if op in (Op.EQ, Op.NULL_SAFE_EQ, Op.GE) else pc.invert(is_nan)
+    if column.type != pa.float64() and not _fits(column.type, value):
+        column = column.cast(pa.float64())
+    result = _KERNELS[op](column, pa.scalar(value, column.type))
+    return pc.or_(result, pc.is_nan(column)) if op in (Op.GT, Op.GE) else result
+
+
+def _fits(arrow: pa.DataType, value: float) -> bool:
+    return bool(pa.scalar(value, arrow).as_py() == value)
+
+
+def _is_counted(arrow: pa.DataType) -> bool:
+    """Whether values are whole numbers of some unit: integers, days, milliseconds, 10**-scale."""
+    tests = (pt.is_integer, pt.is_date32, pt.is_time32, pt.is_timestamp, pt.is_decimal)
+    return any(test(arrow) for test in tests)
+
+
+def _as_counts(column: pa.Array, value: Value) -> tuple[pa.Array, int, bool]:
+    """The column in a type whose scalars are made from counts; the literal rounded down to a count; is that exact?"""
+    arrow = column.type
+    if pt.is_timestamp(arrow):
+        whole, rest = divmod(int(value), NANOS_PER_UNIT[arrow.unit])
+        return column.view(pa.int64()), whole, rest == 0
+    if pt.is_decimal(arrow):
+        numerator, denominator = _decimal(value).as_integer_ratio()
+        whole, rest = divmod(numerator * 10**arrow.scale, denominator)
+        return column, whole, rest == 0
+    return column if pt.is_integer(arrow) else column.view(pa.int32()), int(value), True
+
+
+def _decimal(value: Value) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(int(value))
+
+
+def _count_range(arrow: pa.DataType) -> tuple[int, int]:
+    if pt.is_decimal(arrow):
+        limit: int = 10**arrow.precision - 1
+        return -limit, limit
+    bits = arrow.bit_width - 1
+    return -(1 << bits), (1 << bits) - 1
+
+
+def _count_scalar(count: int, arrow: pa.DataType) -> pa.Scalar:
+    return pa.scalar(decimal_of(count, arrow.scale) if pt.is_decimal(arrow) else count, arrow)
+
+
+def _is_in(column: pa.Array, values: Sequence[Value]) -> pa.BooleanArray:
+    """Whether each value is in the list; null where it is null."""
+    arrow = column.type
+    if pt.is_floating(arrow):
+        numbers = [float(value) for value in values]
+        if 0.0 in numbers:  # Arrow looks values up by their bits
+            numbers += [0.0, -0.0]
+        wanted = pa.array([number for number in numbers if math.isnan(number) or _fits(arrow, number)], arrow)
+    elif _is_counted(arrow):
+        low, high = _count_range(arrow)
+        counted = [_as_counts(column.slice(0, 0), value) for value in values]
+        column = _as_counts(column, 0)[0]
+        scalars = [_count_scalar(whole, column.type) for _, whole, exact in counted if exact and low <= whole <= high]
+        wanted = pa.array(scalars, column.type)
+    else:
+        wanted = pa.array(values, arrow)
+    found = pc.is_in(column, value_set=wanted, skip_nulls=True)
+    return pc.if_else(column.is_valid(), found, _null()) if column.null_count else found
+
+
+def _like_regex(parts: Sequence[str | Wildcard]) -> str:
+    """The RE2 expression of a LIKE pattern; characters are code points, also line ends."""
+    wildcards = {Wildcard.ONE: ".", Wildcard.ANY: ".*"}
+    body = "".join(_quote(part) if isinstance(part, str) else wildcards[part] for part in parts)
+    return rf"(?s)\A{body}\z"
+
+
+def _quote(text: str) -> str:
+    return "".join(c if c.isalnum() or ord(c) > 127 else rf"\x{{{ord(c):x}}}" for c in text)
+
+
+def _null() -> pa.BooleanScalar:
+    return pa.scalar(None, pa.bool_())

@@ -1,0 +1,234 @@
+"""Conditions written in Python: ``(col("id") > 3) & col("name").startswith("a")``.
+
+An expression knows no table; ``bind`` fits it to one. Values are compared as Spark compares the same Python values:
+an int as INT or BIGINT, a float as DOUBLE, a datetime with a zone as an instant and one without as a local time.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from paimon_spark.arrow.predicates.binding import (
+    bind_boolean,
+    bind_compare,
+    bind_in,
+    bind_is_nan,
+    bind_like,
+    bind_text_test,
+    resolve_column,
+)
+from paimon_spark.arrow.predicates.literals import literal_of
+from paimon_spark.arrow.predicates.predicate import TRUE, IsNotNull, IsNull, Op, Predicate, and_, not_, or_
+from paimon_spark.arrow.zones import TimeZone, session_zone
+from paimon_spark.errors import PredicateError
+from paimon_spark.format.types import DataField
+
+
+class Expr:
+    """A condition. Combine conditions with ``&``, ``|`` and ``~``, each in brackets."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Expr) -> Expr:
+        return _Joined(_require(self), _require(other), is_and=True)
+
+    def __or__(self, other: Expr) -> Expr:
+        return _Joined(_require(self), _require(other), is_and=False)
+
+    def __invert__(self) -> Expr:
+        return _Negated(self)
+
+    def __bool__(self) -> NoReturn:
+        raise PredicateError("a condition has no truth value in Python: combine conditions with &, | and ~ in brackets")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnExpr(Expr):
+    """A column, or a field inside a ROW; a BOOLEAN one is a condition by itself."""
+
+    names: tuple[str, ...]
+
+    def field(self, name: str) -> ColumnExpr:
+        """A field of the ROW in this column."""
+        return ColumnExpr((*self.names, name))
+
+    def __eq__(self, value: object) -> Expr:  # type: ignore[override]  # an expression, not an answer
+        return _Comparison(self.names, Op.EQ, value)
+
+    def __ne__(self, value: object) -> Expr:  # type: ignore[override]  # an expression, not an answer
+        return _Comparison(self.names, Op.NE, value)
+
+    __hash__ = None  # type: ignore[assignment]  # equality gives expressions, so a column is no key
+
+    def __lt__(self, value: object) -> Expr:
+        return _Comparison(self.names, Op.LT, value)
+
+    def __le__(self, value: object) -> Expr:
+        return _Comparison(self.names, Op.LE, value)
+
+    def __gt__(self, value: object) -> Expr:
+        return _Comparison(self.names, Op.GT, value)
+
+    def __ge__(self, value: object) -> Expr:
+        return _Comparison(self.names, Op.GE, value)
+
+    def eq_null_safe(self, value: object) -> Expr:
+        """``<=>``: equal, or both null; never NULL."""
+        return _Comparison(self.names, Op.NULL_SAFE_EQ, value)
+
+    def between(self, low: object, high: object) -> Expr:
+        return (self >= low) & (self <= high)
+
+    def isin(self, *values: object) -> Expr:
+        """Equal to one of the values, given singly or as one list; a None among them makes the rest NULL, as in SQL."""
+        only = values[0] if len(values) == 1 else None
+        return _InList(self.names, tuple(only) if isinstance(only, list | tuple | set | frozenset) else values)
+
+    def is_null(self) -> Expr:
+        return _Test(self.names, "is_null")
+
+    def is_not_null(self) -> Expr:
+        return _Test(self.names, "is_not_null")
+
+    def is_nan(self) -> Expr:
+        return _Test(self.names, "is_nan")
+
+    def startswith(self, text: str) -> Expr:
+        return _TextTest(self.names, "startswith", text)
+
+    def endswith(self, text: str) -> Expr:
+        return _TextTest(self.names, "endswith", text)
+
+    def contains(self, text: str) -> Expr:
+        return _TextTest(self.names, "contains", text)
+
+    def like(self, pattern: str, escape: str = "\\") -> Expr:
+        return _TextTest(self.names, "like", pattern, escape)
+
+
+def col(*names: str) -> ColumnExpr:
+    """A column by name, in any letter case; more names lead into ROWs. A dot in a name is part of it."""
+    if not names or not all(isinstance(name, str) for name in names):
+        raise PredicateError(f"col needs the name of a column, found {names!r}")
+    return ColumnExpr(names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Comparison(Expr):
+    names: tuple[str, ...]
+    op: Op
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _InList(Expr):
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Test(Expr):
+    names: tuple[str, ...]
+    test: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TextTest(Expr):
+    names: tuple[str, ...]
+    test: str
+    text: Any
+    escape: str = "\\"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joined(Expr):
+    left: Expr
+    right: Expr
+    is_and: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Negated(Expr):
+    part: Expr
+
+
+def _require(value: object) -> Expr:
+    if not isinstance(value, Expr):
+        raise PredicateError(
+            f"{value!r:.100} is not a condition: put each comparison in brackets, (col('a') > 1) & ..."
+        )
+    return value
+
+
+def bind(expr: Expr, fields: Sequence[DataField], time_zone: TimeZone | None) -> Predicate:
+    """The predicate that an expression means for a table.
+
+    Args:
+        expr: made of ``col(...)``.
+        fields: the table's columns.
+        time_zone: the session's, in which local times meet instants; None: it is not known, and what needs it is
+            refused.
+
+    Raises:
+        PredicateError: an unknown column, or values that its type cannot be compared with.
+        OptionError: an unknown time zone.
+    """
+    return _bind(expr, fields, session_zone(time_zone))
+
+
+def _bind(expr: Expr, fields: Sequence[DataField], zone: dt.tzinfo) -> Predicate:
+    match expr:
+        case _Joined(_, _, is_and):
+            parts: list[Predicate] = []
+            while isinstance(expr, _Joined) and expr.is_and == is_and:  # a chain grows on its left: no recursion there
+                parts.append(_bind(expr.right, fields, zone))
+                expr = expr.left
+            parts.append(_bind(expr, fields, zone))
+            return and_(*reversed(parts)) if is_and else or_(*reversed(parts))
+        case _Negated(part):
+            return not_(_bind(part, fields, zone))
+        case ColumnExpr(names):
+            return bind_boolean(resolve_column(names, fields))
+        case _Comparison(names, op, ColumnExpr(others)):
+            return bind_compare(resolve_column(names, fields), op, resolve_column(others, fields), zone)
+        case _Comparison(names, op, value):
+            return bind_compare(resolve_column(names, fields), op, literal_of(value), zone)
+        case _InList(names, values):
+            return bind_in(resolve_column(names, fields), [literal_of(value) for value in values], zone)
+        case _TextTest(names, "like", pattern, escape):
+            return bind_like(resolve_column(names, fields), literal_of(pattern), escape)
+        case _TextTest(names, test, text):
+            return bind_text_test(resolve_column(names, fields), test, literal_of(text))
+        case _Test(names, test):
+            column = resolve_column(names, fields)
+            if test == "is_nan":
+                return bind_is_nan(column)
+            return IsNull(column.path) if test == "is_null" else IsNotNull(column.path)
+    raise PredicateError(f"{expr!r} is not a condition")
+
+
+def as_predicate(
+    where: str | Expr | Predicate | None, fields: Sequence[DataField], time_zone: TimeZone | None
+) -> Predicate:
+    """A condition in any form as a predicate: SQL text, an expression, one that is bound already, None for all rows.
+
+    Errors as in ``bind`` and ``parse_predicate``.
+    """
+    if where is None:
+        return TRUE
+    if isinstance(where, str):
+        from paimon_spark.arrow.predicates.sql_text import (
+            parse_predicate,  # and with it the parser, which few reads need
+        )
+
+        return parse_predicate(where, fields, time_zone)
+    if isinstance(where, Expr):
+        return bind(where, fields, time_zone)
+    if not isinstance(where, Predicate):
+        raise PredicateError(
+            f"{where!r:.100} is not a condition: give SQL text or an expression of col(...) from paimon_spark"
+        )
+    return where

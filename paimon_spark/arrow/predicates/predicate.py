@@ -1,0 +1,274 @@
+"""The predicate algebra: one frozen tree for partitions, statistics, row groups and rows.
+
+Logic is SQL's, with three values: a leaf is NULL where its column is NULL (IsNull and ``<=>`` are never NULL), a filter
+keeps the rows where the whole is true. Values compare as Spark compares them: NaN equals NaN and is greater than all,
+-0.0 equals 0.0, strings go by their UTF-8 bytes, binaries by unsigned bytes.
+
+A leaf names its column by a path (top-level name, then field names of ROWs) and holds *internal values* of that
+column's type (``format/types.py``): whoever builds one has bound its literals (``sql_text``, ``expressions``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import Enum, StrEnum
+from typing import TypeAlias
+
+Value: TypeAlias = bool | int | float | Decimal | str | bytes
+Path: TypeAlias = tuple[str, ...]
+
+
+class Op(StrEnum):
+    """A comparison; NULL_SAFE_EQ is Spark's ``<=>`` with a value that is not null: false where the column is NULL."""
+
+    EQ = "="
+    NULL_SAFE_EQ = "<=>"
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysTrue:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysFalse:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysNull:
+    """NULL for every row, as ``a = NULL`` is; its negation too."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnlessNull:
+    """``result`` where the column is not NULL, else NULL: what is left of ``tinyint_column < 1000``."""
+
+    column: Path
+    result: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    column: Path
+    op: Op
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    column: Path
+
+
+@dataclass(frozen=True, slots=True)
+class IsNotNull:
+    column: Path
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """True where the column equals a value; else NULL if has_null (the list held a NULL) or the column is NULL."""
+
+    column: Path
+    values: tuple[Value, ...]
+    has_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    column: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndsWith:
+    column: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    column: Path
+    text: str
+
+
+class Wildcard(Enum):
+    """What a LIKE pattern holds besides text."""
+
+    ONE = "_"
+    ANY = "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """SQL LIKE; ``parts`` is the pattern cut at its wildcards, escapes resolved. ONE stands for one code point."""
+
+    column: Path
+    parts: tuple[str | Wildcard, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Predicate
+
+
+Constant: TypeAlias = AlwaysTrue | AlwaysFalse | AlwaysNull
+Leaf: TypeAlias = UnlessNull | Compare | IsNull | IsNotNull | In | StartsWith | EndsWith | Contains | Like
+Predicate: TypeAlias = Constant | Leaf | And | Or | Not
+
+TRUE = AlwaysTrue()
+FALSE = AlwaysFalse()
+NULL = AlwaysNull()
+
+
+def and_(*parts: Predicate) -> Predicate:
+    """The conjunction, flattened; TRUE if there are no parts."""
+    return _join(parts, And, neutral=TRUE, absorbing=FALSE)
+
+
+def or_(*parts: Predicate) -> Predicate:
+    """The disjunction, flattened; FALSE if there are no parts."""
+    return _join(parts, Or, neutral=FALSE, absorbing=TRUE)
+
+
+def _join(
+    parts: Iterable[Predicate], kind: type[And] | type[Or], neutral: Predicate, absorbing: Predicate
+) -> Predicate:
+    kept: list[Predicate] = []
+    for part in parts:
+        if part == absorbing:
+            return absorbing
+        if isinstance(part, kind):
+            kept.extend(part.parts)
+        elif part != neutral:
+            kept.append(part)
+    if len(kept) == 1:
+        return kept[0]
+    return kind(tuple(kept)) if kept else neutral
+
+
+def not_(part: Predicate) -> Predicate:
+    """The negation; a double one and one of a constant are resolved."""
+    match part:
+        case AlwaysTrue():
+            return FALSE
+        case AlwaysFalse():
+            return TRUE
+        case AlwaysNull():
+            return NULL
+        case Not(inner):
+            return inner
+        case UnlessNull(column, result):
+            return UnlessNull(column, not result)
+        case _:
+            return Not(part)
+
+
+def conjuncts(predicate: Predicate) -> list[Predicate]:
+    """The parts that must all hold; empty for AlwaysTrue."""
+    if isinstance(predicate, And):
+        return [leaf for part in predicate.parts for leaf in conjuncts(part)]
+    return [] if isinstance(predicate, AlwaysTrue) else [predicate]
+
+
+def columns_of(predicate: Predicate) -> frozenset[str]:
+    """The top-level columns the predicate looks at."""
+    match predicate:
+        case AlwaysTrue() | AlwaysFalse() | AlwaysNull():
+            return frozenset()
+        case And(parts) | Or(parts):
+            return frozenset().union(*(columns_of(part) for part in parts))
+        case Not(part):
+            return columns_of(part)
+        case leaf:
+            return frozenset((leaf.column[0],))
+
+
+def rename(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
+    """The same predicate over other top-level column names; a name the mapping lacks stays."""
+    match predicate:
+        case AlwaysTrue() | AlwaysFalse() | AlwaysNull():
+            return predicate
+        case And(parts):
+            return And(tuple(rename(part, names) for part in parts))
+        case Or(parts):
+            return Or(tuple(rename(part, names) for part in parts))
+        case Not(part):
+            return Not(rename(part, names))
+        case leaf:
+            top = leaf.column[0]
+            return replace(leaf, column=(names.get(top, top), *leaf.column[1:]))
+
+
+def restrict(predicate: Predicate, columns: Container[str]) -> Predicate:
+    """A predicate over ``columns`` alone that is true wherever ``predicate`` is true, as strong as its form allows.
+
+    Use it to prune or to filter early, never to filter in the end: it may keep more rows, and where ``predicate`` is
+    not true it may be anything.
+    """
+    return _weaken(predicate, columns, wanted=True)
+
+
+def _weaken(predicate: Predicate, columns: Container[str], wanted: bool) -> Predicate:
+    """A predicate that is true wherever the given one has the wanted truth value."""
+    match predicate:
+        case Not(part):
+            return _weaken(part, columns, not wanted)
+        case And(parts) | Or(parts):
+            weakened = (_weaken(part, columns, wanted) for part in parts)
+            return and_(*weakened) if isinstance(predicate, And) == wanted else or_(*weakened)
+        case AlwaysTrue() | AlwaysFalse():
+            return TRUE if isinstance(predicate, AlwaysTrue) == wanted else FALSE
+        case AlwaysNull():
+            return FALSE
+        case leaf:
+            if leaf.column[0] not in columns:
+                return TRUE
+            return leaf if wanted else Not(leaf)
+
+
+def is_true(predicate: Predicate) -> Predicate:
+    """``(predicate) IS TRUE``: never NULL."""
+    return _settle(predicate, wanted=True)
+
+
+def is_false(predicate: Predicate) -> Predicate:
+    """``(predicate) IS FALSE``: never NULL."""
+    return _settle(predicate, wanted=False)
+
+
+def _settle(predicate: Predicate, wanted: bool) -> Predicate:
+    match predicate:
+        case Not(part):
+            return _settle(part, not wanted)
+        case And(parts) | Or(parts):
+            settled = (_settle(part, wanted) for part in parts)
+            return and_(*settled) if isinstance(predicate, And) == wanted else or_(*settled)
+        case AlwaysTrue() | AlwaysFalse():
+            return TRUE if isinstance(predicate, AlwaysTrue) == wanted else FALSE
+        case AlwaysNull():
+            return FALSE
+        case In(_, _, has_null) if has_null:
+            # Never false; true only by a match, which the list without its NULL decides alone.
+            return and_(replace(predicate, has_null=False), IsNotNull(predicate.column)) if wanted else FALSE
+        case IsNull() | IsNotNull() | Compare(_, Op.NULL_SAFE_EQ, _):
+            return predicate if wanted else Not(predicate)
+        case leaf:
+            return and_(leaf if wanted else Not(leaf), IsNotNull(leaf.column))

@@ -1,0 +1,227 @@
+"""Predicates on what is known of many rows: statistics of files and row groups, values of partitions.
+
+A maximum or minimum is a bound here, not a value that occurs: strings may be cut, floats may hide NaNs behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from paimon_spark.arrow.predicates.predicate import (
+    AlwaysFalse,
+    AlwaysNull,
+    AlwaysTrue,
+    And,
+    Compare,
+    Contains,
+    EndsWith,
+    In,
+    IsNotNull,
+    IsNull,
+    Leaf,
+    Like,
+    Not,
+    Op,
+    Or,
+    Predicate,
+    StartsWith,
+    UnlessNull,
+    Value,
+    Wildcard,
+)
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
+
+__all__ = ["ColumnStats", "compare_values", "match_values", "may_match"]
+
+
+class _Possible(NamedTuple):
+    """Which truth values some row may have. NULL is not tracked: a filter takes it for false, a negation too."""
+
+    true: bool
+    false: bool
+
+
+_ANY = _Possible(True, True)
+_NONE = _Possible(False, False)
+
+
+def may_match(predicate: Predicate, stats: Callable[[str], ColumnStats | None], row_count: int) -> bool:
+    """Whether some row may satisfy the predicate; False only if that is proven impossible.
+
+    Args:
+        predicate: its literals are internal values of the type the statistics were taken of.
+        stats: gives what is known of a top-level column; None, or a None inside, is unknown.
+        row_count: the number of rows the statistics are about.
+    """
+    return row_count > 0 and _possible(predicate, stats, row_count).true
+
+
+def _possible(predicate: Predicate, stats: Callable[[str], ColumnStats | None], row_count: int) -> _Possible:
+    match predicate:
+        case AlwaysTrue():
+            return _Possible(True, False)
+        case AlwaysFalse():
+            return _Possible(False, True)
+        case AlwaysNull():
+            return _NONE
+        case Not(part):
+            inner = _possible(part, stats, row_count)
+            return _Possible(inner.false, inner.true)
+        case And(parts):
+            found = [_possible(part, stats, row_count) for part in parts]
+            return _Possible(all(p.true for p in found), any(p.false for p in found))
+        case Or(parts):
+            found = [_possible(part, stats, row_count) for part in parts]
+            return _Possible(any(p.true for p in found), all(p.false for p in found))
+        case leaf:
+            known = stats(leaf.column[0]) if len(leaf.column) == 1 else None
+            return _possible_leaf(leaf, known or ColumnStats(), row_count)
+
+
+def _possible_leaf(leaf: Leaf, stats: ColumnStats, row_count: int) -> _Possible:
+    has_nulls = stats.null_count is None or stats.null_count > 0
+    has_values = stats.null_count is None or stats.null_count < row_count
+    match leaf:
+        case IsNull():
+            return _Possible(has_nulls, has_values)
+        case IsNotNull():
+            return _Possible(has_values, has_nulls)
+        case Compare(_, Op.NULL_SAFE_EQ, value):
+            inner = _possible_compare(Op.EQ, value, stats) if has_values else _NONE
+            return _Possible(inner.true, inner.false or has_nulls)
+        case _ if not has_values:
+            return _NONE
+        case UnlessNull(_, result):
+            return _Possible(result, not result)
+        case Compare(_, op, value):
+            return _possible_compare(op, value, stats)
+        case In(_, values, has_null):
+            each = [_possible_compare(Op.EQ, value, stats) for value in values]
+            return _Possible(any(p.true for p in each), not has_null and all(p.false for p in each))
+        case StartsWith(_, text):
+            return _possible_prefix(text, stats)
+        case Like(_, parts):
+            head = parts[0] if parts and isinstance(parts[0], str) else ""
+            return _Possible(_possible_prefix(head, stats).true, True)
+        case EndsWith() | Contains():
+            return _ANY
+
+
+def _possible_compare(op: Op, value: Value, stats: ColumnStats) -> _Possible:
+    low, high = stats.minimum, stats.maximum
+    if isinstance(value, float):
+        # Bounds taken by IEEE rules ignore NaN, the greatest value; a bound that is NaN itself says nothing.
+        low, high = (None if low is None or low != low else low), float("nan")
+    may_be_less = low is None or compare_values(low, value) < 0
+    may_be_more = high is None or compare_values(high, value) > 0
+    may_equal = (low is None or compare_values(low, value) <= 0) and (high is None or compare_values(high, value) >= 0)
+    match op:
+        case Op.EQ | Op.NULL_SAFE_EQ:
+            return _Possible(may_equal, may_be_less or may_be_more)
+        case Op.NE:
+            return _Possible(may_be_less or may_be_more, may_equal)
+        case Op.LT:
+            return _Possible(may_be_less, may_equal or may_be_more)
+        case Op.LE:
+            return _Possible(may_be_less or may_equal, may_be_more)
+        case Op.GT:
+            return _Possible(may_be_more, may_be_less or may_equal)
+        case Op.GE:
+            return _Possible(may_be_more or may_equal, may_be_less)
+
+
+def _possible_prefix(text: str, stats: ColumnStats) -> _Possible:
+    """Strings that begin with the text are a range: all between two of them do too."""
+    low: str | None = stats.minimum
+    high: str | None = stats.maximum
+    above_low = low is None or low <= text or low.startswith(text)
+    below_high = high is None or high >= text
+    all_begin = low is not None and high is not None and low.startswith(text) and high.startswith(text)
+    return _Possible(above_low and below_high, not all_begin)
+
+
+# ------------------------------------------------------------------------------------------------------- single values
+
+
+def compare_values(left: Any, right: Any) -> int:
+    """Below, at or above 0 as left is less than, equal to or greater than right, both internal values of one type.
+
+    Python's order is Spark's for all but floats: str goes by code points, which is the order of their UTF-8 bytes.
+    """
+    if left != left or right != right:  # NaN
+        return int(left != left) - int(right != right)
+    return int(left > right) - int(left < right)
+
+
+def match_values(predicate: Predicate, values: Mapping[str, Any]) -> bool | None:
+    """The exact truth value of the predicate for one row; None is NULL.
+
+    Args:
+        predicate: over top-level columns.
+        values: the internal value of each of its columns, None for null.
+
+    Raises:
+        KeyError: a column of the predicate has no value (see ``restrict``).
+    """
+    match predicate:
+        case AlwaysTrue():
+            return True
+        case AlwaysFalse():
+            return False
+        case AlwaysNull():
+            return None
+        case Not(part):
+            inner = match_values(part, values)
+            return None if inner is None else not inner
+        case And(parts) | Or(parts):
+            absorbing = isinstance(predicate, Or)
+            found = [match_values(part, values) for part in parts]
+            if absorbing in found:
+                return absorbing
+            return None if None in found else not absorbing
+        case leaf:
+            if len(leaf.column) > 1:
+                raise KeyError(".".join(leaf.column))
+            return _match_leaf(leaf, values[leaf.column[0]])
+
+
+_HOLDS: dict[Op, Callable[[int], bool]] = {
+    Op.EQ: lambda order: order == 0,
+    Op.NULL_SAFE_EQ: lambda order: order == 0,
+    Op.NE: lambda order: order != 0,
+    Op.LT: lambda order: order < 0,
+    Op.LE: lambda order: order <= 0,
+    Op.GT: lambda order: order > 0,
+    Op.GE: lambda order: order >= 0,
+}
+
+
+def _match_leaf(leaf: Leaf, value: Any) -> bool | None:
+    match leaf:
+        case IsNull():
+            return value is None
+        case IsNotNull():
+            return value is not None
+        case Compare(_, Op.NULL_SAFE_EQ, _) if value is None:
+            return False
+        case _ if value is None:
+            return None
+        case UnlessNull(_, result):
+            return result
+        case Compare(_, op, literal):
+            return _HOLDS[op](compare_values(value, literal))
+        case In(_, literals, has_null):
+            found = any(compare_values(value, literal) == 0 for literal in literals)
+            return None if has_null and not found else found
+        case StartsWith(_, text):
+            return bool(value.startswith(text))
+        case EndsWith(_, text):
+            return bool(value.endswith(text))
+        case Contains(_, text):
+            return text in value
+        case Like(_, parts):
+            wildcards = {Wildcard.ONE: ".", Wildcard.ANY: ".*"}
+            pattern = "".join(re.escape(part) if isinstance(part, str) else wildcards[part] for part in parts)
+            return re.fullmatch(pattern, value, re.DOTALL) is not None

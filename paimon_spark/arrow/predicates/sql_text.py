@@ -1,0 +1,360 @@
+"""Conditions written as Spark SQL text. sqlglot reads the text; what it means is decided here and in ``binding``.
+
+A part of the syntax tree that this module does not know, down to a flag on a known node, is refused: a condition is
+never silently understood as another one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import sqlglot
+from sqlglot import Token, TokenType, exp
+from sqlglot.errors import SqlglotError
+
+from paimon_spark.arrow.predicates.binding import (
+    bind_boolean,
+    bind_compare,
+    bind_in,
+    bind_is_nan,
+    bind_like,
+    bind_text_test,
+    resolve_column,
+)
+from paimon_spark.arrow.predicates.coercion import Column
+from paimon_spark.arrow.predicates.literals import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INSTANT,
+    LOCAL_TIMESTAMP,
+    NULL_LITERAL,
+    STRING,
+    TIME,
+    Literal,
+    cast_literal,
+    decimal_literal,
+    integer_literal,
+    literal_words,
+    zone_needed,
+)
+from paimon_spark.arrow.predicates.predicate import (
+    FALSE,
+    NULL,
+    TRUE,
+    IsNotNull,
+    IsNull,
+    Op,
+    Predicate,
+    and_,
+    is_false,
+    is_true,
+    not_,
+    or_,
+)
+from paimon_spark.arrow.zones import TimeZone, ZoneUnknown, session_zone
+from paimon_spark.errors import PredicateError
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import DataField, DataType, Root
+
+_POSSIBLE = (
+    "a condition may hold comparisons of one column with literals (= <=> != < <= > >=), IN with a list, BETWEEN, LIKE, "
+    "IS [NOT] NULL/TRUE/FALSE, startswith, endswith, contains, isnull, isnotnull, isnan, boolean columns, AND, OR and "
+    "NOT; literals may be cast"
+)
+Node: TypeAlias = Any  # sqlglot's base of all nodes; its name is not the same in all releases
+
+_COMPARISONS: dict[type[Any], Op] = {
+    exp.EQ: Op.EQ,
+    exp.NEQ: Op.NE,
+    exp.LT: Op.LT,
+    exp.LTE: Op.LE,
+    exp.GT: Op.GT,
+    exp.GTE: Op.GE,
+    exp.NullSafeEQ: Op.NULL_SAFE_EQ,
+    exp.NullSafeNEQ: Op.NULL_SAFE_EQ,
+}
+_TEXT_TESTS: dict[type[Any], str] = {
+    exp.StartsWith: "startswith",
+    exp.EndsWith: "endswith",
+    exp.Contains: "contains",
+}
+_TYPES: dict[str, DataType] = {
+    "BOOLEAN": BOOLEAN,
+    "TINYINT": DataType(Root.TINYINT),
+    "SMALLINT": DataType(Root.SMALLINT),
+    "INT": DataType(Root.INT),
+    "BIGINT": DataType(Root.BIGINT),
+    "FLOAT": FLOAT,
+    "DOUBLE": DOUBLE,
+    "TEXT": STRING,
+    "BINARY": BYTES,
+    "VARBINARY": BYTES,
+    "DATE": DATE,
+    "TIME": TIME,
+    "TIMESTAMP": INSTANT,
+    "TIMESTAMPTZ": INSTANT,
+    "TIMESTAMPLTZ": INSTANT,
+    "TIMESTAMPNTZ": LOCAL_TIMESTAMP,
+}
+
+
+def parse_predicate(sql: str, fields: Sequence[DataField], time_zone: TimeZone | None) -> Predicate:
+    """The predicate that a condition in Spark SQL means for a table.
+
+    Args:
+        sql: what may stand behind WHERE.
+        fields: the table's columns; the text may spell them in any letter case.
+        time_zone: the session's, in which local times meet instants; None: it is not known, and what needs it is
+            refused.
+
+    Raises:
+        PredicateError: the text is not SQL, names an unknown column, compares what Spark cannot compare, or uses a
+            construct that has no predicate; the message holds the text and what is possible.
+        OptionError: an unknown time zone.
+    """
+    reading = _Reading(fields, session_zone(time_zone))
+    try:
+        return reading.predicate(_parse(sql))
+    except PredicateError as error:
+        raise PredicateError(f"cannot use the filter {sql!r}: {error}") from None
+    except RecursionError:
+        raise PredicateError(f"cannot use the filter {sql[:200]!r}...: it is nested too deeply") from None
+
+
+def _parse(sql: str) -> Node:
+    dialect = sqlglot.Dialect.get_or_raise("spark")
+    try:
+        trees = dialect.parser().parse(_join_strings(dialect.tokenize(sql)), sql)
+    except SqlglotError as error:
+        reason = str(error).replace("\x1b[4m", "").replace("\x1b[0m", "").split("\n")[0]
+        raise PredicateError(f"it is not a condition in SQL ({reason})") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise PredicateError("it must hold exactly one condition")
+    return trees[0]
+
+
+def _join_strings(tokens: Sequence[Token]) -> list[Token]:
+    """Strings in a row are one string; where they touch, as in 'it''s', with the quote between that sqlglot drops."""
+    joined: list[Token] = []
+    for token in tokens:
+        last = joined[-1] if joined else None
+        if last is not None and last.token_type is token.token_type is TokenType.STRING:
+            quote = "'" if last.end + 1 == token.start else ""
+            text = last.text + quote + token.text
+            joined[-1] = Token(TokenType.STRING, text, last.line, last.col, last.start, token.end, last.comments)
+        else:
+            joined.append(token)
+    return joined
+
+
+def _refuse(node: Node) -> PredicateError:
+    return PredicateError(f"{node.sql(dialect='spark')!r:.200} is not supported; {_POSSIBLE}")
+
+
+def _check_parts(node: Node, *known: str) -> None:
+    """Refuse a node that says more than the parts this module looks at."""
+    if any(value for name, value in node.args.items() if name not in known):
+        raise _refuse(node)
+
+
+class _Reading:
+    """One text being read for one table."""
+
+    def __init__(self, fields: Sequence[DataField], zone: dt.tzinfo) -> None:
+        self._fields = fields
+        self._zone = zone
+
+    # ------------------------------------------------------------------------------------------------------ conditions
+
+    def predicate(self, node: Node) -> Predicate:
+        match node:
+            case exp.Paren():
+                _check_parts(node, "this")
+                return self.predicate(node.this)
+            case exp.And() | exp.Or():
+                parts = [self.predicate(part) for part in node.flatten()]
+                return and_(*parts) if isinstance(node, exp.And) else or_(*parts)
+            case exp.Not():
+                return not_(self.predicate(node.this))
+            case exp.Is():
+                return self._is(node)
+            case exp.Between():
+                _check_parts(node, "this", "low", "high")
+                value = self._operand(node.this)
+                low, high = self._operand(node.args["low"]), self._operand(node.args["high"])
+                zone = self._zone
+                return and_(bind_compare(value, Op.GE, low, zone), bind_compare(value, Op.LE, high, zone))
+            case exp.In():
+                _check_parts(node, "this", "expressions")
+                literals = [self._literal(item) for item in node.expressions]
+                return bind_in(self._column(node.this), literals, self._zone)
+            case exp.Like():
+                return self._like(node, "\\")
+            case exp.Escape(this=exp.Like()):
+                _check_parts(node, "this", "expression")
+                return self._like(node.this, str(self._literal(node.expression).value))
+            case exp.Boolean() | exp.Null():
+                return NULL if isinstance(node, exp.Null) else TRUE if node.this else FALSE
+            case exp.Column() | exp.Dot():
+                return bind_boolean(self._column(node))
+        if type(node) in _COMPARISONS:
+            return self._comparison(node)
+        return self._function(node)
+
+    def _comparison(self, node: Node) -> Predicate:
+        _check_parts(node, "this", "expression")
+        op = _COMPARISONS[type(node)]
+        left, right = _unwrap(node.this), _unwrap(node.expression)
+        if isinstance(right, exp.Boolean) and not _is_operand(left):
+            compared = _compare_truth(self.predicate(left), op, bool(right.this), node)
+        else:
+            compared = bind_compare(self._operand(left), op, self._operand(right), self._zone)
+        return not_(compared) if isinstance(node, exp.NullSafeNEQ) else compared
+
+    def _is(self, node: Node) -> Predicate:
+        _check_parts(node, "this", "expression")
+        tested, wanted = _unwrap(node.this), node.expression
+        if isinstance(wanted, exp.Null):
+            if isinstance(tested, exp.Column | exp.Dot):
+                return IsNull(self._column(tested).path)
+            inner = self.predicate(tested)
+            return not_(or_(is_true(inner), is_false(inner)))
+        if isinstance(wanted, exp.Boolean):
+            inner = self.predicate(tested)
+            return is_true(inner) if wanted.this else is_false(inner)
+        raise _refuse(node)
+
+    def _like(self, node: Node, escape: str) -> Predicate:
+        _check_parts(node, "this", "expression", "negate")
+        liked = bind_like(self._column(node.this), self._literal(node.expression), escape)
+        return not_(liked) if node.args.get("negate") else liked
+
+    def _function(self, node: Node) -> Predicate:
+        if type(node) in _TEXT_TESTS:
+            _check_parts(node, "this", "expression")
+            return bind_text_test(self._column(node.this), _TEXT_TESTS[type(node)], self._literal(node.expression))
+        if isinstance(node, exp.IsNan):
+            _check_parts(node, "this")
+            return bind_is_nan(self._column(node.this))
+        if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
+            match str(node.this).lower():
+                case "isnull":
+                    return IsNull(self._column(node.expressions[0]).path)
+                case "isnotnull":
+                    return IsNotNull(self._column(node.expressions[0]).path)
+        raise _refuse(node)
+
+    # -------------------------------------------------------------------------------------------------------- operands
+
+    def _operand(self, node: Node) -> Column | Literal:
+        node = _unwrap(node)
+        return self._column(node) if isinstance(node, exp.Column | exp.Dot) else self._literal(node)
+
+    def _column(self, node: Node) -> Column:
+        node = _unwrap(node)
+        if not isinstance(node, exp.Column | exp.Dot):
+            raise PredicateError(f"{node.sql(dialect='spark')!r:.200} stands where a column must; {_POSSIBLE}")
+        parts = node.parts
+        if not all(isinstance(part, exp.Identifier) for part in parts):
+            raise _refuse(node)
+        return resolve_column([part.name for part in parts], self._fields)
+
+    def _literal(self, node: Node) -> Literal:
+        match _unwrap(node):
+            case exp.Null():
+                return NULL_LITERAL
+            case exp.Boolean(this=value):
+                return Literal(bool(value), BOOLEAN)
+            case exp.Literal(is_string=True, this=text) | exp.RawString(this=text):
+                return Literal(str(text), STRING)
+            case exp.Literal(this=text):
+                return _number(str(text))
+            case exp.HexString(this=digits):
+                digits = str(digits)
+                return Literal(bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)), BYTES)
+            case exp.Neg(this=inner):
+                return self._negated(_unwrap(inner))
+            case exp.Cast() as cast:
+                return self._cast(cast, cast.this)
+            case exp.Column() | exp.Dot() as column:
+                raise PredicateError(
+                    f"column {column.sql(dialect='spark')!r} stands where a literal must: the filter compares a column "
+                    "with literals only"
+                )
+            case other:
+                raise _refuse(other)
+
+    def _negated(self, node: Node) -> Literal:
+        """A minus before a number is part of the number: -128Y is a TINYINT, 128Y is too big."""
+        if isinstance(node, exp.Literal) and not node.is_string:
+            return _number(f"-{node.this}")
+        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
+            return self._cast(node, exp.Literal(this=f"-{node.this.this}", is_string=node.this.is_string))
+        literal = self._literal(node)
+        if isinstance(literal.value, bool) or not isinstance(literal.value, int | float | Decimal):
+            raise PredicateError("a minus sign needs a number behind it")
+        return Literal(-literal.value, literal.type)
+
+    def _cast(self, node: exp.Cast, inner: Node) -> Literal:
+        _check_parts(node, "this", "to", "safe")
+        to, literal = _data_type(node.to), self._literal(inner)
+        try:
+            return cast_literal(literal, to, self._zone)
+        except ZoneUnknown:
+            raise zone_needed(f"{literal_words(literal)} as {type_sql(to)}") from None
+        except PredicateError:
+            if isinstance(node, exp.TryCast) and node.args.get("safe"):  # try_cast; a plain cast has no such mark
+                return Literal(None, to)
+            raise
+
+
+def _unwrap(node: Node) -> Node:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _is_operand(node: Node) -> bool:
+    kinds = (exp.Column, exp.Dot, exp.Literal, exp.RawString, exp.HexString, exp.Neg, exp.Cast, exp.Boolean, exp.Null)
+    return isinstance(node, kinds)
+
+
+def _compare_truth(condition: Predicate, op: Op, wanted: bool, node: Node) -> Predicate:
+    """``(condition) op TRUE`` or FALSE."""
+    forms: dict[Op, Callable[[], Predicate]] = {
+        Op.EQ: lambda: condition if wanted else not_(condition),
+        Op.NE: lambda: not_(condition) if wanted else condition,
+        Op.NULL_SAFE_EQ: lambda: is_true(condition) if wanted else is_false(condition),
+    }
+    if op not in forms:
+        raise _refuse(node)
+    return forms[op]()
+
+
+def _number(text: str) -> Literal:
+    if "e" in text.lower():
+        value = float(text)
+        if math.isinf(value):
+            raise PredicateError(f"the number {text} is beyond DOUBLE")
+        return Literal(value, DOUBLE)
+    return decimal_literal(Decimal(text)) if "." in text else integer_literal(int(text))
+
+
+def _data_type(node: Any) -> DataType:
+    """The type a cast names."""
+    name = node.this.value if isinstance(node, exp.DataType) and not isinstance(node.this, str) else ""
+    parameters = [int(p.name) for p in node.expressions if p.name.isdigit()]
+    if name == "DECIMAL":
+        precision, scale = [*parameters, *((10, 0)[len(parameters) :])][:2]
+        if 0 <= scale <= precision <= 38 and precision > 0:
+            return DataType(Root.DECIMAL, precision=precision, scale=scale)
+    if name in _TYPES and not node.expressions:
+        return _TYPES[name]
+    raise PredicateError(f"a filter cannot cast to {node.sql(dialect='spark')}")

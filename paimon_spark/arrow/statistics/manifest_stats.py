@@ -1,0 +1,173 @@
+"""Statistics of data files as manifests hold them (format section 6; Java: StatsCollectorFactories).
+
+What bounds a column has is known from the file writer; here they are cut to the stats mode of each column and encoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.errors import OptionError
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import SimpleStats
+from paimon_spark.format.options.core_options import (
+    STATS_KEEP_FIRST_N_COLUMNS,
+    STATS_MODE,
+    STATS_MODE_PER_LEVEL,
+    Option,
+    Options,
+    parse_text,
+)
+from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.format.types import DataField
+
+_SURROGATES = (0xD800, 0xE000)
+_MAX_CODE_POINT = 0x10FFFF
+_UNKNOWN = ColumnStats()
+
+
+@dataclass(frozen=True, slots=True)
+class StatsMode:
+    """counts: null counts are kept; bounds: bounds too; length: texts and bytes are cut to it (None: kept whole)."""
+
+    counts: bool
+    bounds: bool
+    length: int | None = None
+
+
+NONE = StatsMode(counts=False, bounds=False)
+COUNTS = StatsMode(counts=True, bounds=False)
+FULL = StatsMode(counts=True, bounds=True)
+KEY_MODE = StatsMode(counts=True, bounds=True, length=128)
+
+
+def parse_stats_mode(text: str) -> StatsMode:
+    """A mode as options name it: none, counts, full or truncate(n), in any letter case.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    lowered = text.strip().lower()
+    plain = {"none": NONE, "counts": COUNTS, "full": FULL}.get(lowered)
+    if plain is not None:
+        return plain
+    match = re.fullmatch(r"truncate\((\d+)\)", lowered)
+    if match is None or int(match[1]) == 0:
+        raise ValueError("expected none, counts, full or truncate(n) with n above 0")
+    return StatsMode(counts=True, bounds=True, length=int(match[1]))
+
+
+def stats_modes(
+    names: Sequence[str],
+    options: Options,
+    level: int | None = None,
+    keys: Collection[str] = (),
+    common_mode: Option[str | None] | None = None,
+) -> tuple[StatsMode, ...]:
+    """The stats mode of each column of a file.
+
+    Args:
+        names: the columns of the file, system columns included.
+        options: of the table.
+        level: the level of the file, for ``metadata.stats-mode.per.level``.
+        keys: the value columns that stand for the key (thin mode).
+        common_mode: an option that goes before those of the data files, if it is set.
+
+    Raises:
+        OptionError: an option names no mode.
+    """
+    text = options.value(STATS_MODE)
+    if level is not None:
+        text = options.value(STATS_MODE_PER_LEVEL).get(level, text)
+    own_text = None if common_mode is None else options.value(common_mode)
+    common = (
+        _parsed(STATS_MODE.key, text) if common_mode is None or own_text is None else _parsed(common_mode.key, own_text)
+    )
+    first_columns = options.value(STATS_KEEP_FIRST_N_COLUMNS)
+    modes, columns = [], 0
+    for name in names:
+        key = f"fields.{name}.stats-mode"
+        own = options.value(Option(key, "", parse_text))
+        if own:
+            modes.append(_parsed(key, own))
+        elif name in keys or name.startswith(KEY_PREFIX) or name in (SEQUENCE_NUMBER, VALUE_KIND):
+            modes.append(KEY_MODE)
+            continue
+        else:
+            modes.append(NONE if 0 <= first_columns <= columns else common)
+        columns += 1
+    return tuple(modes)
+
+
+def _parsed(key: str, text: str) -> StatsMode:
+    try:
+        return parse_stats_mode(text)
+    except ValueError as error:
+        raise OptionError(f"option '{key}' has the value '{text}': {error}") from None
+
+
+def file_stats(
+    fields: Sequence[DataField], modes: Sequence[StatsMode], found: Mapping[str, ColumnStats], dense: bool
+) -> tuple[SimpleStats, tuple[str, ...] | None]:
+    """The statistics of some columns of a file, and the names of those they cover (None: of all).
+
+    Args:
+        fields: the columns, as the file names them.
+        modes: one for each.
+        found: what the file writer knows; a column that is absent is unknown.
+        dense: leave out columns nothing is known of (``metadata.stats-dense-store``); else all columns are covered.
+    """
+    columns = [(field, cut(found.get(field.name, _UNKNOWN), mode)) for field, mode in zip(fields, modes, strict=True)]
+    if dense:
+        columns = [(field, stats) for field, stats in columns if stats != _UNKNOWN]
+    types = [field.type.with_nullable(True) for field, _ in columns]
+    covered = tuple(field.name for field, _ in columns)
+    stats = SimpleStats(
+        encode_arity_row([stats.minimum for _, stats in columns], types),
+        encode_arity_row([stats.maximum for _, stats in columns], types),
+        tuple(stats.null_count for _, stats in columns),
+    )
+    return stats, covered if dense and len(covered) < len(fields) else None
+
+
+def cut(stats: ColumnStats, mode: StatsMode) -> ColumnStats:
+    """What a stats mode keeps. Without an upper bound of the wanted length there are no bounds at all."""
+    if not mode.counts:
+        return _UNKNOWN
+    low, high = stats.minimum, stats.maximum
+    if mode.bounds and mode.length is not None:
+        low, high = _cut_low(low, mode.length), _cut_high(high, mode.length)
+    if not mode.bounds or low is None or high is None:
+        return ColumnStats(None, None, stats.null_count)
+    return ColumnStats(low, high, stats.null_count)
+
+
+def _cut_low(value: Any, length: int) -> Any:
+    return value[:length] if isinstance(value, (str, bytes)) else value
+
+
+def _cut_high(value: Any, length: int) -> Any:
+    """The shortest value of at most this length that is not below; None where there is none."""
+    if not isinstance(value, (str, bytes)) or len(value) <= length:
+        return value
+    head = value[:length]
+    while head:
+        following = _following(head)
+        if following is not None:
+            return following
+        head = head[:-1]
+    return None
+
+
+def _following(head: str | bytes) -> str | bytes | None:
+    """The value with its last character or byte made one greater; None where that is the greatest."""
+    if isinstance(head, bytes):
+        return head[:-1] + bytes([head[-1] + 1]) if head[-1] < 0xFF else None
+    point = ord(head[-1]) + 1
+    if point == _SURROGATES[0]:
+        point = _SURROGATES[1]
+    return head[:-1] + chr(point) if point <= _MAX_CODE_POINT else None

@@ -1,0 +1,95 @@
+"""Making a table: publishing its first schema (format section 2; Java: SchemaManager.createTable)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from paimon_spark.arrow.types import data_type
+from paimon_spark.errors import SchemaError, TableAlreadyExists
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import schema_path
+from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.types import DataField
+from paimon_spark.merge.engines.choice import engine_for
+from paimon_spark.store.metadata.publish import publish_file
+from paimon_spark.store.metadata.schemas import SchemaStore
+
+
+def new_schema(
+    columns: pa.Schema,
+    primary_keys: Sequence[str] = (),
+    partition_keys: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    comment: str | None = None,
+) -> TableSchema:
+    """A schema for create_table from Arrow columns; the columns of the primary key become NOT NULL.
+
+    Raises:
+        SchemaError: a column has a type that cannot be stored.
+    """
+    fields = []
+    for column in columns:
+        nullable = column.nullable and column.name not in primary_keys
+        fields.append(DataField(0, column.name, data_type(column.type, nullable)))
+    numbered, highest = assign_field_ids(fields)
+    return TableSchema(
+        0, tuple(numbered), highest, tuple(partition_keys), tuple(primary_keys), dict(options or {}), comment
+    )
+
+
+def create_table(
+    location: str, schema: TableSchema, file_io: FileIO | None = None, ignore_if_exists: bool = False
+) -> TableSchema:
+    """Makes a table with this schema.
+
+    Of several jobs that create one table at the same moment just one does; the others find its table.
+
+    Args:
+        location: the table directory; it may exist if it holds nothing.
+        schema: complete, with field ids; its id and time are set here.
+        file_io: reaches the location; None for one that needs no storage options.
+        ignore_if_exists: take the table that is there, whatever its schema.
+
+    Returns:
+        The schema of the table that is there now.
+
+    Raises:
+        SchemaError: the schema breaks a rule, or the directory holds files of something else.
+        TableAlreadyExists: there is a table, and ignore_if_exists is false.
+    """
+    root = absolute_location(location)
+    store = file_io or file_io_for(root, {})
+    first = replace(schema, id=0, time_millis=time.time_ns() // 1_000_000)
+    validate_table(first)
+    if first.primary_keys:
+        engine_for(first, Options(first.options))
+    schemas = SchemaStore(store, root)
+    if schemas.latest() is None:
+        _refuse_foreign_files(store, root)
+        if publish_file(store, schema_path(root, 0), encode_schema(first)):
+            return first
+    existing = schemas.latest()
+    if existing is None:
+        raise SchemaError(
+            f"creating the table at {root}: another job has created and dropped it meanwhile; run it again"
+        )
+    if not ignore_if_exists:
+        raise TableAlreadyExists(f"there is a table at {root} already; write to it, or choose another path")
+    return existing
+
+
+def _refuse_foreign_files(store: FileIO, root: str) -> None:
+    """A wrong path must not bury a table in other data. An empty schema directory is that of a creation that failed."""
+    found = sorted(s.name for s in store.list(root) if not s.name.startswith((".", "_")) and s.name != "schema")
+    if found and SchemaStore(store, root).latest() is None:
+        raise SchemaError(
+            f"creating a table at {root}: the directory is not empty ({', '.join(found[:5])}), and holds no Paimon "
+            "table; check the path, or empty the directory"
+        )

@@ -1,0 +1,66 @@
+"""The commands: where each is, and how the list of commands shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command is, and what the list of commands says of it: the first line of its own help.
+
+    Attributes:
+        module: of paimon_spark.cli.commands.
+        help: one line.
+        panel: the heading that it stands under.
+    """
+
+    module: str
+    help: str
+    panel: str
+
+
+_PANELS: dict[str, dict[str, tuple[str, str]]] = {
+    "What is there": {
+        "info": ("info", "All that matters of a table on one screen; --plot draws it."),
+        "schema": ("describing", "Columns, types, keys, options and comments."),
+        "read": ("rows", "Rows of a table, or of a system table ('PATH$manifests')."),
+        "files": ("listings", "The data files of a state."),
+        "partitions": ("listings", "The partitions of a state."),
+        "buckets": ("listings", "The buckets of a state."),
+        "options": ("listings", "The options that are stored in the table."),
+        "check": ("checking", "Verifies that everything the metadata of a table say is true."),
+    },
+    "History": {
+        "snapshots": ("listings", "The snapshots, oldest first."),
+        "diff": ("rows", "What changed between two states: rows added, removed, changed."),
+        "schemas": ("listings", "The schemas that the table has had."),
+        "tags": ("listings", "The tags."),
+        "create-tag": ("upkeep", "Keeps a snapshot under a name."),
+        "consumers": ("listings", "The consumers, and the snapshot that each reads next."),
+    },
+    "Branches and copies": {
+        "branches": ("listings", "The branches."),
+        "create-branch": ("branching", "Makes a branch: a line of snapshots of its own, over the same data files."),
+        "fast-forward": ("branching", "Gives the table what a branch has, in place of its own snapshots."),
+        "copy": ("copying", "Copies the latest state to another table, file by file."),
+    },
+    "Maintenance": {
+        "compact": ("compacting", "Merges the files of buckets that have too many, with processes of this machine."),
+        "compact-manifest": ("compacting", "Merges the manifests, in one snapshot."),
+        "expire": ("upkeep", "Expires old snapshots, with the files that only they need."),
+        "orphans": ("upkeep", "Files that no snapshot, tag, branch or changelog names."),
+    },
+    "Destructive: shows what would go, and asks": {
+        "rollback": ("upkeep", "Takes a table back to a snapshot, tag or time: what came later goes."),
+        "delete-tag": ("upkeep", "Deletes tags, and the files that nothing but they need."),
+        "delete-branch": ("branching", "Deletes branches; data files that only they need go with the orphans."),
+        "expire-partitions": ("destructive", "Takes partitions out of the table that are too old."),
+        "remove-lost-files": ("destructive", "Takes data files out of the table that storage does not have any more."),
+        "purge": ("destructive", "Empties a table for good: rows, history, tags, branches and consumers go."),
+    },
+}
+
+COMMANDS = {
+    name: Place(module, told, panel) for panel, commands in _PANELS.items() for name, (module, told) in commands.items()
+}

@@ -1,0 +1,96 @@
+"""Branches: made, given to the table, deleted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from paimon_spark.cli.arguments import (
+    DryRun,
+    Output,
+    OutputFormat,
+    TableOptions,
+    TablePath,
+    Yes,
+    parse_options,
+    tag_or_snapshot,
+)
+from paimon_spark.cli.commands.removal import remove
+from paimon_spark.cli.messages import if_stopped
+from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text
+from paimon_spark.store.history.branches import BranchCreated, BranchesDeleted, create_branch, delete_branch
+from paimon_spark.store.history.fast_forward import FastForwarded, fast_forward
+from paimon_spark.store.open import open_table
+
+app = typer.Typer()
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Of the branch.")]
+
+
+@app.command("create-branch")
+def make_branch(
+    path: TablePath,
+    name: Name,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="STATE", show_default=False, help="A snapshot id, a tag, or a time; else empty."),
+    ] = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Makes a branch: a line of snapshots of its own, over the same data files."""
+    options = parse_options(option)
+    tag, snapshot = (None, None) if at is None else tag_or_snapshot(path, options, at)
+    with if_stopped("the branch is made, or the same call makes it"):
+        made = create_branch(open_table(path, options), name, tag, snapshot)
+    if output is Output.JSON:
+        print_json(asdict(made))
+    else:
+        print(_made(made))
+
+
+@app.command("delete-branch")
+def drop_branch(
+    path: TablePath,
+    names: Annotated[list[str], typer.Argument(metavar="NAME", show_default=False, help="Of the branches.")],
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Deletes branches; data files that only they need go with the orphans."""
+    table = open_table(path, parse_options(option))
+    left = "the branches that are still listed are whole; call it again for the others"
+    remove(lambda dry: delete_branch(table, names, dry), _deleted, dry_run, yes, output, left)
+
+
+@app.command("fast-forward")
+def forward(
+    path: TablePath,
+    name: Name,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Gives the table what a branch has, in place of its own snapshots since the branch began."""
+    table = open_table(path, parse_options(option))
+    left = "the table can be read; call it again to go all the way"
+    remove(lambda dry: fast_forward(table, name, dry), _forwarded, dry_run, yes, output, left)
+
+
+def _made(made: BranchCreated) -> str:
+    begins = "is empty" if made.snapshot_id is None else f"begins with snapshot {made.snapshot_id}"
+    return f"branch '{made.name}' {begins}"
+
+
+def _deleted(result: BranchesDeleted) -> str:
+    return f"{names_text(result.names, 'branch', 'branches')}, {count_text(len(result.paths), 'file')} of metadata"
+
+
+def _forwarded(result: FastForwarded) -> str:
+    gone = [ids_text(result.removed_snapshots, "snapshot"), names_text(result.removed_tags, "tag")]
+    come = [ids_text(result.added_snapshots, "snapshot"), names_text(result.added_tags, "tag")]
+    return f"{list_text(gone) or 'nothing'}; what comes: {list_text(come)}"

@@ -1,0 +1,122 @@
+"""``compact`` and ``compact-manifest``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from paimon_spark.cli.arguments import Branch, Output, OutputFormat, Partitions, TableOptions, TablePath, open_with
+from paimon_spark.cli.messages import if_stopped
+from paimon_spark.cli.progress import progress_bars, working
+from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.texts import count_text, printable, size_text, span_text
+from paimon_spark.store.compact.compaction import CompactionMetrics, Outcome
+from paimon_spark.store.compact.local_pool import MAX_PROCESSES, LocalRunner
+from paimon_spark.store.compact.task import CompactTask
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.progress import Progress
+from paimon_spark.store.upkeep.compact_call import compact_on_call
+from paimon_spark.store.upkeep.manifest_compaction import ManifestMetrics, compact_manifests
+
+app = typer.Typer()
+_LEFT = (
+    "snapshots that were committed stay, all else is as it was; files that were being written are deleted, what could "
+    "not be is an orphan"
+)
+
+
+class _CountingRunner(LocalRunner):
+    """Tells how many bytes of all tasks that it was given are done."""
+
+    def __init__(self, processes: int, told: Progress | None) -> None:
+        super().__init__(processes, ended=self._count)
+        self._told = told
+        self._counting = threading.Lock()
+        self._done = self._given = 0
+
+    def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+        with self._counting:
+            self._given += sum(task.weight for task in tasks)
+        return super().run(table, tasks)
+
+    def _count(self, task: CompactTask) -> None:
+        with self._counting:
+            self._done += task.weight
+            if self._told is not None:
+                self._told("files to compact", self._done, self._given)
+
+
+@app.command()
+def compact(
+    path: TablePath,
+    where: Partitions = None,
+    full: Annotated[
+        bool, typer.Option("--full/--as-writers", help="All files of a bucket become one, or only what writers pick.")
+    ] = True,
+    processes: Annotated[
+        int, typer.Option("--processes", metavar="N", min=1, help="At most so many at once.")
+    ] = MAX_PROCESSES,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Merges the files of buckets that have too many, with processes of this machine.
+
+    Readers and writers go on meanwhile. PaimonTable.optimize() does the same on a Spark cluster.
+    """
+    table = open_with(path, option, branch)
+    with if_stopped(_LEFT), progress_bars() as told:
+        metrics = compact_on_call(table, _CountingRunner(processes, told), where, full)
+    if output is Output.JSON:
+        print_json(asdict(metrics))
+    else:
+        print(_words(metrics))
+
+
+@app.command()
+def compact_manifest(
+    path: TablePath, branch: Branch = None, option: TableOptions = None, output: OutputFormat = Output.TEXT
+) -> None:
+    """Merges the manifests, in one snapshot."""
+    with if_stopped("the manifests are as they were, or merged; nothing is in between"), working("merging manifests"):
+        metrics = compact_manifests(open_with(path, option, branch))
+    if output is Output.JSON:
+        print_json(asdict(metrics))
+    else:
+        print(_manifest_words(metrics))
+
+
+def _words(metrics: CompactionMetrics) -> str:
+    told = []
+    if metrics.postponed_files:
+        waited = f"{count_text(metrics.postponed_files, 'file')} of {count_text(metrics.postponed_rows, 'row')}"
+        told.append(f"{waited} waited for a bucket and went into theirs")
+    if metrics.buckets:
+        told.append(
+            f"{count_text(metrics.buckets, 'bucket')}: {count_text(metrics.files_before, 'file')} of "
+            f"{count_text(metrics.rows_before, 'row')}, {size_text(metrics.bytes_before)}, became "
+            f"{metrics.files_after:,} of {count_text(metrics.rows_after, 'row')}, {size_text(metrics.bytes_after)}"
+        )
+    if metrics.snapshot_ids:
+        one = "snapshot" if len(metrics.snapshot_ids) == 1 else "snapshots"
+        ids = ", ".join(map(str, metrics.snapshot_ids))
+        told.append(f"committed as {one} {ids} after {span_text(metrics.millis)}")
+    told = told or ["nothing to compact"]
+    told += [
+        f"left out: {printable(bucket.partition)}, bucket {bucket.bucket}: {bucket.reason}"
+        for bucket in metrics.dropped
+    ]
+    return "\n".join(told)
+
+
+def _manifest_words(metrics: ManifestMetrics) -> str:
+    if metrics.snapshot_id is None:
+        return "nothing to merge"
+    return (
+        f"{count_text(metrics.manifests_before, 'manifest')} became {metrics.manifests_after:,}, committed as snapshot "
+        f"{metrics.snapshot_id} after {span_text(metrics.millis)}"
+    )

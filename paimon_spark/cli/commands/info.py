@@ -1,0 +1,173 @@
+"""``info``: a table on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from paimon_spark.cli.arguments import At, Branch, Output, OutputFormat, TableOptions, TablePath, parse_options
+from paimon_spark.cli.facts import LevelFacts, SnapshotFacts, TableFacts, TableView, TagFacts, view_table
+from paimon_spark.cli.messages import say
+from paimon_spark.cli.problems import find_problems
+from paimon_spark.cli.tables import print_json, print_pairs, stdout_console
+from paimon_spark.cli.texts import count_text, printable, size_text, span_text
+from paimon_spark.errors import OptionError
+
+app = typer.Typer()
+_SHOWN = 8  # tags, columns, branches: more do not help on one screen
+_ALL = 2**31 - 1
+
+
+@app.command()
+def info(
+    path: TablePath,
+    at: At = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            show_default=False,
+            help="Draw the LSM tree and the time line: .png, .svg or .pdf.",
+        ),
+    ] = None,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """All that matters of a table on one screen."""
+    view = view_table(path, parse_options(option, branch), at)
+    view = replace(view, facts=replace(view.facts, problems=find_problems(view)))
+    if output is Output.JSON:
+        print_json(asdict(view.facts))
+    else:
+        _print(view.facts)
+    if plot is not None:
+        _draw(view, plot)
+        say(f"drawn: {plot}")
+
+
+def _draw(view: TableView, target: Path) -> None:
+    """Draws with matplotlib, which is an extra and takes its time to start."""
+    try:
+        picture: Any = import_module("paimon_spark.cli.picture.draw")
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("matplotlib"):
+            raise
+        raise OptionError("--plot needs matplotlib: pip install 'paimon-spark[plot]'") from None
+    try:
+        picture.draw(view, target)
+    except OSError as error:
+        raise OptionError(f"--plot {target}: the picture cannot be written: {error.strerror}") from None
+
+
+def _print(facts: TableFacts) -> None:
+    print_pairs([*_definition(facts), *_history(facts), *_contents(facts)])
+    console = stdout_console()
+    if not facts.problems:
+        console.print(Text("no problem", style="green"))
+    for problem in facts.problems:
+        console.print(Text.assemble(("! ", "bold yellow"), printable(problem)), soft_wrap=True)
+
+
+def _definition(facts: TableFacts) -> Iterator[tuple[str, str]]:
+    yield "table", facts.location + ("" if facts.branch == "main" else f", branch {facts.branch}")
+    if facts.comment:
+        yield "comment", facts.comment
+    yield "columns", f"{len(facts.columns)}: {_some(facts.columns)}"
+    if facts.primary_keys:
+        changelog = "" if facts.changelog_producer == "none" else f", changelog by {facts.changelog_producer}"
+        vectors = ", deletion vectors" if facts.deletion_vectors else ""
+        yield "primary key", ", ".join(facts.primary_keys)
+        yield "merge engine", facts.merge_engine + changelog + vectors
+    else:
+        yield "primary key", "none: rows are appended" + (", deletion vectors" if facts.deletion_vectors else "")
+    if facts.partition_keys:
+        yield "partitions", f"{facts.stored.partitions:,} by {', '.join(facts.partition_keys)}"
+    yield "buckets", _buckets(facts)
+    options = {k: v for k, v in facts.options.items() if k != "path"}
+    yield "options", ", ".join(f"{key} = {value}" for key, value in sorted(options.items())) or "none"
+    yield "schema", f"{facts.schema_id} of {facts.schemas}" if facts.schemas > 1 else str(facts.schema_id)
+
+
+def _history(facts: TableFacts) -> Iterator[tuple[str, str]]:
+    if facts.first is None or facts.last is None or facts.snapshot is None:
+        yield "snapshots", "none: nothing was written yet"
+    elif facts.first == facts.last:
+        yield "snapshots", f"1: {_snapshot(facts.last)}"
+    else:
+        yield "snapshots", f"{facts.snapshots:,}: {_snapshot(facts.first)} to {_snapshot(facts.last)}"
+    if facts.changelogs:
+        yield "changelogs", f"{facts.changelogs:,} that outlive their snapshots"
+    yield "retention", _retention(facts)
+    if facts.tags:
+        yield "tags", f"{len(facts.tags)}: {_some([_tag(tag) for tag in facts.tags])}"
+    if facts.branches:
+        yield "branches", f"{len(facts.branches)}: {_some(facts.branches)}"
+    if facts.consumers:
+        reads = [f"{name} reads snapshot {number} next" for name, number in sorted(facts.consumers.items())]
+        yield "consumers", f"{len(reads)}: {_some(reads)}"
+
+
+def _contents(facts: TableFacts) -> Iterator[tuple[str, str]]:
+    stored = facts.stored
+    if facts.snapshot is not None and facts.snapshot != facts.last:
+        yield "state shown", f"snapshot {_snapshot(facts.snapshot)}"
+    merged = " in files, before equal keys are merged" if facts.primary_keys else ""
+    yield "rows", f"{stored.rows:,}{merged}"
+    mean = f", {size_text(stored.bytes / stored.files)} on average" if stored.files else ""
+    yield "files", f"{stored.files:,}, {size_text(stored.bytes)}{mean}"
+    if stored.levels:
+        yield "levels", "  ".join(map(_level, stored.levels))
+        fresh = stored.levels[0] if stored.levels[0].level == 0 else None
+        waits = f"{count_text(fresh.files, 'file')} wait, " if fresh else "no file waits, "
+        runs = f"{count_text(stored.most_runs, 'sorted run')} at most in a bucket; {facts.trigger} start a compaction"
+        yield "level 0", waits + runs
+
+
+def _some(words: Sequence[str]) -> str:
+    more = len(words) - _SHOWN
+    return ", ".join(words[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _buckets(facts: TableFacts) -> str:
+    by = f" by {', '.join(facts.bucket_keys)}" if facts.bucket_keys else ""
+    return {
+        "HASH_FIXED": f"{facts.buckets}{' a partition' if facts.partition_keys else ''}{by}",
+        "HASH_DYNAMIC": f"dynamic, {facts.stored.buckets} now",
+        "KEY_DYNAMIC": f"dynamic, {facts.stored.buckets} now; a key is unique in the whole table",
+        "BUCKET_UNAWARE": "none",
+        "POSTPONE_MODE": f"chosen for each partition when it is compacted, {facts.stored.buckets} now",
+    }[facts.bucket_mode]
+
+
+def _snapshot(snapshot: SnapshotFacts) -> str:
+    return f"{snapshot.id} ({_time(snapshot.time)}, {snapshot.kind})"
+
+
+def _tag(tag: TagFacts) -> str:
+    until = "" if tag.lives_until is None else f" until {_time(tag.lives_until)}"
+    return f"{tag.name} (snapshot {tag.snapshot.id}{until})"
+
+
+def _time(iso: str) -> str:
+    """To the second, with its offset."""
+    return iso[:19].replace("T", " ") + iso[23:]
+
+
+def _level(level: LevelFacts) -> str:
+    runs = f"{count_text(level.runs, 'run')} of " if level.level and level.runs != level.files else ""
+    return f"L{level.level}: {runs}{count_text(level.files, 'file')}, {size_text(level.bytes)}"
+
+
+def _retention(facts: TableFacts) -> str:
+    kept = facts.retention
+    most = "" if kept.at_most >= _ALL else f", {kept.at_most:,} at most"
+    who = "expired after each commit" if kept.by_writers else "write-only: expired after compactions, or by expire"
+    return f"snapshots of the last {span_text(kept.millis)}, {kept.at_least:,} at least{most}; {who}"

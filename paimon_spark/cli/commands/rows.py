@@ -1,0 +1,162 @@
+"""``read`` and ``diff``: rows of a table, and of what changed in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from paimon_spark.cli.arguments import (
+    At,
+    Branch,
+    Columns,
+    Output,
+    OutputFormat,
+    RowsFormat,
+    RowsOutput,
+    TableOptions,
+    TablePath,
+    Where,
+    parse_columns,
+    parse_options,
+    state_options,
+)
+from paimon_spark.cli.commands.differences import Change, find_changes
+from paimon_spark.cli.csv_rows import print_csv
+from paimon_spark.cli.messages import say
+from paimon_spark.cli.tables import Column, Row, columns_of, print_json_lines, print_rows, rows_of
+from paimon_spark.cli.texts import count_text
+from paimon_spark.cli.values import cell, json_rows
+from paimon_spark.cli.zone import current_zone
+from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.store.system_tables.names import NAMES
+from paimon_spark.store.system_tables.table import SystemScan
+
+app = typer.Typer()
+
+SHOWN = 100
+"""Rows that text shows if not told otherwise; JSON and CSV have all of them."""
+
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit", metavar="N", min=0, show_default=False, help=f"At most so many rows; text: {SHOWN}, 0 for all."
+    ),
+]
+
+Before = Annotated[
+    str, typer.Argument(metavar="BEFORE", show_default=False, help="A snapshot id, a tag, or a time; 0: nothing yet.")
+]
+After = Annotated[
+    str | None, typer.Argument(metavar="AFTER", show_default=False, help="Such a state too; else the latest.")
+]
+
+
+@app.command()
+def read(
+    path: TablePath,
+    where: Where = None,
+    columns: Columns = None,
+    limit: Limit = None,
+    at: At = None,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: RowsFormat = RowsOutput.TEXT,
+) -> None:
+    """Rows of a table, or of a system table ('PATH$manifests').
+
+    JSON is one object a line: DECIMAL as text, times in ISO 8601 (instants in the zone of the call, with its offset),
+    bytes in base64. In CSV a null is an empty field, an empty text is "", and nested values are JSON.
+    """
+    scan = _scan(path, parse_options(option, branch), columns, where, at)
+    batches = scan.to_batches()
+    if output is RowsOutput.JSON:
+        print_json_lines(islice(json_rows(batches), limit or None))
+        return
+    if output is RowsOutput.CSV:
+        print_csv(scan.arrow_schema, batches, limit or None)
+        return
+    header = columns_of(scan.arrow_schema)
+    shown = _Some(rows_of(batches, header), SHOWN if limit is None else limit)
+    print_rows(header, shown)
+    if shown.has_more and limit is None:
+        say(f"the first {SHOWN} rows; --limit 0 shows all")
+
+
+@app.command()
+def diff(
+    path: TablePath,
+    before: Before,
+    after: After = None,
+    columns: Columns = None,
+    limit: Limit = None,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """What changed between two states: rows added, removed, changed.
+
+    Rows of a table without primary key are compared as a whole: there a change is one row removed and one added. JSON
+    is one object a line: change, row, and before where a row changed.
+    """
+    options = parse_options(option, branch)
+    changes = find_changes(path, options, before, after, parse_columns(columns))
+    if output is Output.JSON:
+        print_json_lines(islice((_json(change) for change in changes.rows()), limit or None))
+        return
+    header = [Column("change"), *columns_of(changes.schema)]
+    found = list(changes.rows())
+    shown = found[: (SHOWN if limit is None else limit) or None]
+    print_rows(header, map(_cells, shown))
+    counts = Counter(change.kind for change in found)
+    told = ", ".join(f"{counts[kind]:,} {kind}" for kind in ("added", "removed", "changed"))
+    say(told if len(shown) == len(found) else f"{told}; the first {count_text(len(shown), 'row')}, --limit 0 shows all")
+
+
+def _scan(path: str, options: dict[str, str], columns: str | None, where: str | None, at: str | None) -> Any:
+    """A read of what the path names: a table, or one of its system tables."""
+    base, _, name = path.rstrip("/").rpartition("$")
+    wanted: tuple[list[str] | None, str | None] = parse_columns(columns), where
+    if name.lower() in NAMES:  # what else follows a $ is a branch, or the name of the directory
+        given = {**options, **state_options(base, options, at)}
+        system = find_system_table(path, given, time_zone=current_zone())
+        if system is not None:
+            found: Scan | SystemScan = replace(system, shows_instants=True).scan(*wanted)
+            return found
+    given = {**options, **state_options(path, options, at)}
+    return open_table(path, given, time_zone=current_zone()).scan(*wanted)
+
+
+class _Some:
+    """The first rows of many; limit 0: all."""
+
+    def __init__(self, rows: Iterable[Row], limit: int) -> None:
+        self._rows = iter(rows)
+        self._limit = limit
+        self.has_more = False
+
+    def __iter__(self) -> Iterator[Row]:
+        yield from islice(self._rows, self._limit or None)
+        self.has_more = next(self._rows, None) is not None
+
+
+def _json(change: Change) -> dict[str, Any]:
+    told = {"change": change.kind, "row": change.row}
+    return told if change.before is None else {**told, "before": change.before}
+
+
+def _cells(change: Change) -> Row:
+    """A changed value shows what it was: ``3 → 5``."""
+    if change.before is None:
+        return [change.kind, *map(cell, change.row.values())]
+    pairs = ((cell(change.before[name]), cell(value)) for name, value in change.row.items())
+    return [change.kind, *(new if old == new else f"{_shown(old)} → {_shown(new)}" for old, new in pairs)]
+
+
+def _shown(text: str | None) -> str:
+    return "NULL" if text is None else text

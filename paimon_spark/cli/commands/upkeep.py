@@ -1,0 +1,233 @@
+"""What keeps a table small, and takes it back: expire, orphans, tags, rollback."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from paimon_spark.cli.arguments import (
+    Branch,
+    DryRun,
+    Output,
+    OutputFormat,
+    TableOptions,
+    TablePath,
+    Yes,
+    open_with,
+    parse_older_than,
+    parse_options,
+    snapshot_id,
+    tag_or_snapshot,
+)
+from paimon_spark.cli.commands.removal import remove
+from paimon_spark.cli.messages import if_stopped
+from paimon_spark.cli.progress import progress_bars
+from paimon_spark.cli.tables import print_json
+from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text, size_text, span_text, time_text
+from paimon_spark.store.clean.orphans import OrphansRemoved, remove_orphan_files
+from paimon_spark.store.expire.changelogs import expire_changelogs
+from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
+from paimon_spark.store.history.rollback import RollbackResult, rollback
+from paimon_spark.store.history.tag_deletion import TagsDeleted, delete_tags
+from paimon_spark.store.history.tags import TagCreated, create_tag, no_such_tag
+from paimon_spark.store.holds.tag_holds import tags_being_deleted
+from paimon_spark.store.open import open_table
+
+app = typer.Typer()
+OlderThan = Annotated[
+    str | None,
+    typer.Option("--older-than", metavar="TIME", show_default=False, help="Only what is older, such as '2026-11-01'."),
+]
+Names = Annotated[list[str], typer.Argument(metavar="NAME", show_default=False, help="Of the tags.")]
+
+
+@app.command()
+def expire(
+    path: TablePath,
+    retain_max: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At most so many stay.")
+    ] = None,
+    retain_min: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At least so many stay.")
+    ] = None,
+    older_than: OlderThan = None,
+    max_deletes: Annotated[
+        int | None, typer.Option(metavar="N", min=0, show_default=False, help="At most so many go.")
+    ] = None,
+    changelogs: Annotated[bool, typer.Option("--changelogs", help="Changelogs that outlived their snapshots.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Expires old snapshots, with the files that only they need.
+
+    What is not given is as the options of the table say. Tags, branches and consumers keep what they need.
+    """
+    table = open_with(path, option, branch)
+    kind = "changelog" if changelogs else "snapshot"
+    run = expire_changelogs if changelogs else expire_snapshots
+    remove(
+        partial(run, table, retain_max, retain_min, parse_older_than(older_than), max_deletes),
+        partial(_expired, kind),
+        dry_run,
+        yes,
+        output,
+        "every snapshot that is still listed is whole; the next expiry finishes",
+    )
+
+
+@app.command()
+def orphans(
+    path: TablePath,
+    older_than: OlderThan = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them; asks first.")] = False,
+    yes: Yes = False,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Files that no snapshot, tag, branch or changelog names; nothing is deleted without --delete.
+
+    Only files older than a day go, or than --older-than: younger ones may belong to a write under way, and are counted.
+    """
+    table, before = open_table(path, parse_options(option)), parse_older_than(older_than)
+
+    def run(dry: bool) -> OrphansRemoved:
+        with progress_bars() as told:  # no bar is drawn over the question
+            return remove_orphan_files(table, before, dry, progress=told)
+
+    left = "orphans that are left are found again; nothing else was touched"
+    remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext(), _too_young)
+
+
+@app.command("create-tag")
+def make_tag(
+    path: TablePath,
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Of the tag.")],
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="STATE", help="A snapshot id, a tag, or a time; else the latest.")
+    ] = None,
+    time_retained: Annotated[
+        str | None, typer.Option(metavar="SPAN", show_default=False, help="How long the tag lives, such as '30 d'.")
+    ] = None,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Keeps a snapshot under a name."""
+    options = parse_options(option, branch)
+    snapshot = None if at is None else snapshot_id(path, options, at)
+    with if_stopped("the tag is made, or all is as it was"):
+        made = create_tag(open_table(path, options), name, snapshot, None, time_retained)
+    if output is Output.JSON:
+        print_json(asdict(made))
+    else:
+        print(_tagged(made))
+
+
+@app.command("delete-tag")
+def drop_tag(
+    path: TablePath,
+    names: Names,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Deletes tags, and the files that nothing but they need."""
+    table = open_with(path, option, branch)
+    known = {*table.snapshots.tag_names(), *tags_being_deleted(table.snapshots)}  # whose deletion broke off
+    for name in names:
+        if name not in known:
+            raise no_such_tag(table.snapshots, name)
+    left = "the tags that are still listed are whole; call it again for the others"
+    remove(lambda dry: delete_tags(table, names, dry), _untagged, dry_run, yes, output, left)
+
+
+@app.command("rollback")
+def roll_back(
+    path: TablePath,
+    to: Annotated[str, typer.Argument(metavar="STATE", show_default=False, help="A snapshot id, a tag, or a time.")],
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """Takes a table back to a snapshot, tag or time: what came later goes."""
+    options = parse_options(option, branch)
+    table = open_table(path, options)
+    tag, snapshot = tag_or_snapshot(path, options, to)
+    remove(
+        lambda dry: rollback(table, None, snapshot, tag, dry),
+        _rolled_back,
+        dry_run,
+        yes,
+        output,
+        "the table can be read; call it again to go back all the way",
+    )
+
+
+def _expired(kind: str, result: ExpiryResult) -> str:
+    if not result.ids:
+        return ""
+    counts = [
+        count_text(result.data_files, "data file"),
+        count_text(result.changelog_files, "changelog file"),
+        count_text(result.index_files + result.statistics_files, "index and statistics file"),
+        count_text(result.manifest_files, "manifest file"),
+    ]
+    told = f"{ids_text(result.ids, kind)}, {list_text(counts) or 'no file'}, {size_text(result.bytes)}"
+    moved = result.moved_changelogs
+    return told + (f"; {count_text(moved, 'snapshot')} live on as changelogs" if moved else "")
+
+
+def _orphaned(result: OrphansRemoved) -> str:
+    if not (result.paths or result.directories or result.refused):
+        return ""
+    told = f"{count_text(len(result.paths), 'file')} older than {time_text(result.older_than_millis)}, "
+    told += size_text(result.bytes)
+    directories = len(result.directories)
+    told += f", {count_text(directories, 'empty directory', 'empty directories')}" if directories else ""
+    told += f"; {count_text(len(result.refused), 'file')} that the store does not let go" if result.refused else ""
+    return told + (f"; not looked at: {', '.join(result.not_reached)}" if result.not_reached else "")
+
+
+def _too_young(result: OrphansRemoved) -> str:
+    if not result.younger_files:
+        return ""
+    files = f"{count_text(result.younger_files, 'younger file')} ({size_text(result.younger_bytes)}) that nothing names"
+    takes = "takes them" if result.younger_files > 1 else "takes it"
+    return f"{files}; when no job is writing to the table, --older-than with a later time {takes}"
+
+
+def _tagged(made: TagCreated) -> str:
+    kept = "until it is deleted" if made.retained_millis is None else f"for {span_text(made.retained_millis)}"
+    return f"tag '{made.name}' keeps snapshot {made.snapshot_id} of {time_text(made.commit_millis)} {kept}"
+
+
+def _untagged(result: TagsDeleted) -> str:
+    counts = [
+        count_text(result.data_files, "data file"),
+        count_text(result.index_files + result.statistics_files, "index and statistics file"),
+        count_text(result.manifest_files, "manifest file"),
+    ]
+    told = f"{names_text(result.names, 'tag')}, {list_text(counts) or 'no file'}, {size_text(result.bytes)}"
+    return told if result.names else ""
+
+
+def _rolled_back(result: RollbackResult) -> str:
+    if not result.paths:
+        return ""
+    gone = [
+        ids_text(result.snapshots, "snapshot"),
+        count_text(len(result.changelogs), "changelog"),
+        names_text(result.tags, "tag"),
+    ]
+    return f"{list_text(gone)}; the latest snapshot is then {result.current_snapshot_id}"

@@ -1,0 +1,86 @@
+"""Whole Avro files as records, by fastavro: the reference for avro_lanes, and the writer of all metadata files."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import fastavro
+from fastavro.schema import SchemaParseException, UnknownType
+
+from paimon_spark import limits
+from paimon_spark.format.avro.container import BlockError, codec_name, corrupt, read_container
+from paimon_spark.format.avro.limits import LimitError, checked_growth, count_items
+
+_ZSTD_LEVEL = 1
+
+
+def read_records(data: bytes, where: str) -> Iterator[dict[str, Any]]:
+    """The records of a file as dicts by field name, in file order. Logical types stay as they are stored.
+
+    They come block by block: who makes something smaller of each never has all the dicts.
+
+    Raises:
+        CorruptFile: not an Avro file of records, truncated, damaged, or far larger than a genuine one; the message
+            names where.
+    """
+    container = read_container(data, where)
+    items = unpacked = 0
+    try:
+        growth = checked_growth(container.schema)
+        schema = fastavro.parse_schema(without_logical_types(container.schema))
+        for count, raw in container.blocks:
+            if len(raw) * growth > limits.MAX_OBJECT_BYTES:
+                raise LimitError(f"a block of {len(raw)} bytes may become too many values; {limits.TOLD}")
+            records = _read_block(count, raw, schema)
+            unpacked += len(raw)
+            if unpacked > limits.MAX_ITEMS:  # each item takes a byte
+                items += sum(map(count_items, records))
+            if items > limits.MAX_ITEMS:
+                raise LimitError(f"its arrays have more than {limits.MAX_ITEMS} items; {limits.TOLD}")
+            yield from records
+    except (SchemaParseException, UnknownType) as error:
+        raise corrupt(where, data, f"its schema is not valid ({error})") from None
+    except (BlockError, LimitError) as error:
+        raise corrupt(where, data, error) from None
+
+
+def _read_block(count: int, raw: bytes, schema: Any) -> list[dict[str, Any]]:
+    """
+    Raises:
+        BlockError: the bytes are not that many records.
+    """
+    source = io.BytesIO(raw)
+    try:
+        records = [fastavro.schemaless_reader(source, schema, None) for _ in range(count)]
+    except (EOFError, ValueError, LookupError, TypeError, AttributeError, OverflowError, struct.error) as error:
+        raise BlockError(repr(error)) from None
+    if source.tell() != len(raw):
+        raise BlockError(f"a block of {len(raw)} bytes holds its {count} records in {source.tell()}")
+    if not all(isinstance(record, dict) for record in records):
+        raise BlockError("it holds values that are not records")
+    return cast("list[dict[str, Any]]", records)
+
+
+def write_records(records: Iterable[dict[str, Any]], schema: dict[str, Any], compression: str = "zstd") -> bytes:
+    """A whole file of the records.
+
+    Raises:
+        OptionError: Avro has no such compression.
+    """
+    sink = io.BytesIO()
+    codec = codec_name(compression)
+    level = _ZSTD_LEVEL if codec == "zstandard" else None
+    fastavro.writer(sink, schema, records, codec=codec, codec_compression_level=level, disable_tuple_notation=True)
+    return sink.getvalue()
+
+
+def without_logical_types(schema: Any) -> Any:
+    """The schema with every ``logicalType`` taken out: times stay integers and no time is out of Python's range."""
+    if isinstance(schema, dict):
+        return {key: without_logical_types(value) for key, value in schema.items() if key != "logicalType"}
+    if isinstance(schema, list):
+        return [without_logical_types(item) for item in schema]
+    return schema

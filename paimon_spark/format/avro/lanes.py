@@ -1,0 +1,291 @@
+"""Avro records as columns: all blocks of all files are decoded in lock-step by numpy, one lane for each block.
+
+One step decodes the same field of the next record of every lane. Integers become arrays; texts, bytes and arrays become
+spans: where their bytes lie in one buffer. ``avro_file`` is the reference, and the way out for schemas with constructs
+that are not covered here. Avro has no checksums: what is checked is that lengths stay within a block, that branches of
+unions exist, and that each block ends where its last record ends.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paimon_spark.format.avro.container import BlockError, Container, read_varint
+from paimon_spark.format.avro.plan import (
+    ArrayStep,
+    BytesStep,
+    FixedStep,
+    IntegerStep,
+    Kind,
+    Path,
+    Step,
+    UnionStep,
+    plan_steps,
+)
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+MAX_ITEM_TURNS = 2**18
+"""Items one after the other, each of which takes 20 microseconds; a block of 64 kB, as writers make them, has fewer."""
+_ITEM_WORDS = 128  # of null counts looked at in one go
+_PADDING = bytes(8 * _ITEM_WORDS + 8)  # words are read past the last block
+_ZIGZAG = np.array([(b >> 1) ^ -(b & 1) for b in range(128)], np.int64)
+_ONE = np.uint64(1)
+_EACH_BYTE = np.uint64(0x0101010101010101)
+_STOP_BITS = np.uint64(0x8080808080808080)
+_COUNT_BITS = np.uint64(
+    0x80FF80FF80FF80FF
+)  # of [branch, one-byte integer] pairs: the branch, and the sign of more bytes
+_COUNT_PATTERN = np.uint64(0x0002000200020002)
+
+
+class LaneError(BlockError):
+    """The bytes of a block do not follow their schema, in the record of this number, counted over all files."""
+
+    def __init__(self, message: str, record: int) -> None:
+        super().__init__(message)
+        self.record = record
+
+
+@dataclass(frozen=True)
+class Column:
+    """One field of all records, in file order.
+
+    values: the integers, or where the spans begin. ends: where the spans end (for integers, values again). valid: False
+    where the record has a null; there the other two are 0.
+    """
+
+    values: Ints
+    ends: Ints
+    valid: Bools
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The wanted columns that the writers' schemas have, and the buffer that spans point into."""
+
+    buffer: bytes
+    count: int
+    columns: Mapping[Path, Column]
+
+
+def decode_lanes(files: Sequence[Container], wanted: Mapping[Path, Kind]) -> Decoded:
+    """The wanted columns of all records of the files, one after the other.
+
+    Args:
+        files: containers; their schemas may differ.
+        wanted: paths of record fields from the top, and what is expected there. A path that a schema lacks is null.
+
+    Raises:
+        UncoveredSchema: a schema has constructs, or kinds at the wanted paths, that are not covered.
+        LaneError: the bytes of a block do not follow their schema.
+    """
+    blocks = [block for file in files for block in file.blocks]
+    counts = np.array([count for count, _ in blocks], np.int64)
+    sizes = np.array([len(raw) for _, raw in blocks], np.int64)
+    starts, firsts = np.cumsum(sizes) - sizes, np.cumsum(counts) - counts
+    buffer = b"".join([*(raw for _, raw in blocks), _PADDING])
+    total = int(counts.sum())
+    columns: dict[Path, Column] = {}
+    for schema, group in _lanes_by_schema(files):
+        plan = plan_steps(schema, wanted)
+        lanes = group[np.argsort(-counts[group], kind="stable")]
+        run = _Run(buffer, starts[lanes], (starts + sizes)[lanes], counts[lanes], firsts[lanes])
+        run.decode(plan)
+        for path, kept in run.kept.items():
+            columns[path] = _merge(columns.get(path), kept, run.records_of(kept), total)
+    return Decoded(buffer, total, columns)
+
+
+def _lanes_by_schema(files: Sequence[Container]) -> Iterable[tuple[Any, Ints]]:
+    groups: dict[str, tuple[Any, list[int]]] = {}
+    lane = 0
+    for file in files:
+        group = groups.setdefault(json.dumps(file.schema, sort_keys=True), (file.schema, []))
+        group[1].extend(range(lane, lane + len(file.blocks)))
+        lane += len(file.blocks)
+    return ((schema, np.array(lanes, np.int64)) for schema, lanes in groups.values() if lanes)
+
+
+@dataclass
+class _Kept:
+    """The pieces of one column: the records they belong to, values, and ends of spans."""
+
+    records: list[Ints] = field(default_factory=list)
+    values: list[Ints] = field(default_factory=list)
+    ends: list[Ints] = field(default_factory=list)
+
+
+def _merge(before: Column | None, kept: _Kept, records: Ints, total: int) -> Column:
+    """The pieces in place; before holds those of lanes with other schemas."""
+    if before is None:
+        values = np.zeros(total, np.int64)
+        before = Column(values, np.zeros(total, np.int64) if kept.ends else values, np.zeros(total, np.bool_))
+    before.values[records] = np.concatenate(kept.values)
+    if kept.ends:
+        before.ends[records] = np.concatenate(kept.ends)
+    before.valid[records] = True
+    return before
+
+
+class _Run:
+    """Lanes of one schema, ordered by falling number of records, so that those at work are always the first ones."""
+
+    def __init__(self, buffer: bytes, starts: Ints, ends: Ints, counts: Ints, firsts: Ints) -> None:
+        self.buffer = buffer
+        self.octets = np.frombuffer(buffer, np.uint8)
+        self.words = np.ndarray((len(buffer) - 7,), "<u8", buffer=buffer, strides=(1,))
+        self.starts, self.ends, self.counts, self.firsts = starts, ends, counts, firsts
+        self.kept: dict[Path, _Kept] = {}
+        self.turns: list[Ints] = []  # the records that were decoded together
+        self.item_turns = 0
+
+    def decode(self, plan: Sequence[Step]) -> None:
+        """Decode record after record of all lanes."""
+        at, ends, records = self.starts, self.ends, self.firsts
+        for turn in range(int(self.counts[0])):
+            active = int(np.searchsorted(-self.counts, -turn, side="left"))
+            if active < len(at):
+                self.check(at[active:] == ends[active:], records[active:] - 1, "a block goes on after its last record")
+                at, ends, records = at[:active], ends[:active], records[:active]
+            self.turns.append(records)
+            at = self.values(plan, at, ends, records)
+            self.check(at <= ends, records, "a record runs over the end of its block")
+            records = records + 1
+        self.check(at == ends, records - 1, "a block goes on after its last record")
+
+    def check(self, good: Bools, records: Ints, message: str) -> None:
+        if np.count_nonzero(good) < len(good):
+            raise LaneError(message, int(records[np.argmin(good)]))
+
+    def keep(self, path: Path, records: Ints, values: Ints, ends: Ints | None = None) -> None:
+        kept = self.kept.setdefault(path, _Kept())
+        kept.records.append(records)
+        kept.values.append(values)
+        if ends is not None:
+            kept.ends.append(ends)
+
+    @cached_property
+    def all_records(self) -> Ints:
+        return np.concatenate(self.turns)
+
+    def records_of(self, kept: _Kept) -> Ints:
+        """The records of the pieces of a column; the same array for all columns without nulls."""
+        if list(map(id, kept.records)) == list(map(id, self.turns)):
+            return self.all_records
+        return np.concatenate(kept.records)
+
+    def values(self, plan: Sequence[Step], at: Ints, ends: Ints, records: Ints) -> Ints:
+        """Decode one value of each lane at its position; the positions behind them."""
+        for step in plan:
+            if type(step) is IntegerStep:
+                values, at = self.integers(at, records)
+                if step.path is not None:
+                    self.keep(step.path, records, values)
+            elif type(step) is BytesStep:
+                lengths, begin = self.integers(at, records)
+                self.check((lengths >= 0) & (lengths <= ends - begin), records, "a text runs over the end of its block")
+                at = begin + lengths
+                if step.path is not None:
+                    self.keep(step.path, records, begin, at)
+            elif type(step) is UnionStep:
+                at = self.union(step, at, ends, records)
+            elif type(step) is ArrayStep:
+                begin, at = at, self.array(step, at, ends, records)
+                if step.path is not None:
+                    self.keep(step.path, records, begin, at)
+            elif type(step) is FixedStep:
+                at = at + step.size
+        return at
+
+    def integers(self, at: Ints, records: Ints) -> tuple[Ints, Ints]:
+        """Decode one zigzag integer of each lane; the values, and the positions behind them."""
+        first = self.octets.take(at, mode="clip")
+        if np.maximum.reduce(first) < 128:
+            return _ZIGZAG.take(first), at + 1
+        word = self.words[np.minimum(at, len(self.words) - 1)]
+        stop = ~word & _STOP_BITS
+        below = (stop & (~stop + _ONE)) - _ONE  # the bits below the highest bit of the last byte
+        word &= below & ~_STOP_BITS
+        sizes = ((below & _EACH_BYTE) * _EACH_BYTE >> np.uint64(56)).view(np.int64)
+        longest = np.maximum.reduce(sizes)
+        word = (word & np.uint64(0x007F007F007F007F)) | ((word & np.uint64(0x7F007F007F007F00)) >> _ONE)
+        if longest > 2:
+            word = (word & np.uint64(0x00003FFF00003FFF)) | ((word & np.uint64(0x3FFF00003FFF0000)) >> np.uint64(2))
+        if longest > 4:
+            word = (word & np.uint64(0x000000000FFFFFFF)) | ((word & np.uint64(0x0FFFFFFF00000000)) >> np.uint64(4))
+        behind = at + sizes
+        values = (word >> _ONE).view(np.int64) ^ -(word & _ONE).view(np.int64)
+        if np.count_nonzero(stop) < len(stop):
+            self.long_integers((stop == 0).nonzero()[0], at, records, values, behind)
+        return values, behind
+
+    def long_integers(self, lanes: Ints, at: Ints, records: Ints, values: Ints, behind: Ints) -> None:
+        """Integers of 9 and 10 bytes, such as Long.MIN_VALUE, one by one."""
+        for i in lanes.tolist():
+            try:
+                values[i], behind[i] = read_varint(self.buffer, int(at[i]))
+            except (BlockError, OverflowError):
+                raise LaneError("an integer is longer than 64 bits", int(records[i])) from None
+
+    def union(self, step: UnionStep, at: Ints, ends: Ints, records: Ints) -> Ints:
+        branches, at = self.integers(at, records)
+        self.check(branches | 1 == 1, records, "a union has no such branch")
+        present = (branches != step.null_branch).nonzero()[0]
+        if len(present) == len(at):
+            return self.values(step.body, at, ends, records)
+        if len(present):
+            at[present] = self.values(step.body, at[present], ends[present], records[present])
+        return at
+
+    def array(self, step: ArrayStep, at: Ints, ends: Ints, records: Ints) -> Ints:
+        """Pass over one array of each lane."""
+        counts, at = self.integers(at, records)
+        while np.count_nonzero(counts):
+            sized = (counts < 0).nonzero()[0]  # a negative count comes with the number of bytes
+            if len(sized):
+                at[sized] = self.integers(at[sized], records[sized])[1]
+                counts = np.abs(counts)
+            self.check((counts >= 0) & (counts <= ends - at), records, "an array runs over the end of its block")
+            at = self.items(step, counts, at, ends, records)
+            more = counts.nonzero()[0]
+            counts = np.zeros_like(counts)
+            counts[more], at[more] = self.integers(at[more], records[more])
+        return at
+
+    def items(self, step: ArrayStep, counts: Ints, at: Ints, ends: Ints, records: Ints) -> Ints:
+        """Pass over the items of one block of each lane's array."""
+        left = counts.copy()
+        while True:
+            self.item_turns += 1
+            if self.item_turns > MAX_ITEM_TURNS:
+                raise LaneError(f"an array has more than {MAX_ITEM_TURNS} items", int(records[np.argmax(left)]))
+            if step.kind is Kind.COUNTS:
+                small = self.small_counts(left, at)
+                left -= small
+                at = at + 2 * small
+            self.check(at <= ends, records, "an array runs over the end of its block")
+            active = left.nonzero()[0]
+            if not len(active):
+                return at
+            at[active] = self.values(step.items, at[active], ends[active], records[active])
+            left[active] -= 1
+
+    def small_counts(self, left: Ints, at: Ints) -> Ints:
+        """How many of the items next in each lane are integers of one byte, not null: those need no decoding."""
+        width = min((int(np.maximum.reduce(left)) + 3) // 4, _ITEM_WORDS)
+        words = self.words[at[:, None] + np.arange(0, 8 * width, 8)]
+        words &= _COUNT_BITS
+        words ^= _COUNT_PATTERN
+        other = np.ones((len(at), 4 * width + 1), np.bool_)
+        other[:, :-1] = words.view(np.uint16)
+        small: Ints = np.minimum(other.argmax(axis=1), left)
+        return small

@@ -1,0 +1,94 @@
+"""Which bucket a row belongs to, one row at a time (format section 5.4; Java: BucketFunction)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.binary_row import encode_row, row_hash
+from paimon_spark.format.types import BINARIES, STRINGS, DataType, Root
+
+_MASK = 0xFFFFFFFF
+_HIVE_INTEGERS = frozenset({Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.TIME})
+
+
+def bucket_of(values: Sequence[Any], types: Sequence[DataType], buckets: int, function: str) -> int:
+    """The bucket of a row, from 0 to buckets - 1.
+
+    Args:
+        values: internal values of the bucket key columns.
+        types: their types.
+        buckets: the fixed number of buckets, at least 1.
+        function: value of ``bucket-function.type``: default, mod or hive.
+
+    Raises:
+        UnsupportedFeature: the function does not take these types.
+    """
+    if function == "default":
+        return abs(row_hash(encode_row(values, types))) % buckets
+    if function == "mod":
+        if len(types) != 1 or types[0].root not in (Root.INT, Root.BIGINT):
+            raise UnsupportedFeature("bucket-function.type=mod needs a bucket key of one INT or BIGINT column")
+        return int(values[0] or 0) % buckets  # Java reads 0 where the key is null
+    if function == "hive":
+        hashed = 0
+        for value, data_type in zip(values, types, strict=True):
+            hashed = (31 * hashed + (0 if value is None else _hive_hash(value, data_type))) & _MASK
+        return (hashed & 0x7FFFFFFF) % buckets
+    raise UnsupportedFeature(f"bucket-function.type={function} is not known: use default, mod or hive")
+
+
+def _hive_hash(value: Any, data_type: DataType) -> int:
+    root = data_type.root
+    if root in _HIVE_INTEGERS:
+        return int(value)
+    if root is Root.BIGINT:
+        return _fold(value)
+    if root is Root.FLOAT:
+        return 0 if value == 0 else _bits(value, "<f", "<i")
+    if root is Root.DOUBLE:
+        return 0 if value == 0 else _fold(_bits(value, "<d", "<q"))
+    if root in STRINGS:
+        return _bytes_hash(value.encode("utf-8"))
+    if root in BINARIES:
+        return _bytes_hash(value)
+    if root is Root.DECIMAL:
+        return _decimal_hash(value)
+    raise UnsupportedFeature(f"bucket-function.type=hive cannot hash a bucket key of type {root}")
+
+
+def _fold(value: int) -> int:
+    return (value ^ (value & 0xFFFFFFFFFFFFFFFF) >> 32) & _MASK
+
+
+def _bits(value: float, form: str, integer: str) -> int:
+    bits: int = struct.unpack(integer, struct.pack(form, value if value == value else float("nan")))[0]
+    return bits
+
+
+def _bytes_hash(data: bytes) -> int:
+    hashed = 0
+    for byte in data:
+        hashed = (31 * hashed + (byte - 256 if byte > 127 else byte)) & _MASK
+    return hashed
+
+
+def _decimal_hash(value: Decimal) -> int:
+    """BigDecimal.hashCode of the value without zeros at the end, of scale 0 at least."""
+    sign, digits, exponent = value.as_tuple()
+    unscaled, scale = int("".join(map(str, digits))), -int(exponent)
+    while unscaled and unscaled % 10 == 0 and scale > 0:
+        unscaled, scale = unscaled // 10, scale - 1
+    if not unscaled:
+        return 0
+    if scale < 0:
+        unscaled, scale = unscaled * 10**-scale, 0
+    magnitude = 0
+    for shift in range(
+        (unscaled.bit_length() + 31) // 32 * 32 - 32, -1, -32
+    ):  # BigInteger.hashCode, highest word first
+        magnitude = (31 * magnitude + (unscaled >> shift & _MASK)) & _MASK
+    return 31 * (-magnitude if sign else magnitude) + scale

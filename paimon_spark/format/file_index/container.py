@@ -1,0 +1,76 @@
+"""The container of all indexes of one data file (format section 9; Java: FileIndexFormat)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_spark.format.file_index.byte_reader import ByteReader
+
+MAGIC = 1493475289347502
+VERSION = 1
+_EMPTY = -1  # the start of an index of which nothing is stored
+
+Indexes = dict[str, dict[str, bytes | None]]
+
+
+def decode_container(data: bytes, where: str) -> Indexes:
+    """The indexes by column name and index type, None for one that is empty.
+
+    A column is named as in the schema of the file; the index of a map's key ``k`` belongs to the column ``name[k]``.
+
+    Raises:
+        CorruptFile: not a container, a newer version, or truncated.
+    """
+    reader = ByteReader(data, f"the file index {where}")
+    magic = reader.int64()
+    if magic != MAGIC:
+        raise reader.corrupt(f"it begins with {magic}, not with {MAGIC}")
+    version = reader.int32()
+    if version != VERSION:
+        raise reader.corrupt(f"its version is {version}, this release reads {VERSION}")
+    head_length = reader.int32()
+    head = reader.part(reader.position, head_length - reader.position)
+    indexes: Indexes = {}
+    for _ in range(head.int32()):
+        column = indexes.setdefault(_decode_name(head), {})
+        for _ in range(head.int32()):
+            name, start, length = _decode_name(head), head.int32(), head.int32()
+            column[name] = None if start == _EMPTY else reader.part(start, length).take(length)
+    return indexes
+
+
+def encode_container(indexes: Mapping[str, Mapping[str, bytes | None]]) -> bytes:
+    """The bytes of a container; columns and indexes in the order given."""
+    body = b"".join(index or b"" for column in indexes.values() for index in column.values())
+    names = sum(len(_encode_name(name)) for column in indexes for name in (column, *indexes[column]))
+    head_length = 8 + 4 + 4 + 4 + sum(4 + 8 * len(column) for column in indexes.values()) + names + 4
+    out = bytearray(MAGIC.to_bytes(8, "big"))
+    out += _int32(VERSION) + _int32(head_length) + _int32(len(indexes))
+    start = head_length
+    for column, by_type in indexes.items():
+        out += _encode_name(column) + _int32(len(by_type))
+        for name, index in by_type.items():
+            length = 0 if index is None else len(index)
+            out += _encode_name(name) + _int32(_EMPTY if index is None else start) + _int32(length)
+            start += length
+    return bytes(out + _int32(0) + body)
+
+
+def _int32(value: int) -> bytes:
+    return value.to_bytes(4, "big", signed=True)
+
+
+def _decode_name(reader: ByteReader) -> str:
+    raw = reader.take(reader.number(2, signed=False)).replace(b"\xc0\x80", b"\0")
+    try:
+        return raw.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise reader.corrupt(f"the name {raw!r} is not modified UTF-8") from None
+
+
+def _encode_name(name: str) -> bytes:
+    """Java's modified UTF-8: NUL as two bytes, characters beyond 16 bits as two surrogates of three bytes each."""
+    raw = bytearray()
+    for unit in memoryview(name.encode("utf-16-le", "surrogatepass")).cast("H"):
+        raw += b"\xc0\x80" if unit == 0 else chr(unit).encode("utf-8", "surrogatepass")
+    return len(raw).to_bytes(2, "big") + bytes(raw)

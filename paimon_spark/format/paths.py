@@ -1,0 +1,298 @@
+"""Names and places of every file of a table (format section 1; Java: FileStorePathFactory, DataFilePathFactory).
+
+A table is the text of its directory, without a slash at the end; parts are joined with "/". Nothing here touches
+storage. Manifests, index files, statistics and data files of a branch lie in the main table; only the
+directories that take a ``branch`` here are its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
+from paimon_spark.format.java_text import (
+    date_text,
+    double_text,
+    float_text,
+    time_text,
+    timestamp_iso_text,
+    timestamp_text,
+)
+from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
+from paimon_spark.format.names import is_inside, joined_name
+from paimon_spark.format.options.core_options import DATA_FILE_PATH_DIRECTORY, INDEX_FILE_IN_DATA_FILE_DIR, Options
+from paimon_spark.format.types import BINARIES, NESTED, TIMESTAMPS, DataField, DataType, Root
+
+MAIN_BRANCH = "main"
+POSTPONE_BUCKET = -2
+SCHEMA_PREFIX = "schema-"
+SNAPSHOT_PREFIX = "snapshot-"
+CHANGELOG_PREFIX = "changelog-"
+TAG_PREFIX = "tag-"
+BRANCH_PREFIX = "branch-"
+CONSUMER_PREFIX = "consumer-"
+RENAME_PREFIX = ".renamed-from-"  # of a mark beside the schemas of a branch that gets its name just now
+MAX_ID_DIGITS = 18
+"""A number of more digits is none: it may not fit into 64 bits."""
+LATEST = "LATEST"
+EARLIEST = "EARLIEST"
+
+_ESCAPED = re.compile("[\x00-\x1f\x7f\"#%'*/:=?\\\\{}\\[\\]^]")
+_BLANK = re.compile(
+    "[\t-\r\x1c-\x20\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]*"
+)  # Character.isWhitespace
+_SUFFIXES = {"gzip": "gz", "bzip2": "bz2", "deflate": "deflate", "snappy": "snappy", "lz4": "lz4", "zstd": "zst"}
+_TEXT_FORMATS = frozenset({"csv", "json"})
+
+
+# ------------------------------------------------------------------------------------------------- table and branches
+
+
+def branch_root(table: str, branch: str = MAIN_BRANCH) -> str:
+    """Where the schemas, snapshots, tags and consumers of a branch lie; the table itself for main.
+
+    Raises:
+        OptionError: no branch can have that name.
+    """
+    if branch == MAIN_BRANCH:
+        return table
+    return f"{branches_directory(table)}/{joined_name(BRANCH_PREFIX, branch, 'branch')}"
+
+
+def branches_directory(table: str) -> str:
+    return f"{table}/branch"
+
+
+def schema_directory(table: str, branch: str = MAIN_BRANCH) -> str:
+    return f"{branch_root(table, branch)}/schema"
+
+
+def schema_path(table: str, schema_id: int, branch: str = MAIN_BRANCH) -> str:
+    return f"{schema_directory(table, branch)}/{SCHEMA_PREFIX}{schema_id}"
+
+
+def snapshot_directory(table: str, branch: str = MAIN_BRANCH) -> str:
+    return f"{branch_root(table, branch)}/snapshot"
+
+
+def snapshot_path(table: str, snapshot_id: int, branch: str = MAIN_BRANCH) -> str:
+    return f"{snapshot_directory(table, branch)}/{SNAPSHOT_PREFIX}{snapshot_id}"
+
+
+def latest_hint_path(table: str, branch: str = MAIN_BRANCH) -> str:
+    """The hint with the newest snapshot id: maybe stale, maybe absent."""
+    return f"{snapshot_directory(table, branch)}/{LATEST}"
+
+
+def earliest_hint_path(table: str, branch: str = MAIN_BRANCH) -> str:
+    """The hint with the oldest snapshot id: maybe stale, maybe absent."""
+    return f"{snapshot_directory(table, branch)}/{EARLIEST}"
+
+
+def changelog_directory(table: str, branch: str = MAIN_BRANCH) -> str:
+    return f"{branch_root(table, branch)}/changelog"
+
+
+def changelog_path(table: str, snapshot_id: int, branch: str = MAIN_BRANCH) -> str:
+    return f"{changelog_directory(table, branch)}/{CHANGELOG_PREFIX}{snapshot_id}"
+
+
+def tag_directory(table: str, branch: str = MAIN_BRANCH) -> str:
+    return f"{branch_root(table, branch)}/tag"
+
+
+def tag_path(table: str, name: str, branch: str = MAIN_BRANCH) -> str:
+    """Errors as in branch_root."""
+    return f"{tag_directory(table, branch)}/{joined_name(TAG_PREFIX, name, 'tag')}"
+
+
+def consumer_directory(table: str, branch: str = MAIN_BRANCH) -> str:
+    return f"{branch_root(table, branch)}/consumer"
+
+
+def consumer_path(table: str, consumer: str, branch: str = MAIN_BRANCH) -> str:
+    """Errors as in branch_root."""
+    return f"{consumer_directory(table, branch)}/{joined_name(CONSUMER_PREFIX, consumer, 'consumer')}"
+
+
+def id_of(file_name: str, prefix: str) -> int | None:
+    """The number at the end of a name such as ``snapshot-12``; None for any other name."""
+    digits = file_name.removeprefix(prefix)
+    is_number = digits != file_name and digits.isascii() and digits.isdigit() and len(digits) <= MAX_ID_DIGITS
+    return int(digits) if is_number else None
+
+
+# ----------------------------------------------------------------------------------------------------- metadata files
+
+
+def manifest_directory(table: str) -> str:
+    return f"{table}/manifest"
+
+
+def manifest_path(table: str, name: str) -> str:
+    """A manifest, manifest list or index manifest."""
+    return f"{manifest_directory(table)}/{name}"
+
+
+def manifest_name(uuid: str, n: int) -> str:
+    return f"manifest-{uuid}-{n}"
+
+
+def manifest_list_name(uuid: str, n: int) -> str:
+    return f"manifest-list-{uuid}-{n}"
+
+
+def index_manifest_name(uuid: str, n: int) -> str:
+    return f"index-manifest-{uuid}-{n}"
+
+
+def index_name(uuid: str, n: int) -> str:
+    return f"index-{uuid}-{n}"
+
+
+def statistics_path(table: str, name: str) -> str:
+    return f"{table}/statistics/{name}"
+
+
+def index_path(table: str, name: str) -> str:
+    """An index file in the place all tables have for them."""
+    return f"{table}/index/{name}"
+
+
+def index_file_path(table: str, bucket: str, entry: IndexManifestEntry, options: Options) -> str:
+    """Where an index file lies; bucket is the path of its bucket directory."""
+    if entry.external_path is not None:
+        return entry.external_path
+    if options.value(INDEX_FILE_IN_DATA_FILE_DIR):
+        return f"{bucket}/{entry.file_name}"
+    return index_path(table, entry.file_name)
+
+
+# --------------------------------------------------------------------------------------------------------- data files
+
+
+def bucket_path(table: str, partition: str, bucket: int, options: Options) -> str:
+    """The directory of a bucket; partition is what partition_path gives. Errors as in data_root."""
+    name = "postpone" if bucket == POSTPONE_BUCKET else str(bucket)
+    return f"{data_root(table, options)}/{partition}bucket-{name}"
+
+
+def data_root(table: str, options: Options) -> str:
+    """Where the directories of partitions and buckets begin.
+
+    Raises:
+        OptionError: `data-file.path-directory` leads out of the table.
+    """
+    directory = (options.value(DATA_FILE_PATH_DIRECTORY) or "").strip("/")
+    if not is_inside(directory):
+        raise OptionError(
+            f"the option '{DATA_FILE_PATH_DIRECTORY.key}' of the table at {table} is '{directory}', which leads out of "
+            "the table; data files elsewhere are recorded with their external paths"
+        )
+    return f"{table}/{directory}" if directory else table
+
+
+def data_file_path(bucket: str, meta: DataFileMeta) -> str:
+    """Where a data file lies; bucket is the path of its bucket directory."""
+    return meta.external_path if meta.external_path is not None else f"{bucket}/{meta.file_name}"
+
+
+def extra_file_path(bucket: str, meta: DataFileMeta, name: str) -> str:
+    """Where a file of meta.extra_files lies: beside its data file."""
+    directory = bucket if meta.external_path is None else meta.external_path.rpartition("/")[0]
+    return f"{directory}/{name}"
+
+
+def data_file_name(prefix: str, uuid: str, n: int, file_format: str, compression: str | None = None) -> str:
+    """The name of a new data file. compression is given when it shall be part of the name."""
+    suffix = _SUFFIXES.get(compression.lower(), compression) if compression and compression.lower() != "none" else None
+    if suffix is None:
+        extension = file_format
+    elif file_format in _TEXT_FORMATS:
+        extension = f"{file_format}.{suffix}"
+    else:
+        extension = f"{suffix}.{file_format}"
+    return f"{prefix}{uuid}-{n}.{extension}"
+
+
+def file_format_of(name: str) -> str:
+    """The format a data file is written in, by its name: the table option may have changed since.
+
+    Raises:
+        CorruptFile: the name has no extension.
+    """
+    parts = name.split(".")
+    if len(parts) > 2 and parts[-1].lower() in _SUFFIXES.values():
+        parts.pop()
+    if len(parts) < 2:
+        raise CorruptFile(f"the data file name '{name}' has no extension that tells its format")
+    return parts[-1].lower()
+
+
+# --------------------------------------------------------------------------------------------------------- partitions
+
+
+def partition_path(values: Sequence[Any], fields: Sequence[DataField], default_name: str, legacy: bool) -> str:
+    """The directories of a partition, ``k=v/k2=v2/``, or an empty text without partition columns.
+
+    values are internal values. Null and blank texts get default_name, so a path does not tell them apart.
+
+    Raises:
+        UnsupportedFeature: a column of a type that has no stable text in paths.
+    """
+    parts = []
+    for value, field in zip(values, fields, strict=True):
+        text = "" if value is None else partition_text(value, field.type, legacy)
+        if _BLANK.fullmatch(text):
+            text = default_name
+        parts.append(f"{escape(field.name)}={escape(text)}/")
+    return "".join(parts)
+
+
+def partition_text(value: Any, data_type: DataType, legacy: bool) -> str:
+    """The text of one partition value, not escaped.
+
+    legacy (option ``partition.legacy-name``) is Java's toString of the internal value; else it is the cast to a string,
+    where TIMESTAMP_LTZ is printed in UTC. Errors as in partition_path.
+    """
+    root = data_type.root
+    if root in NESTED or (root in BINARIES and legacy):
+        raise UnsupportedFeature(
+            f"a partition column of type {root} has no stable directory name; partition by another column"
+            + (", or set partition.legacy-name=false" if root in BINARIES else "")
+        )
+    if root is Root.BOOLEAN:
+        return "true" if value else "false"
+    if root is Root.FLOAT:
+        return float_text(value)
+    if root is Root.DOUBLE:
+        return double_text(value)
+    if root is Root.DECIMAL:
+        return decimal_text(value, data_type.scale or 0)
+    if root in BINARIES:
+        return bytes(value).decode("utf-8", errors="replace")
+    if root in TIMESTAMPS:
+        return timestamp_iso_text(value) if legacy else timestamp_text(value, data_type.precision or 0)
+    if root is Root.DATE and not legacy:
+        return date_text(value)
+    if root is Root.TIME and not legacy:
+        return time_text(value, data_type.precision or 0)
+    return str(value)
+
+
+def decimal_text(value: Decimal, scale: int) -> str:
+    """All digits of the scale, never an exponent (Java: BigDecimal.toPlainString)."""
+    return f"{value:.{scale}f}"
+
+
+def escape(text: str) -> str:
+    """A partition key or value as it stands in a path: `%` and two hex digits for each special character."""
+    return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)
+
+
+def unescape(text: str) -> str:
+    """The inverse of escape; a `%` that no hex digits follow stays."""
+    return re.sub("%([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), text)

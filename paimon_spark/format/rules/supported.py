@@ -1,0 +1,147 @@
+"""Which tables this release reads and writes: refused by the name of the option or column, never guessed.
+
+An option is heeded, or it is ignored because rows come out the same without it (tuning, maintenance, accelerators), or
+it is refused when set to a value that changes rows: option_entries says which. Beside that:
+
+- An option no known release has is refused when reading if its name goes on where one of an option that can change rows
+  ends (``merge-engine-v2``, ``fields.<column>.<something>``), and when writing if it goes on where one ends that says
+  how files or commits are made. Any other unknown option (an owner, a label) is none of ours.
+- A column of a type without a reader is refused when it is written, or asked for (readable_columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.entries import DATA_FORMATS, OFFICIAL, Moment, Refusal
+from paimon_spark.format.options.keys import catalogued, unknown_keys
+from paimon_spark.format.rules.readable_columns import check_all_columns, holds_blobs
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.type_text import type_sql
+
+_UNSUPPORTED_MARKS = {
+    "done-partition": "which needs a metastore",
+    "mark-event": "which needs a metastore",
+    "custom": "which is a class of Java",
+}
+
+# Beginnings of keys, lower case, whole words: an unknown key that goes on there is an option of a newer release.
+_ROW_NAMESPACES = (
+    "aggregation", "bucket-function", "chain-table", "data-evolution", "data-file", "deduplicate", "deletion-vector",
+    "deletion-vectors", "file.format", "first-row", "ignore-delete", "ignore-update-before", "key-value",
+    "merge-engine", "partial-update", "pk-clustering", "postpone", "primary-key", "query-auth", "record-level",
+    "row-tracking", "rowkind", "scan.fallback", "scan.primary", "sequence", "table-read",
+)  # fmt: skip
+_WRITE_NAMESPACES = (
+    *_ROW_NAMESPACES, "changelog", "changelog-file", "changelog-producer", "clustering", "commit", "dynamic-bucket",
+    "file", "file-index", "global-index", "index-file", "manifest", "metadata.stats", "snapshot", "write",
+)  # fmt: skip
+
+
+def check_readable(schema: TableSchema, options: Options) -> None:
+    """Whether this release reads the rows of such a table as the official system does, maybe not all columns.
+
+    Args:
+        schema: the schema that is read with.
+        options: those of the schema with those of the call on top.
+
+    Raises:
+        UnsupportedFeature: it does not; the message names the option or column.
+    """
+    for field in schema.fields:
+        if holds_blobs(field.type):  # its files hold rows of their own beside those of the others
+            raise UnsupportedFeature(
+                f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
+                f"does not support tables with BLOB columns; {OFFICIAL}"
+            )
+    _apply(Moment.READ, options)
+    for format_name in options.value(o.FILE_FORMAT_PER_LEVEL).values():
+        if format_name.lower() not in DATA_FORMATS:
+            raise _refused(Moment.READ, o.FILE_FORMAT_PER_LEVEL.key, format_name, "data files of this format")
+    _refuse_unknown(options, schema.names, _ROW_NAMESPACES, Moment.READ)
+
+
+def check_writable(schema: TableSchema, options: Options) -> None:
+    """Whether this release writes to such a table what the official system would.
+
+    Args:
+        schema: the latest schema.
+        options: those of the schema with those of the call on top.
+
+    Raises:
+        UnsupportedFeature: it does not; the message names the option or column.
+    """
+    check_readable(schema, options)
+    try:
+        check_all_columns(schema)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"cannot write to the table: {error}") from None
+    _apply(Moment.WRITE, options)
+    if options.value(o.PARTITION_END_INPUT_TO_DONE):
+        for action in options.value(o.PARTITION_MARK_DONE_ACTION):
+            why = unsupported_mark_done(action)
+            if why is not None:
+                raise _refused(Moment.WRITE, o.PARTITION_MARK_DONE_ACTION.key, action, f"this action, {why}")
+    _refuse_unknown(options, schema.names, _WRITE_NAMESPACES, Moment.WRITE)
+
+
+def check_tagging(options: Options) -> None:
+    """Whether this release makes and deletes tags of such a table as the official system does.
+
+    Raises:
+        UnsupportedFeature: it does not; the message names the option.
+    """
+    _apply(Moment.WRITE, Options({key: value for key, value in options.items() if key == "tag.callbacks"}))
+
+
+def check_call(given: Mapping[str, str]) -> None:
+    """Whether all that the options of a read or a write ask for is done.
+
+    Args:
+        given: the options of the call under their official keys, without those that the table stores.
+
+    Raises:
+        OptionError: one asks for something that this release does not do; the message names it.
+    """
+    for key, value, refusal in _asked(Moment.CALL, given):
+        raise OptionError(
+            f"the option '{key}' = '{value}' would do nothing in this call: this release does not support "
+            f"{refusal.what}; {refusal.advice}"
+        )
+
+
+def unsupported_mark_done(action: str) -> str | None:
+    """Why this release does not do an action of `partition.mark-done-action`; None: it does, or there is no such."""
+    return _UNSUPPORTED_MARKS.get(action)
+
+
+def _apply(moment: Moment, options: Options) -> None:
+    for key, value, refusal in _asked(moment, options):
+        raise _refused(moment, key, value, refusal.what, refusal.advice)
+
+
+def _asked(moment: Moment, options: Mapping[str, str]) -> Iterator[tuple[str, str, Refusal]]:
+    """The options with a value that is refused at that moment, in alphabetical order."""
+    for key, value in sorted(options.items()):
+        entry = catalogued(key)
+        for refusal in () if entry is None else entry.refusals:
+            if refusal.moment is moment and value.strip().lower() not in refusal.accepted:
+                yield key, value, refusal
+
+
+def _refused(moment: Moment, key: str, value: str, what: str, advice: str = OFFICIAL) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        f"cannot {moment} the table: its option '{key}' is '{value}', and this release does not support {what}; "
+        f"{advice}"
+    )
+
+
+def _refuse_unknown(options: Options, columns: Collection[str], namespaces: Iterable[str], moment: Moment) -> None:
+    for key in unknown_keys(options, columns, namespaces):
+        raise UnsupportedFeature(
+            f"cannot {moment} the table: its option '{key}' = '{options[key]}' is not known to this release, and by "
+            "its name it may change rows or files; use a newer release, or remove the option from the table"
+        )

@@ -1,0 +1,67 @@
+"""The schema of a table (format section 2; Java: TableSchema)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from paimon_spark.format.types import DataField, DataType, Root
+
+KEY_PREFIX = "_KEY_"
+SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
+VALUE_KIND = "_VALUE_KIND"
+KEY_FIELD_ID_START = 1073741823
+SEQUENCE_NUMBER_ID = 2147483646
+VALUE_KIND_ID = 2147483645
+
+# Columns that rows have only while they are merged, never in a file:
+LEVEL = "_LEVEL"  # int8: level of the file that the row is in
+FILE_NUMBER = "_FILE"  # int32: which of the files given to the merge that is
+POSITION = "_POSITION"  # int64: its row number in the file, rows that a deletion vector deletes counted
+ROW_KIND = "_row_kind"
+KIND_TEXTS = ("+I", "-U", "+U", "-D")
+"""The kinds of rows as users write them, by the byte that is stored for each (Java: RowKind)."""
+ROW_KIND_FIELD = DataField(2147483643, ROW_KIND, DataType(Root.VARCHAR, False, 2**31 - 1))
+"""A column of a read on demand, in no file: +I, -U, +U or -D, as the official system's audit log shows it."""
+SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))
+"""The number by which rows of one key are ordered, in the files of tables with primary keys."""
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """One schema file. options are as stored; unknown keeps the JSON keys of newer releases, written back unchanged."""
+
+    id: int
+    fields: tuple[DataField, ...]
+    highest_field_id: int
+    partition_keys: tuple[str, ...] = ()
+    primary_keys: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    time_millis: int = 0
+    version: int = 3
+    unknown: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def by_name(self) -> dict[str, DataField]:
+        return {f.name: f for f in self.fields}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f.name for f in self.fields)
+
+    @cached_property
+    def partition_fields(self) -> tuple[DataField, ...]:
+        return tuple(self.by_name[name] for name in self.partition_keys)
+
+    @cached_property
+    def trimmed_primary_keys(self) -> tuple[str, ...]:
+        """Primary key columns without the partition columns, in primary key order."""
+        return tuple(name for name in self.primary_keys if name not in self.partition_keys)
+
+    @cached_property
+    def key_fields(self) -> tuple[DataField, ...]:
+        """The fields of the trimmed primary key: the sort key of data files."""
+        return tuple(self.by_name[name] for name in self.trimmed_primary_keys)

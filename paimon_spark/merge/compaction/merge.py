@@ -1,0 +1,356 @@
+"""The merge of a compaction that knows the rows above its output level (Java: ChangelogMergeTreeRewriter).
+
+It makes the rows of the new files, the changelog of what changed, and the positions of rows that deletion vectors have
+to delete because newer rows take their place. Three ways, each a wrapper of merge functions in Java:
+
+* ``full-compaction``: all rows of a key are here, also that of the last full compaction. It is what was before.
+* ``first-row``: a key that is not above is new.
+* lookup: the row of the key on the lowest level above 0 is what was before. A key that has rows on level 0 only is
+  looked up above the output level, and what is found there is merged with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from paimon_spark.merge.compaction.changelog import Befores, changelog_rows
+from paimon_spark.merge.compaction.rules import needs_lookup
+from paimon_spark.merge.compaction.upper_rows import FoundRows, UpperRows, UpperRun, taken_keys
+from paimon_spark.merge.engines.choice import TableEngine, engine_for
+from paimon_spark.merge.engines.groups import small_windows
+from paimon_spark.merge.engines.lookup import key_levels, lowest_level, row_where, rows_that_count
+from paimon_spark.merge.keys.key_words import key_columns
+from paimon_spark.merge.keys.rows import COPY_BYTES
+from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window, ignored_rows, is_retract
+from paimon_spark.merge.keys.winners import Mask, Rows
+from paimon_spark.merge.runs.sort_merge import windows
+
+_SMALL = 16  # a part of less than 1/16 of the wanted rows is put together with others
+
+
+@dataclass(frozen=True)
+class CompactRules:
+    """What a compaction makes of the rows of a key; see ``compact_rules``.
+
+    Attributes:
+        spec: how rows are ordered; without ``keep_deletes`` no row that retracts comes out. Sequence numbers and kinds
+            must be there.
+        engine: the merge engine of the table.
+        output: columns of rows and changelog: those of the table, then ``_SEQUENCE_NUMBER`` and ``_VALUE_KIND``.
+        producer: ``changelog-producer``; only lookup and full-compaction make a changelog here.
+        looks_up: whether rows that leave level 0 are looked up above.
+        vectors: whether rows above are deleted by deletion vectors.
+        max_level: the level of the rows that a full compaction compares with.
+        compared: a key whose values in these columns stay the same makes no changelog; None: every key makes one.
+    """
+
+    spec: MergeSpec
+    engine: TableEngine
+    output: tuple[str, ...]
+    producer: str
+    looks_up: bool
+    vectors: bool
+    max_level: int
+    compared: tuple[str, ...] | None = None
+
+    @cached_property
+    def merge(self) -> Engine:
+        """The engine for all rows of a key, ``_LEVEL`` among their columns: also for a merge without a changelog."""
+        counts_levels = self.looks_up and self.engine.name != "first-row"
+        return lowest_level(self.engine.merge) if counts_levels else self.engine.merge
+
+
+@dataclass(frozen=True)
+class Superseded:
+    """Rows above whose place newer rows take: numbers of their files (int32) and their positions there (int64)."""
+
+    files: npt.NDArray[np.int32]
+    positions: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CompactBatch:
+    """A part of the result; what is None has no rows in this part.
+
+    Attributes:
+        rows: for the new files, sorted by key.
+        changelog: sorted by key; of one key -U is before +U.
+        superseded: for the deletion vectors.
+    """
+
+    rows: pa.RecordBatch | None = None
+    changelog: pa.RecordBatch | None = None
+    superseded: Superseded | None = None
+
+
+def compact_rules(schema: TableSchema, options: Options, max_level: int, drop_deletes: bool) -> CompactRules:
+    """The rules of a table with a primary key.
+
+    Args:
+        schema: its columns and keys.
+        options: its options, with those of the call on top.
+        max_level: the highest level it can have.
+        drop_deletes: rows that retract do not come out.
+
+    Raises:
+        OptionError, UnsupportedFeature: see ``engine_for``.
+    """
+    spec = MergeSpec(
+        key_fields=schema.key_fields,
+        value_names=schema.names,
+        sequence_fields=tuple(schema.by_name[name] for name in options.value(o.SEQUENCE_FIELD)),
+        sequence_descending=options.value(o.SEQUENCE_SORT_ORDER) == "descending",
+        ignore_delete=options.value(o.IGNORE_DELETE),
+        ignore_update_before=options.value(o.IGNORE_UPDATE_BEFORE),
+        keep_deletes=not drop_deletes,
+    )
+    ignored = options.value(o.CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS)
+    deduplicates = options.value(o.CHANGELOG_ROW_DEDUPLICATE)
+    return CompactRules(
+        spec,
+        engine_for(schema, options),
+        output=(*schema.names, SEQUENCE_NUMBER, VALUE_KIND),
+        producer=options.value(o.CHANGELOG_PRODUCER),
+        looks_up=needs_lookup(options),
+        vectors=options.value(o.DELETION_VECTORS_ENABLED),
+        max_level=max_level,
+        compared=tuple(name for name in schema.names if name not in ignored) if deduplicates else None,
+    )
+
+
+def needs_values_above(rules: CompactRules) -> bool:
+    """Whether the rows above must have the output columns, and not only their keys and places."""
+    if rules.producer == "full-compaction" or rules.engine.name == "first-row":
+        return False
+    newest_wins = rules.engine.whole_rows and not rules.spec.sequence_fields
+    return not rules.vectors or rules.producer == "lookup" or not newest_wins
+
+
+def compact_merge(
+    runs: Sequence[Iterator[pa.RecordBatch]],
+    above: Sequence[UpperRun],
+    rules: CompactRules,
+    batch_rows: int = 65536,
+) -> Iterator[CompactBatch]:
+    """Merge sorted runs for a new file and its changelog.
+
+    Args:
+        runs: as for ``merge_runs``; their batches hold the output columns and ``_LEVEL``.
+        above: the levels greater than the output level, the lowest first; none for ``full-compaction``. Their batches
+            hold the key columns, with vectors ``_FILE`` and ``_POSITION``, and with ``needs_values_above`` the output
+            columns. Rows of keys that runs do not have are left out.
+        rules: what to make.
+        batch_rows: about how many rows a batch of rows has.
+
+    Raises:
+        CorruptFile: a null in a key column.
+        DataError: rows that the engine cannot merge.
+        UnsupportedFeature: a key or sequence column of a type without an order.
+    """
+    return _combined(_merged(runs, UpperRows(above, rules.spec.key_names), rules), batch_rows)
+
+
+def _merged(runs: Sequence[Iterator[pa.RecordBatch]], upper: UpperRows, rules: CompactRules) -> Iterator[CompactBatch]:
+    spec = replace(rules.spec, keep_deletes=True)
+    for window in windows(runs, spec.key_names):
+        for small in small_windows(window):
+            yield from _merge_window(small, upper, rules, spec)
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """What happens to the keys of a window, in key order.
+
+    window: the rows to merge.
+    befores: see there.
+    comes_out: False for keys of which no row comes out; None: all come out.
+    superseded: rows above.
+    """
+
+    window: Window
+    befores: Befores
+    comes_out: Mask | None = None
+    superseded: Sequence[FoundRows] = ()
+
+
+def _merge_window(window: Window, upper: UpperRows, rules: CompactRules, spec: MergeSpec) -> Iterator[CompactBatch]:
+    if rules.producer == "full-compaction":
+        keys = _full(window, rules)
+    elif rules.engine.name == "first-row":
+        keys = _first_row(window, upper, rules)
+    else:
+        keys = _lookup(window, upper, rules)
+    for found in keys.superseded:
+        yield CompactBatch(superseded=_places(found))
+    left = _keys_with_result(keys.window, rules)
+    befores = keys.befores if left is None else keys.befores.of(left)
+    comes_out = keys.comes_out if left is None or keys.comes_out is None else keys.comes_out[left]
+    makes_changelog = rules.producer in ("lookup", "full-compaction")
+    start = 0
+    for rows in rules.engine.merge(keys.window, spec, rules.output, True):
+        part = slice(start, start + rows.num_rows)
+        start += rows.num_rows
+        changelog = None
+        if makes_changelog:
+            keeps_kinds = rules.engine.name == "first-row"
+            changelog = changelog_rows(rows, befores.of(part), rules.compared, keeps_kinds)
+        kept = _kept(rows, None if comes_out is None else comes_out[part], rules)
+        if kept is not None or changelog is not None:
+            yield CompactBatch(kept, changelog)
+    assert start == len(befores.rows), "an engine must make one row of every key"
+
+
+def _full(window: Window, rules: CompactRules) -> _Keys:
+    """Before was the row of the max level; where it is alone it stays (Java: FullChangelogMergeFunctionWrapper)."""
+    groups, levels = window.groups, window.column(LEVEL).to_numpy()
+    top = row_where(levels[groups.order] == rules.max_level, groups)
+    befores = Befores(window, top, (groups.sizes > 1) | (top < 0))
+    if rules.looks_up:
+        counts = key_levels(groups, levels).counts
+        window = window if counts is None else rows_that_count(window, counts)
+    return _Keys(window, befores)
+
+
+def _first_row(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
+    """Keys that no level above 0 knows are new (Java: FirstRowMergeFunctionWrapper)."""
+    groups = window.groups
+    high = window.column(LEVEL).to_numpy() > 0
+    if (ignored := _ignored(window, rules)) is not None:
+        high &= ~ignored
+    has_high = np.logical_or.reduceat(high[groups.order], groups.starts)
+    known = has_high.copy()
+    comes_out = np.ones(len(known), np.bool_)
+    for found in _find(window, upper, np.flatnonzero(~has_high), rules):
+        known[found.keys], comes_out[found.keys] = True, False
+    befores = Befores(window, np.full(len(known), -1), ~known)
+    return _Keys(_merging_all(window), befores, None if comes_out.all() else comes_out)
+
+
+def _lookup(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
+    """Java: LookupChangelogMergeFunctionWrapper."""
+    levels = key_levels(window.groups, window.column(LEVEL).to_numpy())
+    found = _find(window, upper, np.flatnonzero(levels.upper < 0), rules)
+    before = levels.upper
+    if levels.counts is not None:
+        numbers = np.cumsum(levels.counts) - 1
+        before = np.where(before >= 0, numbers[before], -1)
+        window = rows_that_count(window, levels.counts)
+    if found and needs_values_above(rules):
+        before = before.copy()
+        pieces, count = list(window.pieces), window.row_count
+        schema = pieces[0].rows.select(rules.output).schema
+        for rows in found:
+            pieces.append(_piece(rows, schema, rules.spec.key_names))
+            before[rows.keys] = count + np.arange(len(rows.keys))
+            count += len(rows.keys)
+        window = Window(tuple(pieces))
+    kinds = window.kinds(rules.spec)
+    if kinds is not None:
+        before = np.where(is_retract(kinds[before]), -1, before)
+    if not rules.engine.whole_rows:
+        window = _merging_all(window)
+    befores = Befores(window, before, levels.has_level_0)
+    return _Keys(window, befores, superseded=found if rules.vectors else ())
+
+
+def _find(window: Window, upper: UpperRows, numbers: Rows, rules: CompactRules) -> list[FoundRows]:
+    """The rows above of the keys of these numbers."""
+    if not upper or not len(numbers):
+        return []
+    rows = window.groups.order[window.groups.starts[numbers]]
+    names = rules.spec.key_names
+    found = upper.find(taken_keys(window.keys, rows), lambda i: window.row(int(rows[i])).select(names))
+    return [FoundRows(numbers[level.keys], level.rows) for level in found]
+
+
+def _piece(found: FoundRows, schema: pa.Schema, key_names: Sequence[str]) -> Piece:
+    rows = pa.RecordBatch.from_arrays([found.rows.column(name) for name in schema.names], schema=schema)
+    return Piece(rows, key_columns(rows, key_names))
+
+
+def _merging_all(window: Window) -> Window:
+    """The window, in which no row is left alone: each goes through the merge function."""
+    pieces = [replace(piece, merged=np.ones(piece.rows.num_rows, np.bool_)) for piece in window.pieces]
+    return Window(tuple(pieces), window.groups)
+
+
+def _ignored(window: Window, rules: CompactRules) -> Mask | None:
+    kinds = window.kinds(rules.spec)
+    return None if kinds is None else ignored_rows(kinds, rules.spec)
+
+
+def _keys_with_result(window: Window, rules: CompactRules) -> Rows | None:
+    """The numbers of the keys of which the engine leaves a row; None: all."""
+    ignored = _ignored(window, rules) if rules.engine.whole_rows else None
+    if ignored is None:
+        return None
+    return np.flatnonzero(np.logical_or.reduceat(~ignored[window.groups.order], window.groups.starts))
+
+
+def _kept(rows: pa.RecordBatch, comes_out: Mask | None, rules: CompactRules) -> pa.RecordBatch | None:
+    """The merged rows that go into a file."""
+    kept = comes_out
+    if not rules.spec.keep_deletes:
+        adds = ~is_retract(rows.column(VALUE_KIND).to_numpy())
+        kept = adds if kept is None else kept & adds
+    if kept is not None and not kept.all():
+        rows = rows.filter(pa.array(kept))
+    return rows if rows.num_rows else None
+
+
+def _places(found: FoundRows) -> Superseded:
+    return Superseded(found.rows.column(FILE_NUMBER).to_numpy(), found.rows.column(POSITION).to_numpy())
+
+
+def _combined(parts: Iterable[CompactBatch], batch_rows: int) -> Iterator[CompactBatch]:
+    """The same rows in batches of about batch_rows, as ``combine_rows`` does it."""
+    waiting: list[CompactBatch] = []
+    count = size = 0
+    for part in parts:
+        rows = max(_length(part.rows), _length(part.changelog))
+        big = rows * _SMALL >= batch_rows
+        if big and not waiting:
+            yield part
+            continue
+        more = sum(batch.nbytes for batch in (part.rows, part.changelog) if batch is not None)
+        if waiting and size + more > COPY_BYTES:
+            yield _joined(waiting)
+            waiting, count, size = [], 0, 0
+        waiting.append(part)
+        count += rows
+        size += more
+        if big or count >= batch_rows:
+            yield _joined(waiting)
+            waiting, count, size = [], 0, 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(parts: Sequence[CompactBatch]) -> CompactBatch:
+    superseded = [part.superseded for part in parts if part.superseded is not None]
+    return CompactBatch(
+        _concat([part.rows for part in parts if part.rows is not None]),
+        _concat([part.changelog for part in parts if part.changelog is not None]),
+        Superseded(
+            np.concatenate([one.files for one in superseded]), np.concatenate([one.positions for one in superseded])
+        )
+        if superseded
+        else None,
+    )
+
+
+def _concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
+    return pa.concat_batches(batches) if len(batches) > 1 else next(iter(batches), None)
+
+
+def _length(rows: pa.RecordBatch | None) -> int:
+    return 0 if rows is None else int(rows.num_rows)

@@ -1,0 +1,79 @@
+"""The order of primary keys as single values, for the smallest and largest keys of files (format section 7.2).
+
+Columns are compared one after the other: booleans false before true, numbers, dates and timestamps by value,
+FLOAT and DOUBLE in Java's total order (``Double.compare``: -0.0 before 0.0, every NaN equal and greatest), strings
+and binary by unsigned bytes. Whole columns of keys are ordered by ``key_words``; both must agree.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
+
+SortKey: TypeAlias = tuple[bool | int | Decimal | bytes, ...]
+
+_NAN_ORDER = 0x7FF8 << 48
+_PLAIN = INTEGERS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DECIMAL, Root.DATE, Root.TIME}
+
+
+def sort_key(values: Sequence[Any], types: Sequence[DataType]) -> SortKey:
+    """One key as a tuple that Python compares in Paimon's key order.
+
+    Args:
+        values: the key's internal values (see format/types.py), none of them None.
+        types: the data types of the key columns, as many as values.
+
+    Raises:
+        TypeError: a type that cannot be a key, or a null in the key.
+    """
+    return sort_key_of(types)(values)
+
+
+def compare_keys(left: Sequence[Any], right: Sequence[Any], types: Sequence[DataType]) -> int:
+    """-1, 0 or 1 as the left key is before, equal to or after the right one. Raises as ``sort_key``."""
+    make = sort_key_of(types)
+    a, b = make(left), make(right)
+    return (a > b) - (a < b)
+
+
+def sort_key_of(types: Sequence[DataType]) -> Callable[[Sequence[Any]], SortKey]:
+    """``sort_key`` for many keys of the same types."""
+    converters = tuple(_converter(data_type) for data_type in types)
+
+    def make(values: Sequence[Any]) -> SortKey:
+        return tuple([convert(value) for convert, value in zip(converters, values, strict=True)])
+
+    return make
+
+
+def float_order(value: float) -> int:
+    """An int that orders floats as Java's ``Double.compare``; a FLOAT widened to float keeps its order."""
+    if value != value:
+        return _NAN_ORDER
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return int(bits) if bits >= 0 else -(bits & (2**63 - 1)) - 1
+
+
+def _converter(data_type: DataType) -> Callable[[Any], Any]:
+    root = data_type.root
+    if root in FLOATS:
+        return float_order
+    if root in STRINGS:
+        return _utf8
+    if root in _PLAIN:
+        return _not_null
+    raise TypeError(f"a column of type {root} cannot be part of a key")
+
+
+def _utf8(value: Any) -> bytes:
+    return bytes(_not_null(value).encode("utf-8", "surrogatepass"))
+
+
+def _not_null(value: Any) -> Any:
+    if value is None:
+        raise TypeError("a key holds a null")
+    return value

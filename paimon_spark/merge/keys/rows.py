@@ -1,0 +1,112 @@
+"""Record batches cut, filtered and put together by row numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.raw_values import from_numpy
+from paimon_spark.merge.keys.winners import Mask, Rows
+
+COPY_BYTES = 2**28  # copied at once at most: bounds memory, and 32-bit offsets of strings never overflow
+_SMALL = 16  # a batch of less than 1/16 of the wanted rows is put together with others
+
+
+def count_only(rows: int) -> pa.RecordBatch:
+    """A batch of so many rows and no columns."""
+    return pa.record_batch({"row": pa.nulls(rows)}).select([])
+
+
+def filter_rows(pieces: Sequence[pa.RecordBatch], mask: Mask | None) -> Iterator[pa.RecordBatch]:
+    """The rows of the pieces for which mask is true, piece by piece; a piece that stays whole is not copied.
+
+    Args:
+        mask: as long as all pieces together; None: all rows.
+    """
+    start = 0
+    for piece in pieces:
+        part = None if mask is None else mask[start : start + piece.num_rows]
+        start += piece.num_rows
+        count = piece.num_rows if part is None else int(np.count_nonzero(part))
+        if count == piece.num_rows or piece.num_columns == 0:
+            if count:
+                yield piece.slice(0, count)
+        elif part is not None and count:
+            yield piece.filter(from_numpy(part))
+
+
+def take_rows(pieces: Sequence[pa.RecordBatch], rows: Rows, copy_bytes: int = COPY_BYTES) -> Iterator[pa.RecordBatch]:
+    """The rows of these numbers, in this order; numbers count through all pieces.
+
+    The numbers that fall into one piece ascend: so a part of them needs only a part of each piece, and what is too big
+    to be copied at once is taken part by part.
+    """
+    if len(rows) == 0:
+        return
+    if pieces[0].num_columns == 0:
+        yield count_only(len(rows))
+        return
+    if len(pieces) == 1:
+        mask = np.zeros(pieces[0].num_rows, np.bool_)
+        mask[rows] = True
+        yield from filter_rows(pieces, mask)
+        return
+    ends = np.cumsum([piece.num_rows for piece in pieces])
+    if len(rows) == 1:
+        piece = int(np.searchsorted(ends, rows[0], side="right"))
+        yield pieces[piece].slice(int(rows[0] - ends[piece]) + pieces[piece].num_rows, 1)
+        return
+    if sum(piece.nbytes for piece in pieces) <= copy_bytes:
+        yield pa.concat_batches(pieces).take(from_numpy(rows))
+        return
+    half = len(rows) // 2
+    for part in (rows[:half], rows[half:]):
+        yield from take_rows(*_used_slices(pieces, ends, part), copy_bytes)
+
+
+def _used_slices(pieces: Sequence[pa.RecordBatch], ends: Rows, rows: Rows) -> tuple[list[pa.RecordBatch], Rows]:
+    """Of each piece the slice from the first to the last of the rows, and the rows renumbered to these slices."""
+    used = np.sort(rows)
+    lengths = np.array([piece.num_rows for piece in pieces])
+    starts = ends - lengths
+    first, last = np.searchsorted(used, starts), np.searchsorted(used, ends)
+    empty = first == last
+    low = np.where(empty, starts, used.take(first, mode="clip"))
+    high = np.where(empty, starts, used.take(last - 1, mode="clip") + 1)
+    slices = [
+        piece.slice(int(at), int(count))
+        for piece, at, count in zip(pieces, low - starts, high - low, strict=True)
+        if count
+    ]
+    dropped = np.cumsum(low - starts + np.append(0, (ends - high)[:-1]))
+    return slices, rows - dropped[np.searchsorted(ends, rows, side="right")]
+
+
+def combine_rows(
+    batches: Iterable[pa.RecordBatch], batch_rows: int, ordered: bool, copy_bytes: int = COPY_BYTES
+) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of about batch_rows: small batches are put together, big ones pass.
+
+    Args:
+        ordered: the order of the rows stays; else a big batch overtakes the small ones that wait.
+    """
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        big = batch.num_rows * _SMALL >= batch_rows
+        if big and not (ordered and waiting):
+            yield batch
+            continue
+        if waiting and size + batch.nbytes > copy_bytes:
+            yield pa.concat_batches(waiting)
+            waiting, rows, size = [], 0, 0
+        waiting.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= batch_rows or (big and ordered):
+            yield pa.concat_batches(waiting)
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.concat_batches(waiting)

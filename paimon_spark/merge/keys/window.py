@@ -1,0 +1,199 @@
+"""What a merge is about: its rules, and the rows of all runs in one range of keys.
+
+An engine is a function from a window to rows (``Engine``). It sees every row of each key of the window, and finds them
+with ``winners`` by ``Window.words`` (which rows have one key) and ``merge_criteria`` (in which order they count).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.arrow.raw_values import to_numpy, valid_mask
+from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.format.types import DataField
+from paimon_spark.merge.keys.key_words import KeyColumn, Words, concat_columns, key_words, order_fields, pack_fields
+from paimon_spark.merge.keys.winners import Groups, group_rows
+
+INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
+
+Kinds: TypeAlias = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class MergeSpec:
+    """How rows of equal keys become one row (format section 7.2; features section 3.4).
+
+    key_fields: the key columns in key order, by their names in the batches.
+    value_names: the value columns; engines that merge column by column need them.
+    sequence_fields, sequence_descending: ``sequence.field`` and its sort order.
+    ignore_delete, ignore_update_before: rows of kind -U and -D (-U) are dropped before anything else is looked at.
+    keep_deletes: keys whose merged row is a retraction stay; a compaction into any but the last level needs them.
+    has_sequence: batches hold ``_SEQUENCE_NUMBER``; else a later run is newer.
+    has_kind: batches hold ``_VALUE_KIND``; else every row is an insert.
+    """
+
+    key_fields: tuple[DataField, ...]
+    value_names: tuple[str, ...] = ()
+    sequence_fields: tuple[DataField, ...] = ()
+    sequence_descending: bool = False
+    ignore_delete: bool = False
+    ignore_update_before: bool = False
+    keep_deletes: bool = False
+    has_sequence: bool = True
+    has_kind: bool = True
+
+    @cached_property
+    def key_names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.key_fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Neighbouring rows of one run.
+
+    keys: their key columns.
+    merged: True for rows that are merged even if their key has no other: by default a row alone stays as it is. None:
+        no row.
+    """
+
+    rows: pa.RecordBatch
+    keys: tuple[KeyColumn, ...]
+    merged: npt.NDArray[np.bool_] | None = None
+
+    def part(self, start: int, end: int) -> Piece:
+        """The rows from start to before end."""
+        merged = None if self.merged is None else self.merged[start:end]
+        return Piece(self.rows.slice(start, end - start), tuple([keys[start:end] for keys in self.keys]), merged)
+
+
+@dataclass(frozen=True)
+class Window:
+    """All rows of all runs whose keys lie in one range.
+
+    pieces: not empty, sorted by key, older runs first.
+    grouped: ``groups``, if they are known.
+    """
+
+    pieces: tuple[Piece, ...]
+    grouped: Groups | None = None
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first row of every piece, rows counted through all pieces."""
+        ends = np.cumsum([piece.rows.num_rows for piece in self.pieces]).tolist()
+        return (0, *ends[:-1])
+
+    @cached_property
+    def row_count(self) -> int:
+        return sum(piece.rows.num_rows for piece in self.pieces)
+
+    @cached_property
+    def merged(self) -> npt.NDArray[np.bool_] | None:
+        """``Piece.merged`` of all rows."""
+        if all(piece.merged is None for piece in self.pieces):
+            return None
+        masks = (np.zeros(p.rows.num_rows, np.bool_) if p.merged is None else p.merged for p in self.pieces)
+        return np.concatenate([*masks])
+
+    @cached_property
+    def keys(self) -> tuple[KeyColumn, ...]:
+        """The key columns of all rows."""
+        return tuple(concat_columns([piece.keys for piece in self.pieces]))
+
+    def words(self) -> list[Words]:
+        """The keys of all rows (see key_words)."""
+        return key_words(self.keys, self.starts)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The rows by key."""
+        return self.grouped or group_rows(self.words())
+
+    def row(self, number: int) -> pa.RecordBatch:
+        """One row, with all columns of its piece."""
+        place = bisect.bisect_right(self.starts, number) - 1
+        return self.pieces[place].rows.slice(number - self.starts[place], 1)
+
+    def column(self, name: str) -> pa.Array:
+        """One column of all rows."""
+        arrays = [piece.rows.column(name) for piece in self.pieces]
+        return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+
+    def kinds(self, spec: MergeSpec) -> Kinds | None:
+        """The row kinds, or None where no row retracts."""
+        if not spec.has_kind:
+            return None
+        kinds: Kinds = to_numpy(self.column(VALUE_KIND))
+        return kinds if is_retract(kinds).any() else None
+
+
+Engine: TypeAlias = Callable[[Window, MergeSpec, Sequence[str], bool], Iterable[pa.RecordBatch]]
+"""(window, spec, output columns, ordered) -> the merged rows of the window, in key order where ordered is set."""
+
+
+def is_retract(kinds: Kinds) -> npt.NDArray[np.bool_]:
+    """True for -U and -D."""
+    return (kinds & 1).astype(np.bool_)
+
+
+def ignored_rows(kinds: Kinds, spec: MergeSpec) -> npt.NDArray[np.bool_] | None:
+    """True for rows that the options drop before merging, or None if there are none."""
+    if spec.ignore_delete:
+        ignored = is_retract(kinds)
+    elif spec.ignore_update_before:
+        ignored = kinds == UPDATE_BEFORE
+    else:
+        return None
+    return ignored if ignored.any() else None
+
+
+def merge_criteria(window: Window, spec: MergeSpec, kinds: Kinds | None) -> list[Words]:
+    """What tells the row of a key that counts, as words: rows that are ignored first, then as ``order_criteria``.
+
+    Args:
+        kinds: ``window.kinds(spec)``.
+    """
+    ignored = None if kinds is None else ignored_rows(kinds, spec)
+    return order_criteria(window, spec, kinds, None if ignored is None else ~ignored)
+
+
+def order_criteria(
+    window: Window, spec: MergeSpec, kinds: Kinds | None, counts: npt.NDArray[np.bool_] | None = None
+) -> list[Words]:
+    """What orders rows of one key, as words: the row with the greatest counts last; rows with equal words as they come.
+
+    The sequence fields (a null lowest in both orders), then the sequence number, then retractions before additions
+    (Java: SortMergeReaderWithLoserTree, UserDefinedSeqComparator).
+
+    Args:
+        kinds: ``window.kinds(spec)``.
+        counts: rows for which this is false come before all others.
+    """
+    fields: list[npt.NDArray[Any]] = [] if counts is None else [counts.view(np.uint8)]
+    for field in spec.sequence_fields:
+        fields.extend(sequence_order(window.column(field.name), field.name, spec.sequence_descending))
+    if spec.has_sequence:
+        fields.append(to_numpy(window.column(SEQUENCE_NUMBER)))
+        if kinds is not None:
+            fields.append((~is_retract(kinds)).view(np.uint8))
+    words = pack_fields(fields, window.row_count)
+    return [] if not fields or not any(word.any() for word in words) else words
+
+
+def sequence_order(array: pa.Array, name: str, descending: bool) -> list[npt.NDArray[Any]]:
+    """A sequence field as integer columns of which the greater is newer; nulls lowest, and equal to each other."""
+    columns = order_fields(array, name)
+    if descending:
+        columns = [~column for column in columns]
+    if not array.null_count:
+        return columns
+    valid = valid_mask(array)
+    return [valid.view(np.uint8), *(np.where(valid, column, 0).astype(column.dtype) for column in columns)]

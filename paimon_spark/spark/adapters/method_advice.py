@@ -1,0 +1,39 @@
+"""Answers for those who call a method by the name that another system gives it."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from typing import TYPE_CHECKING, NoReturn
+
+from paimon_spark.errors import UnsupportedMethod
+from paimon_spark.format.options.other_systems import METHOD_ADVICE
+
+
+def refuse_name(owner: type, name: str, asked: object) -> NoReturn:
+    """
+    Raises:
+        UnsupportedMethod: another system has a method of this name; the message says what is called here.
+        AttributeError: nobody has.
+    """
+    advice = METHOD_ADVICE.get(name)
+    if advice is None:
+        raise AttributeError(f"'{owner.__name__}' has no attribute '{name}'", name=name, obj=asked)
+    raise UnsupportedMethod(f"{owner.__name__} has no '{name}': {advice}")
+
+
+class AdvisedType(ABCMeta):
+    """The type of a class whose missing names are answered: ``PaimonTable.forName``, before there is an object."""
+
+    if not TYPE_CHECKING:  # a checker of types shall go on to see that the name is not there
+
+        def __getattr__(cls, name: str) -> NoReturn:
+            refuse_name(cls, name, cls)
+
+
+class Advised(metaclass=AdvisedType):
+    """An object whose missing names are answered with what to call; to Python it is an AttributeError as any other."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_name(type(self), name, self)

@@ -1,0 +1,175 @@
+"""The options of a read or a write, split into those of the connector and those of the table.
+
+Spark hands option keys over in lower case; the table layer finds their true case again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.column_names import parse_columns
+from paimon_spark.format.options.core_options import Option, Options, parse_bool, parse_choice
+from paimon_spark.format.rules.missing_columns import ERROR, MISSING_COLUMNS
+from paimon_spark.spark.adapters.whole_path import whole_path
+from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
+
+PATH = "path"
+PATHS = "paths"  # Spark's form of load([a, b])
+COLUMNS = "columns"
+FILTER = "filter"
+PUSH_FILTERS = "push-filters"
+ROW_KINDS = "row-kinds"
+ROW_KIND_COLUMN = "row-kind-column"
+OVERWRITE_WHERE = "overwrite-where"
+DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
+TIME_ZONE = "time-zone"
+WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MISSING_COLUMNS))
+
+_PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
+_VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
+_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS)
+_WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE, WRITE_MISSING_COLUMNS.key)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What ``spark.read.format("paimon")`` was given.
+
+    Attributes:
+        path: the table directory.
+        columns: names of the columns to read, in order; None means all.
+        where: the text of the `filter` option.
+        push_filters: whether filters that Spark pushes down make the read smaller.
+        row_kinds: whether a column `_row_kind` says what each row does, and rows that take others back are read.
+        table: dynamic table options and storage options.
+        time_zone: in which `where` is read; None: nobody has said.
+    """
+
+    path: str
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    push_filters: bool = False
+    row_kinds: bool = False
+    table: Mapping[str, str] = field(default_factory=dict)
+    time_zone: str | None = None
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """What ``df.write.format("paimon")`` was given.
+
+    Attributes:
+        path: the table directory.
+        row_kind_column: the column of the DataFrame that holds +I, -U, +U or -D and is not stored.
+        overwrite_where: SQL text over the partition columns: what an overwrite replaces.
+        overwrite_dynamic: an overwrite replaces the partitions that the rows touch.
+        table: options of a new table, or of this write to an existing one; storage options.
+        missing_columns: what becomes of table columns that the DataFrame lacks, as for omissible_columns.
+        time_zone: in which `overwrite_where` is read; None: nobody has said.
+    """
+
+    path: str
+    row_kind_column: str | None = None
+    overwrite_where: str | None = None
+    overwrite_dynamic: bool = False
+    table: Mapping[str, str] = field(default_factory=dict)
+    missing_columns: str = ERROR
+    time_zone: str | None = None
+
+
+def read_options(options: Mapping[str, str]) -> ReadOptions:
+    """The options of a read.
+
+    Raises:
+        OptionError: no path, several paths, an empty list of columns, or an option that only a write has.
+        UnsupportedFeature: Spark asks for the columns of a table that it is about to make in its own catalog.
+    """
+    given = _lowered(options)
+    _refuse_create_table(given)
+    path = _path(
+        given,
+        "read it with spark.read.format('paimon').load('<path of the table>'). A name made by CREATE TABLE ... USING "
+        f"paimon or saveAsTable has none, because Spark hands it no path: drop that name, and {_VIEW}",
+    )
+    _refuse(given, _WRITE_ONLY, "is an option of writes; leave it out of the read")
+    columns = given.pop(COLUMNS, None)
+    where = given.pop(FILTER, None)
+    names = None if columns is None else parse_columns(columns)
+    pushes = _bool(PUSH_FILTERS, given.pop(PUSH_FILTERS, "false"))
+    kinds = _bool(ROW_KINDS, given.pop(ROW_KINDS, "false"))
+    zone = given.pop(TIME_ZONE, None)
+    return ReadOptions(path, names, where if where and where.strip() else None, pushes, kinds, given, zone)
+
+
+def write_options(options: Mapping[str, str]) -> WriteOptions:
+    """The options of a write.
+
+    Raises:
+        OptionError: no path, a bad value, or an option that only a read has.
+    """
+    given = _lowered(options)
+    path = _path(
+        given,
+        "write with .save('<path of the table>'); saveAsTable, insertInto and CREATE TABLE ... USING paimon lose it: "
+        f"{_VIEW}",
+    )
+    _refuse(given, _READ_ONLY, "is an option of reads; select the rows and columns of the DataFrame before writing it")
+    travel = [key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)]
+    _refuse(given, travel, "chooses what a read sees; a write always goes on top of the latest snapshot, leave it out")
+    dynamic, zone = given.pop(DYNAMIC_OVERWRITE, None), given.pop(TIME_ZONE, None)
+    where = given.pop(OVERWRITE_WHERE, None)
+    missing = Options(given).value(WRITE_MISSING_COLUMNS)
+    given.pop(WRITE_MISSING_COLUMNS.key, None)
+    if where is not None and dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic):
+        raise OptionError(f"'{OVERWRITE_WHERE}' and '{DYNAMIC_OVERWRITE}' = 'true' contradict each other: give one")
+    return WriteOptions(
+        path,
+        given.pop(ROW_KIND_COLUMN, None),
+        where,
+        dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic),
+        given,
+        missing,
+        zone,
+    )
+
+
+def _lowered(options: Mapping[str, str]) -> dict[str, str]:
+    """The options with connector keys in lower case; table options keep their case for the table layer to find."""
+    own = (PATH, PATHS, *_READ_ONLY, *_WRITE_ONLY, DYNAMIC_OVERWRITE, TIME_ZONE)
+    return {key.lower() if key.lower() in own else key: str(value) for key, value in options.items()}
+
+
+def _refuse_create_table(given: Mapping[str, str]) -> None:
+    """CREATE TABLE without columns asks the source for them; with columns Spark asks nobody, and cannot be stopped."""
+    if any(key.lower() == _PROVIDER for key in given):
+        path = given.get(PATH, "<path of the table>")
+        raise UnsupportedFeature(
+            "CREATE TABLE ... USING paimon is not supported by this release: Spark would keep the name and the columns "
+            "but hand over no path when the table is read or written. For a table that exists, use CREATE TEMPORARY "
+            f"VIEW <name> USING paimon OPTIONS (path '{path}'); to make a table, write a DataFrame with "
+            f"df.write.format('paimon').mode('append').save('{path}') or use PaimonTable.create(spark)"
+        )
+
+
+def _path(given: dict[str, str], what_to_do: str) -> str:
+    if given.pop(PATHS, None) is not None:
+        raise OptionError("several paths were given: a table has one; read each and use union")
+    path = given.pop(PATH, "").strip()
+    if not path:
+        raise OptionError(f"no path was given: {what_to_do}")
+    return whole_path(path)
+
+
+def _refuse(given: Mapping[str, str], keys: tuple[str, ...] | list[str], why: str) -> None:
+    for key in given:
+        if key.lower() in keys:
+            raise OptionError(f"the option '{key}' {why}")
+
+
+def _bool(key: str, text: str) -> bool:
+    try:
+        return parse_bool(text)
+    except ValueError as error:
+        raise OptionError(f"option '{key}' has the value '{text}': {error}") from None

@@ -1,0 +1,197 @@
+"""Spark data types and Paimon data types, both ways (features 1.5; Java: SparkTypeUtils).
+
+What Spark cannot show as it is: TIME comes as INT, the milliseconds of the day; MULTISET<T> as MAP<T, INT>; CHAR(n) as
+STRING, because Spark would pad a CHAR column of a view and then refuse an INSERT into that view; a TIMESTAMP finer than
+microseconds loses the digits Spark has no room for. A table made from a DataFrame gets STRING, TIMESTAMP(6) and so on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import types as st
+
+from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+
+COMMENT = "comment"
+CURRENT_DEFAULT = "CURRENT_DEFAULT"  # Spark keeps the default of a column under this metadata key
+CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"  # and the declared type of a CHAR or VARCHAR column under this one
+
+_ATOMIC: dict[Root, st.DataType] = {
+    Root.BOOLEAN: st.BooleanType(),
+    Root.TINYINT: st.ByteType(),
+    Root.SMALLINT: st.ShortType(),
+    Root.INT: st.IntegerType(),
+    Root.BIGINT: st.LongType(),
+    Root.FLOAT: st.FloatType(),
+    Root.DOUBLE: st.DoubleType(),
+    Root.CHAR: st.StringType(),
+    Root.VARCHAR: st.StringType(),
+    Root.BINARY: st.BinaryType(),
+    Root.VARBINARY: st.BinaryType(),
+    Root.DATE: st.DateType(),
+    Root.TIME: st.IntegerType(),
+    Root.TIMESTAMP: st.TimestampNTZType(),
+    Root.TIMESTAMP_LTZ: st.TimestampType(),
+}
+_FROM_SPARK: dict[type[st.DataType], DataType] = {
+    st.BooleanType: DataType(Root.BOOLEAN),
+    st.ByteType: DataType(Root.TINYINT),
+    st.ShortType: DataType(Root.SMALLINT),
+    st.IntegerType: DataType(Root.INT),
+    st.LongType: DataType(Root.BIGINT),
+    st.FloatType: DataType(Root.FLOAT),
+    st.DoubleType: DataType(Root.DOUBLE),
+    st.StringType: DataType(Root.VARCHAR, length=MAX_LENGTH),
+    st.BinaryType: DataType(Root.VARBINARY, length=MAX_LENGTH),
+    st.DateType: DataType(Root.DATE),
+    st.TimestampNTZType: DataType(Root.TIMESTAMP, precision=6),
+    st.TimestampType: DataType(Root.TIMESTAMP_LTZ, precision=6),
+}
+_WHAT_INSTEAD = {
+    "void": "a column of untyped NULLs; cast it to the type it is meant to have",
+    "variant": "cast it to STRING, or keep the columns you need",
+    "time": "store the milliseconds of the day as INT, or a STRING",
+}
+
+
+def spark_type(data_type: DataType) -> st.DataType:
+    """The Spark type under which values of a Paimon type are read.
+
+    Raises:
+        UnsupportedFeature: VARIANT, BLOB, VECTOR, GEOMETRY or GEOGRAPHY, at any depth.
+    """
+    root = data_type.root
+    atomic = _ATOMIC.get(root)
+    if atomic is not None:
+        return atomic
+    if root is Root.DECIMAL:
+        return st.DecimalType(data_type.precision or 10, data_type.scale or 0)
+    if root is Root.ARRAY:
+        return st.ArrayType(spark_type(data_type.inner), data_type.inner.nullable)
+    if root is Root.MAP:
+        return st.MapType(spark_type(data_type.key_type), spark_type(data_type.inner), data_type.inner.nullable)
+    if root is Root.MULTISET:
+        return st.MapType(spark_type(data_type.inner), st.IntegerType(), False)
+    if root is Root.ROW:
+        return spark_schema(data_type.fields)
+    raise UnsupportedFeature(f"the data type {root} cannot be read in Spark by this release")
+
+
+def spark_field(field: DataField) -> st.StructField:
+    """A column as Spark sees it: comment and VARCHAR length are carried in the metadata, as Spark itself does it."""
+    metadata: dict[str, Any] = {}
+    if field.description:
+        metadata[COMMENT] = field.description
+    if field.type.root is Root.VARCHAR and (field.type.length or MAX_LENGTH) < MAX_LENGTH:
+        metadata[CHAR_VARCHAR] = f"varchar({field.type.length})"
+    return st.StructField(field.name, spark_type(field.type), field.type.nullable, metadata)
+
+
+def spark_schema(fields: Iterable[DataField]) -> st.StructType:
+    """The Spark schema of columns, in their order."""
+    return st.StructType([spark_field(field) for field in fields])
+
+
+def shown_schema(schema: st.StructType) -> st.StructType:
+    """The schema of a read: what is in a struct that may be NULL may be NULL too, as in a row where the struct is.
+
+    Otherwise PySpark's ``toArrow()`` fails on such a row. Spark's own file sources say so of all their columns.
+    """
+    return st.StructType([_shown(field, within_null=False) for field in schema.fields])
+
+
+def _shown(field: st.StructField, within_null: bool) -> st.StructField:
+    nullable = field.nullable or within_null
+    return st.StructField(field.name, _shown_type(field.dataType, nullable), nullable, field.metadata)
+
+
+def _shown_type(spark: st.DataType, nullable: bool) -> st.DataType:
+    match spark:
+        case st.StructType():
+            return st.StructType([_shown(field, nullable) for field in spark.fields])
+        case st.ArrayType():
+            return st.ArrayType(_shown_type(spark.elementType, spark.containsNull), spark.containsNull)
+        case st.MapType():
+            values = _shown_type(spark.valueType, spark.valueContainsNull)
+            return st.MapType(_shown_type(spark.keyType, nullable=False), values, spark.valueContainsNull)
+    return spark
+
+
+def paimon_fields(schema: st.StructType) -> tuple[DataField, ...]:
+    """The columns of a new table for the rows of a DataFrame, without ids: all are 0, also inside ROWs.
+
+    Raises:
+        SchemaError: a column has a type no table can hold; the message says what to do.
+    """
+    return tuple(paimon_field(field) for field in schema.fields)
+
+
+def paimon_field(field: st.StructField) -> DataField:
+    """A column of a new table, with its comment and default value; the id is 0, for the creator to assign.
+
+    Raises:
+        SchemaError: its type cannot be stored.
+    """
+    declared = field.metadata.get(CHAR_VARCHAR)
+    data_type = _declared_text(declared) if isinstance(declared, str) else None
+    if data_type is None:
+        data_type = _paimon_type(field.dataType, field.name)
+    comment, default = field.metadata.get(COMMENT), field.metadata.get(CURRENT_DEFAULT)
+    return DataField(0, field.name, data_type.with_nullable(field.nullable), comment, default)
+
+
+def _declared_text(declared: str) -> DataType | None:
+    """char(n) or varchar(n) of a Spark column; None for a nested type, whose lengths Spark does not enforce either."""
+    match = re.fullmatch(r"(char|varchar)\((\d+)\)", declared.strip().lower())
+    return None if match is None else DataType(Root(match[1].upper()), length=int(match[2]))
+
+
+def _paimon_type(spark: st.DataType, column: str) -> DataType:
+    if isinstance(spark, st.StringType) and not spark.isUTF8BinaryCollation():
+        raise SchemaError(
+            f"column '{column}' is {spark.simpleString()}: a table stores no collation; cast the column to string"
+        )
+    known = _FROM_SPARK.get(type(spark))
+    if known is not None:
+        return known
+    match spark:
+        case st.DecimalType():
+            return DataType(Root.DECIMAL, precision=spark.precision, scale=spark.scale)
+        case st.CharType():
+            return DataType(Root.CHAR, length=spark.length)
+        case st.VarcharType():
+            return DataType(Root.VARCHAR, length=spark.length)
+        case st.ArrayType():
+            element = _paimon_type(spark.elementType, f"{column}.element")
+            return DataType(Root.ARRAY, element=element.with_nullable(spark.containsNull))
+        case st.MapType():
+            key = _paimon_type(spark.keyType, f"{column}.key").with_nullable(False)
+            value = _paimon_type(spark.valueType, f"{column}.value").with_nullable(spark.valueContainsNull)
+            return DataType(Root.MAP, key=key, element=value)
+        case st.StructType():
+            return DataType(Root.ROW, fields=paimon_fields(spark))
+        case st.UserDefinedType():
+            return _paimon_type(spark.sqlType(), column)
+    what = next((text for name, text in _WHAT_INSTEAD.items() if spark.typeName().startswith(name)), None)
+    hint = what or "cast it to a type a table can hold"
+    raise SchemaError(f"column '{column}' has the Spark type {spark.simpleString()}, which a table cannot hold: {hint}")
+
+
+def can_show(have: st.DataType, asked: st.DataType) -> bool:
+    """Whether values of one Spark type can be handed over as another that says less about NULLs and comments."""
+    match have, asked:
+        case st.ArrayType(), st.ArrayType():
+            return asked.containsNull >= have.containsNull and can_show(have.elementType, asked.elementType)
+        case st.MapType(), st.MapType():
+            values = asked.valueContainsNull >= have.valueContainsNull and can_show(have.valueType, asked.valueType)
+            return values and can_show(have.keyType, asked.keyType)
+        case st.StructType(), st.StructType():
+            return have.names == asked.names and all(
+                a.nullable >= h.nullable and can_show(h.dataType, a.dataType)
+                for h, a in zip(have.fields, asked.fields, strict=True)
+            )
+    return have == asked

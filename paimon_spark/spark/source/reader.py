@@ -1,0 +1,152 @@
+"""Reading a table in Spark: planned once, then one task per group of splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.types import StructType
+
+from paimon_spark.arrow.conform import conform_batch
+from paimon_spark.arrow.predicates.expressions import as_predicate
+from paimon_spark.arrow.predicates.predicate import Predicate, and_
+from paimon_spark.errors import DataError
+from paimon_spark.format.schema import ROW_KIND_FIELD
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.types import can_show, spark_type
+from paimon_spark.spark.source.filters import push_filters
+from paimon_spark.spark.source.readable import Readable, check_readable_columns, find_column
+
+if TYPE_CHECKING:
+    from paimon_spark.store.scan.table_scan import Scan
+    from paimon_spark.store.system_tables.table import SystemScan, UnitReader
+
+MIN_BATCH_ROWS = 10_000
+MAX_BATCH_ROWS = 65_536
+
+
+class SplitPartition(InputPartition):
+    """Some splits, the work of one Spark task."""
+
+    def __init__(self, splits: tuple[Any, ...]) -> None:
+        super().__init__(splits)
+        self.splits = splits
+
+
+class PaimonReader(DataSourceReader):
+    """Plans a read in the process that Spark asks, and reads splits in the tasks.
+
+    Spark pickles it for the tasks before it asks for ``partitions()``. What travels is the scan and the Arrow schema;
+    the table and the plan stay behind.
+
+    Args:
+        table: as opened with the options of the read.
+        schema: what Spark expects: the table's columns, some of them, or those a user named by ``.schema(...)``.
+        where: the text of the `filter` option.
+        push_filters: whether to take over filters from Spark. It is safe only where a loaded DataFrame is scanned once:
+            Spark keeps one planned read for it, and each scan, filtered or not, runs the one planned last.
+    """
+
+    def __init__(self, table: Readable, schema: StructType, where: str | None, push_filters: bool = False) -> None:
+        self._table = table
+        self._push_filters = push_filters
+        self._columns = asked_columns(table, schema)
+        self._predicate: Predicate = as_predicate(where, table.schema.fields, table.time_zone)
+        self._arrow_schema = spark_arrow_schema(schema)
+        self._sent: Scan | SystemScan | None = None  # in a task: the scan as it was sent
+        # Not a method: Spark refuses every query of a reader class with its own pushFilters while
+        # spark.sql.python.filterPushdown.enabled is off, which it is unless somebody sets it.
+        self.pushFilters = _PushFilters(self)  # type: ignore[method-assign]  # see above
+
+    def push(self, filters: list[Filter]) -> list[Filter]:
+        """Takes over the filters it can decide, if it may, and returns the others."""
+        if not self._push_filters:
+            return filters
+        stored = {name: field for name, field in self._columns.items() if field != ROW_KIND_FIELD}
+        pushed, left = push_filters(filters, stored)
+        self._predicate = and_(self._predicate, pushed)
+        return left
+
+    @plainly
+    def partitions(self) -> list[InputPartition]:
+        """One per task; none for an empty result, for which Spark then runs one task with nothing to read."""
+        return [SplitPartition(splits) for splits in self._scan().tasks()]
+
+    @plainly
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if not isinstance(partition, SplitPartition):
+            return iter(())
+        reader: UnitReader = self._scan().reader()
+        batches = (
+            conform_batch(batch, self._arrow_schema) for split in partition.splits for batch in reader.read(split)
+        )
+        return even_batches(batches)
+
+    def _scan(self) -> Scan | SystemScan:
+        return self._sent or self._table.scan([field.name for field in self._columns.values()], self._predicate)
+
+    @plainly
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_sent": self._scan(), "_arrow_schema": self._arrow_schema}
+
+
+class _PushFilters:
+    """Looks like the base class's pushFilters where Spark tests for an override, and pushes when it is called."""
+
+    def __init__(self, reader: PaimonReader) -> None:
+        self.__func__ = DataSourceReader.pushFilters  # on the object: on the class it would become a bound method
+        self._reader = reader
+
+    @plainly
+    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
+        return self._reader.push(filters)
+
+
+def asked_columns(table: Readable, schema: StructType) -> Mapping[str, DataField]:
+    """The table's columns behind the names of a schema that Spark asks for, in that order.
+
+    Raises:
+        OptionError: a column is not in the table.
+        DataError: a column has another type in the table, or may hold NULL where the schema says it does not.
+        UnsupportedFeature: a column has a type that this release cannot read.
+    """
+    columns: dict[str, DataField] = {}
+    for asked in schema.fields:
+        field = find_column(table, asked.name)
+        check_readable_columns(table, (field,))
+        have = spark_type(field.type)
+        if not can_show(have, asked.dataType):
+            raise DataError(
+                f"column '{asked.name}' of {table.location} is {have.simpleString()}, the schema of the read says "
+                f"{asked.dataType.simpleString()}: read it as it is and cast it in the query"
+            )
+        if field.type.nullable and not asked.nullable:
+            raise DataError(
+                f"column '{asked.name}' of {table.location} may hold NULL, the schema of the read says NOT NULL: "
+                f"leave NOT NULL out"
+            )
+        columns[asked.name] = field
+    return columns
+
+
+def even_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches neither tiny nor huge: each costs Spark a message, and memory while it is looked at."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        for start in range(0, batch.num_rows, MAX_BATCH_ROWS):
+            held.append(batch.slice(start, MAX_BATCH_ROWS))
+            rows += held[-1].num_rows
+            if rows >= MIN_BATCH_ROWS:
+                yield _joined(held)
+                held, rows = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

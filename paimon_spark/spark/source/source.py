@@ -1,0 +1,114 @@
+"""The data source behind ``format("paimon")``.
+
+Spark calls each method in a Python process of its own, new in every session, while the user waits. So a method imports
+what its step needs, and this module itself nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spark.adapters.errors import plainly
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+    from paimon_spark.spark.source.writer import PaimonWriter
+
+
+def register(spark: SparkSession) -> None:
+    """Makes ``format("paimon")`` known to a session. Needed only where Spark cannot find it by itself.
+
+    Spark looks for data sources in the Python that its JVM starts, which has installed packages but not those sent by
+    ``spark-submit --py-files`` or ``addArtifacts``.
+    """
+    spark.dataSource.register(PaimonDataSource)
+
+
+class PaimonDataSource(DataSource):
+    """Apache Paimon tables, by path. Spark finds it by itself where the package is installed.
+
+    Read::
+
+        spark.read.format("paimon").load("/lake/shop.db/orders")
+        spark.read.format("paimon").option("scan.snapshot-id", 3).load(...)     # or -tag-name, -timestamp, -watermark
+        spark.read.format("paimon").option("columns", "id, total").option("filter", "total > 10 or vip").load(...)
+        spark.read.format("paimon").schema("id int, total double").load(...)    # a projection too
+
+        spark.read.format("paimon").load("/lake/shop.db/orders$files")          # $snapshots, $partitions, $audit_log ...
+        spark.read.format("paimon").load("/lake/sys.db/tables")                 # all tables of the warehouse /lake
+        spark.read.format("paimon").option("incremental-between", "3,7").load(...)  # what the commits 4 to 7 did
+        ....option("incremental-between-scan-mode", "diff")                     # or delta, changelog, auto
+        ....option("row-kinds", "true")                                         # adds `_row_kind`, keeps -U and -D
+
+    Without `row-kinds` a change has only rows that add or update (+I, +U). Ends are snapshot ids (the first one is
+    excluded) or two tags; `incremental-between-timestamp` takes two times.
+
+    Spark hands a Python source no projection, and no filter that could be trusted: the options `columns` and `filter`
+    carry both. A `where` on the DataFrame is right in any case, only slower. The time zone of the session is not known
+    here either: a filter that depends on it needs an offset in its literal, or the option `time-zone` = Europe/Berlin.
+
+    The first query of a loaded DataFrame or view chooses the snapshot for all its queries: Spark plans it once, and an
+    ``INSERT INTO`` the view does not change that. Load it again, or create the view again, with
+    ``PaimonTable.createOrReplaceTempView`` or in SQL, to see newer rows. For the same reason filters are pushed down only on request:
+    with ``spark.sql.python.filterPushdown.enabled`` on, Spark reads every scan of a DataFrame with the filters of the
+    one planned last. The option ``push-filters`` = true allows it, for a DataFrame that is used once, in one query.
+
+    Write::
+
+        df.write.format("paimon").mode("append").option("primary-key", "id").option("partition", "dt").option("bucket", "4").save(...)
+        df.write.format("paimon").mode("overwrite").save(...)                   # replaces all rows
+        ... .mode("overwrite").option("overwrite-where", "dt = '2026-11-01'")   # replaces these partitions
+        ... .mode("overwrite").option("dynamic-partition-overwrite", "true")    # replaces the partitions of the rows
+        ... .option("row-kind-column", "op")                                    # +I, -U, +U, -D per row; not stored
+
+    A missing table is created with the options given. To an existing one they apply for that write only, and one that
+    contradicts the table is an error. Columns are matched by name. Spark itself answers for three calls this source
+    cannot see: ``partitionBy`` (use the option `partition`), ``bucketBy`` (use `bucket` and `bucket-key`), and the modes
+    `ignore` and `error` (use `append`, or ``PaimonTable.createIfNotExists``).
+    """  # noqa: E501
+
+    @classmethod
+    def name(cls) -> str:
+        return "paimon"
+
+    @plainly
+    def schema(self) -> StructType:
+        from paimon_spark.spark.source.readable import open_readable, readable_schema
+
+        return readable_schema(*open_readable(self.options))
+
+    @plainly
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from paimon_spark.spark.source.readable import open_readable
+        from paimon_spark.spark.source.reader import PaimonReader
+
+        table, options = open_readable(self.options)
+        return PaimonReader(table, schema, options.where, options.push_filters)
+
+    @plainly
+    def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:
+        from paimon_spark.spark.adapters.options import write_options
+        from paimon_spark.spark.source.writer import open_writer
+
+        return open_writer(write_options(self.options), schema, overwrite)
+
+    @plainly
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        raise UnsupportedFeature(
+            "streaming reads of a Paimon table are not supported by this release: read it with spark.read, "
+            "'scan.snapshot-id' names the state to read"
+        )
+
+    @plainly
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        raise UnsupportedFeature(
+            "streaming writes to a Paimon table are not supported by this release: write each batch in foreachBatch, "
+            "with batch.write.format('paimon').mode('append').save(path). Spark may run the last batch again after a "
+            "failure: rows with a primary key then replace themselves, but a table without one stores them twice, and "
+            "the merge engine 'aggregation' adds them up twice"
+        )

@@ -1,0 +1,116 @@
+"""The road of ``df.write``: no shuffle, every task writes the rows it has.
+
+Spark opens the write, runs its tasks and commits in processes of their own: each imports what its step needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.options import WriteOptions
+from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import BucketMode, Table
+
+if TYPE_CHECKING:
+    from paimon_spark.store.compact.compaction import Outcome
+    from paimon_spark.store.compact.local_pool import LocalRunner
+    from paimon_spark.store.compact.task import CompactTask
+
+
+@dataclass(frozen=True)
+class WrittenFiles(WriterCommitMessage):
+    """What one task hands to the commit."""
+
+    messages: tuple[CommitMessage, ...]
+
+
+class _LateRunner:
+    """Runs compactions in processes of this machine, which has no Spark session here; made when there is a task."""
+
+    def __init__(self) -> None:
+        self._runner: LocalRunner | None = None
+
+    def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+        """See TaskRunner."""
+        from paimon_spark.store.compact.local_pool import LocalRunner
+
+        self._runner = self._runner or LocalRunner()
+        return self._runner.run(table, tasks)
+
+    def stop(self) -> None:
+        """See TaskRunner."""
+        if self._runner is not None:
+            self._runner.stop()
+
+
+class PaimonWriter(DataSourceArrowWriter):
+    """Writes in the tasks, commits in a process of the driver; each is a copy of the one planned by ``open_writer``.
+
+    The commit user was drawn with the job, so all copies share it.
+    """
+
+    def __init__(self, job: WriteJob) -> None:
+        self._job = job
+
+    @plainly
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
+        from paimon_spark.spark.write.task_rows import current_task, write_rows
+
+        return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)))
+
+    @plainly
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        from paimon_spark.spark.write.commit_write import commit_job, place_job
+        from paimon_spark.store.upkeep.inline_compaction import compact_after_write
+        from paimon_spark.store.upkeep.maintenance import finish_maintenance, maintain
+        from paimon_spark.store.upkeep.partition_done import mark_written_partitions
+        from paimon_spark.store.upkeep.visibility import wait_until_visible
+
+        files = place_job(self._job, _files(messages))
+        if commit_job(self._job, files) is not None:
+            compact_after_write(self._job.table, files, _LateRunner())
+            wait_until_visible(self._job.table, files)
+            maintain(self._job.table)
+            mark_written_partitions(self._job.table, files)
+            finish_maintenance()  # Spark ends this process without waiting for its threads
+
+    @plainly
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Removes the files of finished tasks if the job failed before its commit.
+
+        Spark calls this in a process of its own that knows nothing of a commit that may have been tried. It can only
+        have been tried if no task failed, that is if no message is missing; then ``commit_job`` has cleaned up where
+        that was safe, and nothing is deleted here.
+        """
+        from paimon_spark.spark.write.commit_write import abort_job
+
+        if any(message is None for message in messages):
+            abort_job(self._job, _files(messages))
+
+
+def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> PaimonWriter:
+    """The writer of a job: opens the table, or creates it, and checks that the DataFrame fits.
+
+    Raises:
+        PaimonError: the options, the DataFrame and the table do not fit together; nothing was written.
+    """
+    from paimon_spark.spark.write.open_write import open_job
+
+    job = open_job(options, schema, overwrite)
+    if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
+        from paimon_spark.store.write.dynamic_buckets import cross_partition_refusal
+
+        raise cross_partition_refusal(job.table.location)
+    return PaimonWriter(job)
+
+
+def _files(messages: list[WriterCommitMessage | None]) -> list[CommitMessage]:
+    return [message for task in messages if isinstance(task, WrittenFiles) for message in task.messages]

@@ -1,0 +1,340 @@
+"""PaimonTable: what can be done with a table beyond ``spark.read`` and ``df.write``, on classic Spark and on Connect.
+
+Writes take the road with a shuffle: one task owns a bucket, files are few and large. Metadata is read and commits are
+made by this process, which therefore must reach the table's storage, as the executors must.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from paimon_spark.format.column_names import format_columns
+from paimon_spark.format.options.core_options import BRANCH
+from paimon_spark.spark.adapters.dataframes import Rows, as_frame
+from paimon_spark.spark.adapters.method_advice import Advised
+from paimon_spark.spark.adapters.options import (
+    COLUMNS,
+    DYNAMIC_OVERWRITE,
+    FILTER,
+    OVERWRITE_WHERE,
+    PATH,
+    TIME_ZONE,
+    write_options,
+)
+from paimon_spark.spark.jobs.compact_job import SparkRunner, TableOptimizer
+from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
+from paimon_spark.spark.jobs.routed_write import rewrite_with_spark
+from paimon_spark.spark.table.maintained_table import MaintainedTable
+from paimon_spark.spark.table.new_table import NewTable
+from paimon_spark.spark.table.versioned_table import VersionedTable
+from paimon_spark.spark.write.bucket_routing import write_by_bucket
+from paimon_spark.spark.write.commit_write import commit_job
+from paimon_spark.spark.write.open_write import open_job
+from paimon_spark.spark.write.write_job import WriteMetrics
+from paimon_spark.store.checks.report import Report
+from paimon_spark.store.checks.table import check
+from paimon_spark.store.metadata.table_options import split_storage_options
+from paimon_spark.store.open import ReadableTable, find_table, open_table
+from paimon_spark.store.rescale.rescale import RescaleMetrics, rescale
+from paimon_spark.store.upkeep.inline_compaction import compact_after_write
+from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.store.upkeep.partition_done import mark_written_partitions
+from paimon_spark.store.upkeep.visibility import wait_until_visible
+
+OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+_NO_OPTIONS: Mapping[str, str] = {}
+_DETAIL = (
+    "location string, schema_id bigint, comment string, partition_keys array<string>, primary_keys array<string>, "
+    "bucket_mode string, options map<string, string>, snapshot_id bigint, files bigint, bytes bigint, rows bigint"
+)
+
+
+class PaimonTable(VersionedTable, MaintainedTable, Advised):
+    """A table at a path. It holds no state of the table: every call sees the latest one.
+
+    - Open and declare: ``forPath``, ``isPaimonTable``, ``create``, ``createIfNotExists``
+    - Read: ``toDF``, ``createOrReplaceTempView``
+    - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
+    - Look: ``detail``, ``history``, ``files``, ``partitions``, ``buckets``, ``schemas``, ``tags``, ``branches``,
+      ``consumers``, ``system_table``, ``check``, ``analyze``
+    - Compact: ``optimize``, ``compact_manifest``, ``rescale``
+    - Expire and clean up: ``expire_snapshots``, ``expire_changelogs``, ``expire_partitions``, ``mark_partition_done``,
+      ``remove_orphan_files``, ``purge_files``
+    - Tags: ``create_tag``, ``replace_tag``, ``rename_tag``, ``delete_tag``, ``expire_tags``,
+      ``trigger_tag_automatic_creation``
+    - Go back: ``rollback``, ``rollback_to_timestamp``, ``rollback_to_watermark``, ``rollback_to_as_latest``
+    - Branches, copies and consumers: ``create_branch``, ``rename_branch``, ``delete_branch``, ``fast_forward``,
+      ``merge_branch``, ``copy``, ``reset_consumer``, ``clear_consumers``
+    - Repair: ``remove_unexisting_files``, ``repair_earliest_snapshot``
+    """
+
+    def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
+        """Use ``forPath``, which checks that the table is there."""
+        self._spark = spark
+        self._path = path
+        self._options, self._time_zone = _without_zone(options)
+
+    def __repr__(self) -> str:
+        """The path and the options, without those of the storage, which hold secrets. It reads nothing."""
+        _, table = split_storage_options(self._options)
+        return f"PaimonTable({self._path!r}{f', options={table!r}' if table else ''})"
+
+    @classmethod
+    def forPath(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> PaimonTable:
+        """The table at a path.
+
+        Args:
+            options: storage options (``s3.endpoint``, ...) and table options for all uses of this object. Conditions
+                are read in the time zone of the session; ``time-zone`` names another one.
+
+        Raises:
+            TableNotFound: there is none; the message tells what was found there.
+        """
+        rest, zone = _without_zone(options)
+        table = open_table(path, rest, time_zone=zone)
+        branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
+        return cls(spark, table.location, {**options, **branch})
+
+    @classmethod
+    def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:
+        """Whether there is a table at the path."""
+        return find_table(path, _without_zone(options)[0]) is not None
+
+    @classmethod
+    def create(cls, spark: SparkSession) -> NewTable[PaimonTable]:
+        """Declares a table to be created; one that exists is an error."""
+        return NewTable(lambda path, options: cls.forPath(spark, path, options), ignore_if_exists=False)
+
+    @classmethod
+    def createIfNotExists(cls, spark: SparkSession) -> NewTable[PaimonTable]:
+        """Declares a table to be created; one that exists is taken as it is."""
+        return NewTable(lambda path, options: cls.forPath(spark, path, options), ignore_if_exists=True)
+
+    def toDF(
+        self,
+        columns: str | Sequence[str] | None = None,
+        where: str | Column | None = None,
+        options: Mapping[str, str] = _NO_OPTIONS,
+    ) -> DataFrame:
+        """The rows as a DataFrame. Its first query chooses the snapshot for all its queries.
+
+        Args:
+            columns: names of the columns to read, in order, or one text such as "id, total"; None means all.
+            where: a condition, read in the time zone of the session. As SQL text it is used for pruning and decided
+                while reading; as a Column it is a ``DataFrame.where``, over the chosen columns only.
+            options: more options of the read, such as ``scan.snapshot-id``.
+        """
+        given = {**self._options, **options}
+        if where is None or isinstance(where, str):
+            return self._read(self._path, columns, where, given)
+        return self._read(self._path, columns, None, given).where(where)
+
+    def createOrReplaceTempView(self, name: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
+        """Gives the table a name in the SQL of this session, for ``SELECT`` and ``INSERT``.
+
+        The first query over the view chooses the snapshot for all later ones. Neither ``INSERT INTO`` the view nor
+        ``REFRESH TABLE`` changes that: call this again to see newer rows.
+
+        Args:
+            name: of the view; one that is there is replaced.
+            options: of the reads and writes through it; ``filter`` or ``scan.snapshot-id`` make it a view to read only.
+        """
+        self.toDF(options=options).createOrReplaceTempView(name)
+
+    def append(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+        """Adds the rows, or upserts them if the table has a primary key.
+
+        Args:
+            df: a DataFrame of Spark or pandas, or a pyarrow Table.
+            options: of this write; ``row-kind-column`` among them.
+
+        Raises:
+            PaimonError: the DataFrame, the options and the table do not fit, or the commit failed.
+        """
+        return self._write(df, options, overwrite=False)
+
+    def overwrite(self, df: Rows, where: str | None = None, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+        """Replaces all rows, or those of some partitions, in one snapshot.
+
+        In a session with ``spark.sql.sources.partitionOverwriteMode`` = ``dynamic`` and without a condition it replaces
+        the partitions that the DataFrame has rows of; the option ``dynamic-partition-overwrite`` decides otherwise.
+
+        Args:
+            df: as for append.
+            where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
+                partitions are refused.
+        """
+        rows = as_frame(self._spark, df)
+        chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
+        return self._write(rows, {**options, **chosen}, overwrite=True)
+
+    def dynamic_partition_overwrite(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+        """Replaces the partitions that the rows belong to, and no other; df as for append."""
+        return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, overwrite=True)
+
+    def _overwrite_of_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """What the session says of overwrites, as option, unless the call says something."""
+        told = any(key.lower() == DYNAMIC_OVERWRITE for key in (*self._options, *options))
+        mode = self._spark.conf.get(OVERWRITE_MODE, "static") or "static"
+        return {DYNAMIC_OVERWRITE: "true"} if not told and mode.lower() == "dynamic" else _NO_OPTIONS
+
+    def optimize(self) -> TableOptimizer:
+        """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""
+        return TableOptimizer(self._spark, self._open_in_session)
+
+    def rescale(self, buckets: int, where: str | None = None) -> RescaleMetrics:
+        """Writes the rows of partitions again, into another number of buckets, in one snapshot.
+
+        Partitions that have this number are left alone. Without a condition the option `bucket` of the table is changed
+        too, so that writes go on with the new number; with one it is not, and the partitions can be written to when the
+        option says the same. Partitions with postponed buckets keep the number they are given.
+
+        Args:
+            buckets: at least 1.
+            where: a condition on partition columns, such as ``dt < '2026-11-01'``; None: all partitions.
+
+        Raises:
+            CommitConflict: another job has changed a partition meanwhile; nothing was replaced.
+            PaimonError: the table has no number of buckets to change, the condition does not fit, or the commit failed.
+        """
+        table = self._open_in_session()
+        metrics = rescale(table, buckets, where, partial(rewrite_with_spark, self._spark))
+        maintain(table)
+        return metrics
+
+    def check(self, read_files: bool = True, latest_only: bool = False) -> Report:
+        """Verifies that everything the metadata of the table say is true, in this process; see paimon_spark.check.
+
+        Args:
+            read_files: False opens no data file.
+            latest_only: True looks at the latest snapshot only.
+        """
+        return check(self._open(), read_files=read_files, latest_only=latest_only)
+
+    def detail(self) -> DataFrame:
+        """One row: location, schema_id, comment, partition_keys, primary_keys, bucket_mode, options, snapshot_id, files, bytes, rows.
+
+        `rows` counts the rows in files, before equal keys are merged; snapshot_id is NULL before the first write.
+        """  # noqa: E501
+        table = self._open().alone
+        plan = table.scan().plan()
+        schema = table.schema
+        row = (
+            table.location,
+            schema.id,
+            schema.comment,
+            list(schema.partition_keys),
+            list(schema.primary_keys),
+            str(table.bucket_mode),
+            dict(schema.options),
+            None if plan.snapshot is None else plan.snapshot.id,
+            sum(split.file_count for split in plan.splits),
+            sum(split.size for split in plan.splits),
+            sum(split.row_count for split in plan.splits),
+        )
+        return self._spark.createDataFrame([row], _DETAIL)
+
+    def history(self, limit: int | None = None) -> DataFrame:
+        """The snapshots, newest first: the system table ``$snapshots``.
+
+        Args:
+            limit: at most so many.
+        """
+        rows = self.system_table("snapshots").orderBy("snapshot_id", ascending=False)
+        return rows if limit is None else rows.limit(limit)
+
+    def files(self, where: str | None = None) -> DataFrame:
+        """The data files that live: the system table ``$files``."""
+        return self.system_table("files", where=where)
+
+    def partitions(self, where: str | None = None) -> DataFrame:
+        """The partitions with their rows, files and bytes: the system table ``$partitions``."""
+        return self.system_table("partitions", where=where)
+
+    def buckets(self, where: str | None = None) -> DataFrame:
+        """The buckets with their rows, files and bytes: the system table ``$buckets``."""
+        return self.system_table("buckets", where=where)
+
+    def schemas(self) -> DataFrame:
+        """The schemas that the table has had: the system table ``$schemas``."""
+        return self.system_table("schemas")
+
+    def tags(self) -> DataFrame:
+        """The tags: the system table ``$tags``."""
+        return self.system_table("tags")
+
+    def branches(self) -> DataFrame:
+        """The branches: the system table ``$branches``."""
+        return self.system_table("branches")
+
+    def consumers(self) -> DataFrame:
+        """The consumers and what they read next: the system table ``$consumers``."""
+        return self.system_table("consumers")
+
+    def system_table(
+        self, name: str, columns: str | Sequence[str] | None = None, where: str | None = None
+    ) -> DataFrame:
+        """A system table, such as "manifests" or "audit_log"; it is made when a query runs.
+
+        Args:
+            name: of the system table, without ``$``.
+            columns: names of the columns to read, in order, or one text such as "id, total"; None means all.
+            where: a condition in SQL, which leaves unread what it excludes: partitions, snapshots, tags.
+
+        Raises:
+            TableNotFound: there is no such system table; the message lists their names.
+        """
+        return self._read(f"{self._path}${name}", columns, where, self._options)
+
+    def _read(
+        self, path: str, columns: str | Sequence[str] | None, where: str | None, options: Mapping[str, str]
+    ) -> DataFrame:
+        given = options if where is None else {**options, FILTER: where}
+        reader = self._spark.read.format("paimon").options(**self._in_session(given))
+        if columns is not None:
+            reader = reader.option(COLUMNS, columns if isinstance(columns, str) else format_columns(tuple(columns)))
+        return reader.load(path)
+
+    def _open(self) -> ReadableTable:
+        return open_table(self._path, self._options)
+
+    def _open_in_session(self) -> ReadableTable:
+        return replace(self._open(), time_zone=self._session_zone())
+
+    def _session_zone(self) -> str | None:
+        """The zone in which Spark itself would read a condition."""
+        return self._time_zone or self._spark.conf.get("spark.sql.session.timeZone")
+
+    def _in_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
+        """The options with the zone in which a condition among them is read; one that is given comes first."""
+        rest, zone = _without_zone(options)
+        if zone is None and any(key.lower() in (FILTER, OVERWRITE_WHERE) for key in rest):
+            zone = self._session_zone()
+        return rest if zone is None else {**rest, TIME_ZONE: zone}
+
+    def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
+        began = time.monotonic()
+        df = as_frame(self._spark, rows)
+        given = {**self._options, **options, PATH: self._path}
+        job = open_job(write_options(self._in_session(given)), df.schema, overwrite)
+        messages = place_staged_with_spark(self._spark, job, write_by_bucket(df, job))
+        result = commit_job(job, messages)
+        if result is None:
+            return WriteMetrics(0, 0, 0, round((time.monotonic() - began) * 1000), None)
+        compaction = compact_after_write(job.table, messages, SparkRunner(self._spark))
+        wait_until_visible(job.table, messages)
+        maintain(job.table)
+        mark_written_partitions(job.table, messages)
+        millis = round((time.monotonic() - began) * 1000)
+        return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
+
+
+def _without_zone(options: Mapping[str, str]) -> tuple[dict[str, str], str | None]:
+    """The options of the table, and the time zone named among them."""
+    zones = [value for key, value in options.items() if key.lower() == TIME_ZONE]
+    return {key: value for key, value in options.items() if key.lower() != TIME_ZONE}, zones[-1] if zones else None

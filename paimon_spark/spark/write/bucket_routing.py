@@ -1,0 +1,28 @@
+"""Which shuffles the rows of a DataFrame go through, by the bucket mode of the table (features 2.2)."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from paimon_spark.spark.write.cross_partition_write import write_cross_partition
+from paimon_spark.spark.write.dynamic_write import write_dynamic
+from paimon_spark.spark.write.shuffle_write import write_shuffled
+from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import BucketMode
+
+
+def write_by_bucket(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
+    """Writes the rows, those of a bucket in one task, and returns what is to be committed.
+
+    Raises:
+        PaimonError: the table, its options or the job do not fit together.
+        Spark's exception for a failed job, with the text of the PaimonError that failed it.
+    """
+    match job.table.bucket_mode:
+        case BucketMode.HASH_DYNAMIC:
+            return write_dynamic(df, job)
+        case BucketMode.KEY_DYNAMIC:
+            return write_cross_partition(df, job)
+        case _:
+            return write_shuffled(df, job)

@@ -1,0 +1,64 @@
+"""The end of a write: what the tasks wrote is committed, or deleted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError
+from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
+from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import BucketMode
+
+_log = logging.getLogger(__name__)
+
+
+def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[CommitMessage]:
+    """What is to be committed, after what the tasks have staged has moved into buckets, in this process.
+
+    Raises:
+        Any error of place_staged; the files of all messages are deleted.
+    """
+    if job.table.bucket_mode is not BucketMode.POSTPONE_MODE:
+        return messages
+    from paimon_spark.store.rescale.postpone_moves import place_staged
+
+    with nothing_committed():
+        try:
+            return place_staged(job.table, job.commit_user, job.plan, messages)
+        except BaseException:
+            abort_job(job, messages)
+            raise
+
+
+def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult | None:
+    """Commits what the tasks wrote; None when there is nothing to commit.
+
+    Raises:
+        CommitConflict, RetriesExhausted, DataError, StorageError: nothing was committed, and the files are deleted
+            again.
+        CommitStateUnknown: nothing is deleted.
+    """
+    commit = TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base)
+    with nothing_committed():
+        try:
+            if job.overwrites:
+                return commit.overwrite(messages, job.replaced)
+            return commit.append(messages)
+        except (CommitConflict, RetriesExhausted, DataError, StorageError):
+            _abort(commit, messages)
+            raise
+
+
+def abort_job(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
+    """Deletes the files of a job that did not come to its commit."""
+    _abort(TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base), messages)
+
+
+def _abort(commit: TableCommit, messages: Sequence[CommitMessage]) -> None:
+    """Looks first whether the table has this commit after all. If the storage does not tell, the files stay."""
+    try:
+        commit.abort(messages)
+    except StorageError as error:
+        _log.warning("the files of a failed job are left behind, which no snapshot names: %s", error)

@@ -1,0 +1,73 @@
+"""The beginning of a write: the table is opened or created, and all is checked that can be before there is a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.types import StringType, StructType
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.options import OVERWRITE_WHERE, ROW_KIND_COLUMN, WriteOptions
+from paimon_spark.spark.write.task_rows import align_rows
+from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.open import find_table, open_table
+from paimon_spark.store.write.absent_columns import omissible_columns
+from paimon_spark.store.write.write_plan import plan_write
+
+if TYPE_CHECKING:
+    from paimon_spark.store.commit.table_commit import Replaced
+
+
+def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> WriteJob:
+    """Opens the table, or creates it for the rows, and checks all that can be checked before a row is written.
+
+    Args:
+        options: of the write.
+        schema: of the DataFrame.
+        overwrite: whether rows are replaced: all, those of `overwrite-where`, or the partitions of the rows.
+
+    Raises:
+        PaimonError: options, DataFrame and table do not fit together; nothing was written.
+    """
+    if options.overwrite_where is not None and not overwrite:
+        raise OptionError(f"'{OVERWRITE_WHERE}' says what an overwrite replaces: use it with mode('overwrite')")
+    kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, schema)
+    stored = StructType([field for field in schema.fields if field.name != kind_column])
+    table = find_table(options.path, options.table, time_zone=options.time_zone)
+    if table is None:
+        from paimon_spark.spark.write.table_creation import create_for_rows
+
+        create_for_rows(options.path, options.table, stored)
+        table = open_table(options.path, options.table, time_zone=options.time_zone)
+    check_writable(table.schema, table.options)
+    if kind_column is not None and not table.schema.primary_keys:
+        raise OptionError(
+            f"'{ROW_KIND_COLUMN}' needs a primary key to update or delete by; the table at {table.location} has none"
+        )
+    omissible = omissible_columns(table, stored.names, options.missing_columns, replaces=overwrite)
+    align_rows(_no_rows(stored), table.schema.fields, omissible)
+    replaced: Replaced = "dynamic" if options.overwrite_dynamic else None
+    if options.overwrite_where is not None:
+        from paimon_spark.spark.write.replaced_partitions import replaced_partitions
+
+        replaced = replaced_partitions(table.schema, options.overwrite_where, table.time_zone)
+    plan = plan_write(table, overwrite)
+    return WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible)
+
+
+def _kind_column(name: str, schema: StructType) -> str:
+    """The DataFrame's name of the row kind column."""
+    alike = [f for f in schema.fields if f.name == name] or [f for f in schema.fields if f.name.lower() == name.lower()]
+    if len(alike) != 1 or not isinstance(alike[0].dataType, StringType):
+        columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in schema.fields)
+        raise OptionError(f"'{ROW_KIND_COLUMN}' = '{name}' must name one string column of the DataFrame: {columns}")
+    return alike[0].name
+
+
+def _no_rows(schema: StructType) -> pa.RecordBatch:
+    arrow = spark_arrow_schema(schema)
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in arrow], schema=arrow)

@@ -1,0 +1,143 @@
+"""The road of PaimonTable: rows are shuffled so that one task owns a bucket and writes few, large files.
+
+Two columns are added for the way: who owns the row (partition hash and bucket) and its place in the DataFrame. Only the
+partition and bucket key columns go through Python for that; the shuffle brings each owner's rows together, Spark sorts
+them by their place, spilling where it must, and the writer sees one bucket after the other, later rows last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.functions import arrow_udf
+
+from paimon_spark.arrow.bucketing import assign_buckets
+from paimon_spark.arrow.row_hash import hash_rows
+from paimon_spark.format.manifest import EMPTY_ROW
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.tasks import (
+    MESSAGE_ROWS,
+    Task,
+    collect_messages,
+    message_rows,
+    with_given_names,
+    with_plain_names,
+)
+from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.spark.write.task_rows import align_rows, current_task, write_rows
+from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.write.postpone_write import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
+from paimon_spark.store.write.row_rules import row_rules
+
+OWNER = "owner"
+PLACE = "place"
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
+    """Writes the rows and returns what is to be committed; the job runs here, the commit does not.
+
+    Tables without buckets need no shuffle: any task may write any row. If they have partitions, the option
+    `partition.sink-strategy` = hash brings the rows of each to one task. Nor does what is staged: it is shuffled later.
+
+    Raises:
+        Spark's exception for a failed job, with the text of the PaimonError that failed it.
+    """
+    keys = owner_fields(job.table)
+    plain = with_plain_names(df)
+    rows = _owned(plain, df.columns, job, keys) if keys and not stages_all(job.table, job.plan) else plain
+    return collect_messages(rows.mapInArrow(plainly(_task(job, df.columns)), MESSAGE_ROWS))
+
+
+def owner_fields(table: Table) -> tuple[DataField, ...]:
+    """The columns that decide which task writes a row: the partition's, then the bucket key's; none for any task."""
+    waits = table.bucket_mode is BucketMode.POSTPONE_MODE and not writes_fixed_buckets(table)
+    if table.bucket_mode is not BucketMode.BUCKET_UNAWARE and not waits:
+        return (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))
+    by_partition = table.options.value(o.PARTITION_SINK_STRATEGY) == "hash"
+    return table.schema.partition_fields if by_partition else ()
+
+
+def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, keys: tuple[DataField, ...]) -> DataFrame:
+    """The DataFrame with OWNER and PLACE, one owner's rows in one Spark partition and in the DataFrame's order."""
+    table = job.table
+    # Without functionType, which the stub wants: Spark warns of it, the annotations of the function say the same.
+    owner = arrow_udf(plainly(_owner_of(job, keys)), "bigint")  # type: ignore[call-overload]  # see above
+    inputs = [column_of(df, names, field) for field in keys]
+    placed = df.withColumn(PLACE, sf.monotonically_increasing_id()).withColumn(OWNER, owner(*inputs))
+    if table.schema.partition_keys:
+        # How many buckets will be touched is not known: Spark sizes the partitions by what the shuffle holds.
+        shuffled = placed.repartition(OWNER)
+    else:
+        tasks = min(_buckets(job), int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
+        shuffled = placed.repartitionById(tasks, (sf.col(OWNER) % tasks).cast("int"))
+    return shuffled.sortWithinPartitions(OWNER, PLACE)
+
+
+def column_of(df: DataFrame, names: Sequence[str], field: DataField) -> Column:
+    """The DataFrame's column of that name, in any letter case as align_rows finds it; NULL if it has none."""
+    exact = [column for column, name in zip(df.columns, names, strict=True) if name == field.name]
+    alike = [column for column, name in zip(df.columns, names, strict=True) if name.lower() == field.name.lower()]
+    found = exact or alike
+    return sf.col(found[0]) if found else sf.lit(None).cast(spark_type(field.type))
+
+
+def _buckets(job: WriteJob) -> int:
+    """The number of buckets of a table without partitions."""
+    if job.table.bucket_mode is BucketMode.POSTPONE_MODE:
+        return settled_number(job.table, job.plan, EMPTY_ROW) or 1
+    return job.table.options.value(o.BUCKET)
+
+
+def _owner_of(job: WriteJob, keys: tuple[DataField, ...]) -> Callable[..., pa.Array]:
+    """A function over the key columns of a batch: the partition's hash in the upper, the bucket in the lower half."""
+    table = job.table
+    partition = table.schema.partition_fields
+    bucket_key = keys[len(partition) :]
+    buckets, function = table.options.value(o.BUCKET), table.options.value(o.BUCKET_FUNCTION)
+    stored = stored_columns(table, keys)
+
+    def owner(*columns: pa.Array) -> pa.Array:
+        batch = stored(pa.RecordBatch.from_arrays(list(columns), names=[field.name for field in keys]))
+        owners = np.zeros(batch.num_rows, np.int64)
+        if table.bucket_mode is BucketMode.POSTPONE_MODE:
+            owners |= numbered_buckets(table, job.plan, batch)
+        elif bucket_key:
+            owners |= assign_buckets(batch, bucket_key, buckets, function)
+        if partition:
+            owners |= hash_rows(batch, partition).astype(np.int64) << 32
+        return pa.array(owners)
+
+    return owner
+
+
+def stored_columns(table: Table, fields: tuple[DataField, ...]) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+    """A function that brings these columns of given rows to what will be stored of them.
+
+    Defaults are filled in as they will be when the row is written: its place depends on them.
+    """
+    rules = row_rules(table.location, replace(table.schema, fields=fields), o.Options())
+
+    def stored(given: pa.RecordBatch) -> pa.RecordBatch:
+        rows, _ = rules.prepare(align_rows(given, fields), None)
+        return rows
+
+    return stored
+
+
+def _task(job: WriteJob, names: Sequence[str]) -> Task:
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (with_given_names(batch, names) for batch in batches)
+        yield from message_rows(write_rows(job, current_task(), rows))
+
+    return task

@@ -1,0 +1,99 @@
+"""Making the table a DataFrame is to be written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pyspark.sql.types import StructType
+
+from paimon_spark.catalog.create import create_table
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.file_io import file_io_for
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import parse_list
+from paimon_spark.format.rules.new_tables import assign_field_ids
+from paimon_spark.format.rules.supported import check_call, check_writable
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, DataType
+from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
+
+
+def create_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> None:
+    """Creates the table for the rows of a DataFrame unless another job has just done so.
+
+    All columns may hold NULL, as in every table Spark makes from a query, except those of the primary key.
+
+    Args:
+        location: the table directory.
+        options: of the new table, `primary-key` and `partition` among them; storage options.
+        schema: of the DataFrame, without columns that are not stored.
+
+    Raises:
+        SchemaError: a column's type cannot be stored, or keys and options break a rule of table creation.
+        OptionError: an option is unknown or bad.
+        UnsupportedFeature: this release could not write to such a table.
+    """
+    fields = [replace(f, type=_all_nullable(f.type)) for f in paimon_fields(schema)]
+    create(location, options, fields, ignore_if_exists=True, with_rows=True)
+
+
+def create(
+    location: str,
+    options: Mapping[str, str],
+    fields: Sequence[DataField],
+    comment: str | None = None,
+    ignore_if_exists: bool = False,
+    with_rows: bool = False,
+) -> TableSchema:
+    """Creates a table with these columns; their ids are assigned here.
+
+    Args:
+        location: the table directory.
+        options: of the new table, `primary-key` and `partition` among them; storage options.
+        fields: its columns.
+        comment: of the table.
+        ignore_if_exists: take the table that is there.
+        with_rows: rows are written by the same call, so that the options ask for something at once.
+
+    Raises:
+        TableAlreadyExists: there is one, and ignore_if_exists is false.
+        SchemaError, OptionError: a rule of table creation is broken, a branch is named, or an option would do nothing.
+        UnsupportedFeature: this release could not write to such a table.
+    """
+    names = [field.name for field in fields]
+    storage, given = split_storage_options(options)
+    stored = resolve_keys(given, names)
+    if o.BRANCH.key in stored or "$branch_" in location.rstrip("/").rpartition("/")[2]:
+        raise OptionError(f"creating {location}: a new table has no branch; create the table first, then the branch")
+    primary_keys = _columns(stored.pop(o.PRIMARY_KEY.key, ""), names)
+    partition_keys = _columns(stored.pop(o.PARTITION.key, ""), names)
+    keyed = [replace(f, type=f.type.with_nullable(False)) if f.name in primary_keys else f for f in fields]
+    numbered, highest = assign_field_ids(keyed)
+    schema = TableSchema(0, numbered, highest, partition_keys, primary_keys, stored, comment)
+    if with_rows:
+        check_call(stored)
+    try:
+        check_writable(schema, o.Options(stored))
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"creating {location}: {error}") from None
+    return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
+
+
+def _columns(text: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Column names of an option, in the case of the columns."""
+    found = []
+    for item in parse_list(text):
+        alike = [item] if item in names else [name for name in names if name.lower() == item.lower()]
+        found.append(alike[0] if len(alike) == 1 else item)  # an unknown one is the rules' to refuse
+    return tuple(found)
+
+
+def _all_nullable(data_type: DataType) -> DataType:
+    return replace(
+        data_type,
+        nullable=True,
+        element=None if data_type.element is None else _all_nullable(data_type.element),
+        fields=tuple(replace(f, type=_all_nullable(f.type)) for f in data_type.fields),
+    )

@@ -1,0 +1,90 @@
+"""The rows of one task of a write: as Spark hands them over, as the table has them, and into files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from paimon_spark.arrow.alignment import align_batch
+from paimon_spark.errors import DataError
+from paimon_spark.format.schema import KIND_TEXTS
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.batches import with_times
+from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.write.postpone_write import open_task_write
+
+Kinds = npt.NDArray[np.int8]
+
+
+def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
+    """Writes the rows of one task; on any error its files are deleted again.
+
+    Args:
+        task_id: from 0; among equal keys the row of the higher task is the newer one.
+        batches: as Spark hands them over, columns in any order.
+
+    Raises:
+        DataError: a row does not fit the table.
+        StorageError: a file could not be written.
+    """
+    with nothing_committed():
+        writer = open_task_write(job.table, job.commit_user, task_id, job.plan)
+        try:
+            for batch in batches:
+                writer.write(*job_rows(job, batch))
+            return writer.finish()
+        except BaseException:
+            writer.abort()
+            raise
+
+
+def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kinds | None]:
+    """Rows as Spark hands them over, brought to the columns of the table, and their kinds if a column tells them.
+
+    Raises:
+        DataError: they do not fit.
+    """
+    if job.row_kind_column is None:
+        return align_rows(batch, job.table.schema.fields, job.omissible), None
+    position = batch.schema.get_field_index(job.row_kind_column)
+    kinds = row_kinds(batch.column(position), job.row_kind_column)
+    return align_rows(batch.remove_column(position), job.table.schema.fields, job.omissible), kinds
+
+
+def current_task() -> int:
+    """The number of the Spark task that runs here, in the order of the DataFrame's partitions; 0 outside of one."""
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+def align_rows(
+    batch: pa.RecordBatch, fields: Sequence[DataField], omissible: frozenset[str] = frozenset()
+) -> pa.RecordBatch:
+    """Rows as Spark hands them over, brought to the columns of the table; they may lack the omissible ones.
+
+    Raises:
+        DataError: they do not fit.
+    """
+    return align_batch(with_times(batch, fields), fields, omissible)
+
+
+def row_kinds(column: pa.Array, name: str) -> Kinds:
+    """The bytes of row kinds given as text.
+
+    Raises:
+        DataError: a value is none of +I, -U, +U, -D.
+    """
+    codes = pc.index_in(column, pa.array(KIND_TEXTS, column.type))
+    if codes.null_count:
+        wrong = pc.unique(column.filter(codes.is_null())).slice(0, 5).to_pylist()
+        raise DataError(
+            f"the row kind column '{name}' holds {', '.join(map(repr, wrong))}; expected {', '.join(KIND_TEXTS)}"
+        )
+    kinds: Kinds = codes.cast(pa.int8()).to_numpy()
+    return kinds

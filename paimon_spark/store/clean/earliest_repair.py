@@ -1,0 +1,73 @@
+"""The hint EARLIEST after snapshots at the beginning were lost (features 7; Java: repairEarliestSnapshot)."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.format.paths import snapshot_path
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+
+
+@dataclass(frozen=True, repr=False)
+class EarliestRepaired(Result):
+    """Attributes:
+    previous_earliest_snapshot_id, current_earliest_snapshot_id: what readers and expiry went by, and go by now.
+    deleted: the ids of snapshots before it that were deleted.
+    """
+
+    previous_earliest_snapshot_id: int
+    current_earliest_snapshot_id: int
+    deleted: tuple[int, ...] = ()
+
+
+def repair_earliest_snapshot(table: Table, snapshot: int | None = None, delete_older: bool = False) -> EarliestRepaired:
+    """Lets a table begin with a snapshot after which none is missing.
+
+    Expiry and searches by time walk from the earliest snapshot to the latest; one that is missing between them stops or
+    misleads them. Snapshots before it stay on storage, as with Java, and can be read by their ids until an expiry takes
+    files that they need; then they are broken, and the removal of orphan files asks for them to be deleted.
+
+    Args:
+        table: on its branch.
+        snapshot: the id. It follows a missing one, or is the earliest already. None: the first after the last that is
+            missing.
+        delete_older: whether the snapshots before it are deleted; files that only they need are orphans then.
+
+    Raises:
+        SnapshotNotFound: the table has no snapshot, there is no such one, or one after it is missing.
+        OptionError: the snapshot before it is there: nothing is missing that it could follow.
+    """
+    store, what = table.snapshots, f"repairing the earliest snapshot of {table.location}"
+    previous, latest = store.earliest_id(), store.latest_id()
+    if previous is None or latest is None:
+        raise SnapshotNotFound(f"{what}: the table has no snapshot")
+    ids = [number for number in store.ids() if previous <= number <= latest]
+    whole = _after_gaps(ids)
+    chosen = whole if snapshot is None else snapshot
+    advice = f"snapshots {whole} to {latest} are there without a gap. Choose {whole}"
+    if chosen not in ids:
+        raise SnapshotNotFound(
+            f"{what}: no snapshot {chosen} is between the earliest, {previous}, and the latest, {latest}; {advice}"
+        )
+    if chosen < whole:
+        raise SnapshotNotFound(f"{what}: some snapshots after {chosen} are missing; {advice}")
+    if chosen not in (previous, whole):
+        raise OptionError(
+            f"{what}: snapshot {chosen - 1} is there, so {chosen} does not follow a gap; choose {whole}. To be rid of "
+            "older snapshots, expire them"
+        )
+    store.write_earliest_hint(chosen)
+    if not store.exists(chosen):
+        raise SnapshotNotFound(f"{what}: snapshot {chosen} has just expired; {store.available()}. Repair it again")
+    older = [number for number in store.ids() if number < chosen] if delete_older else []
+    table.file_io.delete_many([snapshot_path(table.location, number, table.branch) for number in older])
+    return EarliestRepaired(previous, chosen, tuple(older))
+
+
+def _after_gaps(ids: list[int]) -> int:
+    """The first id of the last unbroken run."""
+    cuts = [after for before, after in itertools.pairwise(ids) if after != before + 1]
+    return cuts[-1] if cuts else ids[0]

@@ -1,0 +1,281 @@
+"""What may be an orphan: files in the directories where tables keep files (Java: OrphanFilesClean, its listing).
+
+Only these are looked at: buckets, partitions without buckets, ``manifest``, ``index``, ``statistics``, and of each
+branch ``snapshot`` and ``changelog``. What else lies in the directory of a table, or has another name, is not touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+from paimon_spark.file_io import FileIO, is_same_store
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import (
+    CHANGELOG_PREFIX,
+    EARLIEST,
+    LATEST,
+    SNAPSHOT_PREFIX,
+    branch_root,
+    changelog_directory,
+    data_root,
+    manifest_directory,
+    schema_directory,
+    snapshot_directory,
+    tag_directory,
+)
+from paimon_spark.store.holds.hold_marks import HOLD_PREFIX
+from paimon_spark.store.metadata.external_paths import check_external_path, data_paths
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.progress import Progress
+from paimon_spark.store.storage.success_files import SUCCESS
+
+_BUCKET_PREFIX = "bucket-"
+_MANAGED_BLOBS = ".managed.blob"  # shared by tables; the official system never takes them for orphans
+_HINTS = frozenset({EARLIEST, LATEST})
+_UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_WORK = re.compile(rf"\..+\.{_UUID}\.tmp|\.probe-{_UUID}", re.ASCII)
+
+
+class Stage(IntEnum):
+    """What a file may be, in the order in which orphans go."""
+
+    DATA = 0
+    INDEX = 1
+    MANIFEST = 2
+    MANIFEST_LIST = 3
+    WORK = 4
+
+
+class Found(NamedTuple):
+    """A file or directory in a listing; size in bytes."""
+
+    name: str
+    size: int
+    modified_millis: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One directory.
+
+    Attributes:
+        path: of the directory.
+        entries: how many files and directories are in it.
+        directories: those in it.
+        files: those in it whose age the store tells.
+    """
+
+    path: str
+    entries: int
+    directories: tuple[Found, ...]
+    files: tuple[Found, ...]
+
+
+class StorageWork(Protocol):
+    """Who lists and deletes: threads of this process, or tasks on a cluster."""
+
+    @property
+    def directories_at_once(self) -> int:
+        """How many directories one call lists; progress is told in between."""
+        ...
+
+    @property
+    def files_at_once(self) -> int:
+        """The same for files that are deleted."""
+        ...
+
+    def listings(self, directories: Sequence[str]) -> list[Listing]:
+        """The listings, in any order.
+
+        Args:
+            directories: paths; one that is not there has no entries.
+
+        Raises:
+            StorageError: one could not be listed.
+        """
+        ...
+
+    def delete(self, paths: Sequence[str]) -> Sequence[str]:
+        """Deletes files; absent ones are fine. Returns: those that are gone; others the store refuses to delete.
+
+        Raises:
+            StorageError: the storage failed; some may be gone.
+        """
+        ...
+
+
+class Candidate(NamedTuple):
+    """A file that may be an orphan; size in bytes; is_old: whether it is old enough to go."""
+
+    directory: str
+    name: str
+    size: int
+    stage: Stage
+    is_old: bool
+
+    @property
+    def path(self) -> str:
+        return f"{self.directory}/{self.name}"
+
+
+@dataclass
+class Candidates:
+    """All that may be orphans, be it that they are too young to go.
+
+    Attributes:
+        files: in no order.
+        entries: how many files and directories lie in a bucket or partition, by its path.
+        modified_millis: when it was changed, before anything was deleted.
+        unreachable: external paths that lie in another store than the table, and were not looked at.
+    """
+
+    files: list[Candidate] = field(default_factory=list)
+    entries: dict[str, int] = field(default_factory=dict)
+    modified_millis: dict[str, int] = field(default_factory=dict)
+    unreachable: tuple[str, ...] = ()
+
+
+def list_directory(file_io: FileIO, path: str) -> Listing:
+    """One directory; a file of which the store tells no time is passed over. Errors: StorageError."""
+    listed = file_io.list(path)
+    directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
+    dated = (s for s in listed if not s.is_directory and s.modified_millis > 0)
+    files = (Found(s.name, s.size, s.modified_millis) for s in dated if not s.name.endswith(_MANAGED_BLOBS))
+    return Listing(path, len(listed), tuple(directories), tuple(files))
+
+
+def find_candidates(
+    table: Table, branches: Sequence[str], before: int, work: StorageWork, progress: Progress
+) -> Candidates:
+    """The files of a table that may be orphans.
+
+    Args:
+        branches: of the table, with the main one.
+        before: epoch millis; only what was changed earlier is old, a file of just that age is not.
+        work: lists.
+        progress: is told how far it is.
+
+    Raises:
+        OptionError: an external path of the table is the directory of another one.
+        StorageError: a directory could not be listed.
+    """
+    roots, unreachable = _data_roots(table, branches)
+    # Of partitions whose data files lie elsewhere nothing is left here but the mark that they are complete.
+    is_split = len(roots) + len(unreachable) > 1
+    found = Candidates(unreachable=unreachable)
+
+    def list_all(directories: Sequence[str]) -> Iterator[Listing]:
+        piece = work.directories_at_once
+        for start in range(0, len(directories), piece):
+            progress("directories", start, len(directories))
+            yield from work.listings(directories[start : start + piece])
+        if directories:
+            progress("directories", len(directories), len(directories))
+
+    for listing in _leaves(roots, len(table.schema.partition_keys), list_all, found):
+        data = (file for file in listing.files if not (is_split and file.name == SUCCESS))
+        found.files += (_candidate(listing, file, Stage.DATA, before) for file in data)
+    places = _metadata_places(table, branches)
+    for listing in list_all(list(places)):
+        stage_of = places[listing.path]
+        staged = ((file, stage_of(file.name)) for file in listing.files)
+        found.files += (_candidate(listing, file, stage, before) for file, stage in staged if stage is not None)
+    return found
+
+
+def _candidate(listing: Listing, file: Found, stage: Stage, before: int) -> Candidate:
+    return Candidate(listing.path, file.name, file.size, stage, file.modified_millis < before)
+
+
+def _leaves(
+    roots: Sequence[str], levels: int, list_all: Callable[[Sequence[str]], Iterator[Listing]], found: Candidates
+) -> Iterator[Listing]:
+    """The buckets, and the partitions in which there are none; all directories on the way are noted."""
+    parents = list(roots)
+    for level in range(levels + 1):
+        following: list[str] = []
+        for listing in list_all(parents):
+            inner = [d for d in listing.directories if _is_part(d.name, is_bucket=level == levels)]
+            for directory in inner:
+                path = f"{listing.path}/{directory.name}"
+                found.modified_millis[path] = directory.modified_millis
+                following.append(path)
+            if level:
+                found.entries[listing.path] = listing.entries
+                if not inner:
+                    yield listing
+        parents = following
+    for listing in list_all(parents):
+        found.entries[listing.path] = listing.entries
+        yield listing
+
+
+def _is_part(name: str, is_bucket: bool) -> bool:
+    return name.startswith(_BUCKET_PREFIX) if is_bucket else "=" in name
+
+
+def _data_roots(table: Table, branches: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Where partitions begin, by the options of the call and of each branch; and what is out of reach.
+
+    Errors as in check_external_path.
+    """
+    roots, unreachable = dict[str, None](), dict[str, None]()
+    for options in (table.options, *(_stored_options(table, branch) for branch in branches)):
+        roots[data_root(table.location, options)] = None
+        for path in data_paths(options):
+            if is_same_store(table.location, path):
+                check_external_path(table.file_io, table.location, path)
+                roots[path] = None
+            else:
+                unreachable[path] = None
+    return list(roots), tuple(unreachable)
+
+
+def _stored_options(table: Table, branch: str) -> Options:
+    schema = SchemaStore(table.file_io, table.location, branch).latest()
+    return Options({}) if schema is None else Options(schema.options)
+
+
+def _metadata_places(table: Table, branches: Iterable[str]) -> dict[str, Callable[[str], Stage | None]]:
+    """What a file of a name is in each directory of metadata; None: it is no orphan, whatever it is."""
+    places: dict[str, Callable[[str], Stage | None]] = {
+        manifest_directory(table.location): _manifest_stage,
+        f"{table.location}/index": _index_stage,
+        f"{table.location}/statistics": _index_stage,
+    }
+    for branch in branches:
+        root = branch_root(table.location, branch)
+        places[snapshot_directory(table.location, branch)] = _snapshot_stage
+        places[changelog_directory(table.location, branch)] = _changelog_stage
+        tags = tag_directory(table.location, branch)
+        schemas = schema_directory(table.location, branch)
+        for directory in (schemas, tags, f"{tags}/tag-success-file", f"{root}/consumer"):
+            places[directory] = _work_stage
+    return places
+
+
+def _manifest_stage(name: str) -> Stage:
+    return Stage.MANIFEST_LIST if name.startswith("manifest-list-") else Stage.MANIFEST
+
+
+def _index_stage(name: str) -> Stage:
+    return Stage.INDEX
+
+
+def _snapshot_stage(name: str) -> Stage | None:
+    """Marks that hold snapshots are left to expiry, which has a rule of its own for those of a crash."""
+    return None if name.startswith((SNAPSHOT_PREFIX, HOLD_PREFIX)) or name in _HINTS else Stage.WORK
+
+
+def _changelog_stage(name: str) -> Stage | None:
+    return None if name.startswith(CHANGELOG_PREFIX) or name in _HINTS else Stage.WORK
+
+
+def _work_stage(name: str) -> Stage | None:
+    """Java leaves these directories alone; here the unfinished files of atomic writes go, told by their names."""
+    return Stage.WORK if _WORK.fullmatch(name) else None

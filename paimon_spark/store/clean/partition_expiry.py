@@ -1,0 +1,282 @@
+"""Partitions that are too old leave the table (features 3.15, 7.1; Java: NormalPartitionExpire and its strategies).
+
+Their files leave in snapshots of kind OVERWRITE, as those of dropped partitions, and storage when older snapshots
+expire. With `values-time` a partition is as old as its values say; with `update-time` as its newest file.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from threading import Lock
+from typing import TypeAlias
+
+import numpy as np
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import partition_text
+from paimon_spark.format.types import BINARIES
+from paimon_spark.store.clean.truncate import TruncateMetrics, take_away, without_partitions
+from paimon_spark.store.commit.attempt import TableState, table_state
+from paimon_spark.store.history.tags import Duration, duration_millis
+from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row
+from paimon_spark.store.metadata.manifest_files import read_manifest_columns
+from paimon_spark.store.metadata.partition_times import nanos_before, partition_times
+from paimon_spark.store.metadata.partitions import partition_name, partition_words
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import check_dynamic_options
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.storage.local_time import epoch_millis_of_wall
+
+_log = logging.getLogger(__name__)
+
+_MILLI = 10**6
+_NEVER, _UNKNOWN = -(2**63), 2**63 - 1
+_NO_TIME = (
+    "partition %s of %s, and maybe others, does not expire, because its values say no time: %s. Look at the options "
+    "'partition.timestamp-*', drop it by hand, or use 'partition.expiration-strategy' = 'update-time'"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class PartitionsExpired(Result):
+    """What left the table. The files stay on storage until the older snapshots expire.
+
+    Attributes:
+        partitions: ``dt=2026-11-01/hour=10``, in the order in which they left.
+        without_time: those that stay because their values say no time.
+        files, bytes, rows: of the data files; rows of equal keys count each.
+        snapshot_ids: of the commits, one a batch.
+        millis: wall time.
+    """
+
+    partitions: tuple[str, ...]
+    without_time: tuple[str, ...]
+    files: int
+    bytes: int
+    rows: int
+    snapshot_ids: tuple[int, ...]
+    millis: int
+
+
+@dataclass(frozen=True)
+class PartitionAge:
+    """A partition that has files: its arity row, and when the newest was made, as local wall millis; None: unknown.
+
+    Deleted files count for the time as long as manifests name them.
+    """
+
+    partition: bytes
+    last_file: int | None
+
+
+IsTooOld: TypeAlias = Callable[[PartitionAge], bool]
+
+
+def expire_partitions(
+    table: Table,
+    expiration_time: Duration | None = None,
+    timestamp_formatter: str | None = None,
+    timestamp_pattern: str | None = None,
+    expire_strategy: str | None = None,
+    max_expires: int | None = None,
+    dry_run: bool = False,
+) -> PartitionsExpired:
+    """Expires partitions now, whenever it was done last.
+
+    Args:
+        table: its options `partition.*` say what the arguments leave out.
+        expiration_time: how long a partition lives, such as "7 d".
+        timestamp_formatter: a pattern of Java's DateTimeFormatter, such as "yyyyMMdd".
+        timestamp_pattern: the text it reads, such as "$dt $hour:00:00"; else the first partition column.
+        expire_strategy: "values-time" or "update-time".
+        max_expires: at most so many go, in the order of their values as text.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        OptionError: the table has no partitions, no time is given, an argument cannot be read, or an option chooses a
+            snapshot.
+        Others as drop_partitions; what was done is done.
+    """
+    refuse_travel(table, "what partitions are expired from")
+    if expiration_time is not None:
+        expiration_time = f"{duration_millis(expiration_time, 'expiration_time')} ms"
+    asked = {
+        o.PARTITION_EXPIRATION_TIME.key: expiration_time,
+        o.PARTITION_TIMESTAMP_FORMATTER.key: timestamp_formatter,
+        o.PARTITION_TIMESTAMP_PATTERN.key: timestamp_pattern,
+        o.PARTITION_EXPIRATION_STRATEGY.key: expire_strategy,
+        o.PARTITION_EXPIRATION_MAX_NUM.key: None if max_expires is None else str(max_expires),
+    }
+    given = {key: value for key, value in asked.items() if value is not None}
+    check_dynamic_options(table.schema, given)
+    table = replace(table, options=table.options.merged(given))
+    if not table.schema.partition_keys:
+        raise OptionError(f"expiring partitions of {table.location}: the table has no partition columns")
+    if table.options.value(o.PARTITION_EXPIRATION_TIME) is None:
+        raise OptionError(
+            f"expiring partitions of {table.location}: how long they live is not said; give expiration_time, or set "
+            f"the option '{o.PARTITION_EXPIRATION_TIME.key}' of the table",
+            arguments=("expiration_time",),
+        )
+    return expire_partitions_at(table, datetime.now(), dry_run)
+
+
+def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> PartitionsExpired:
+    """Expires partitions by the options of the table, at a local time.
+
+    Others may write meanwhile. What they add to a partition that its values make too old goes too; one that is too
+    old by its last update stays when it gets a file. Errors as in expire_partitions.
+    """
+    began = time.monotonic()
+    latest, lifetime = table.snapshots.latest(), table.options.value(o.PARTITION_EXPIRATION_TIME)
+    if latest is None or lifetime is None:
+        return _expired((), (), (), began)
+    is_too_old, without_time = _rule(table, nanos_before(now, lifetime))
+    state = table_state(table, latest)
+    ages = sorted(partition_ages(state), key=lambda age: _order(table, age.partition))
+    limit = table.options.value(o.PARTITION_EXPIRATION_MAX_NUM)
+    if limit < 0:
+        raise OptionError(f"at most {limit} partitions are to expire: give 0 or more")
+    expired = [age.partition for age in ages if is_too_old(age)][:limit]
+    done: list[TruncateMetrics] = []
+    for batch in _batches(expired, table.options):
+
+        def changes(state: TableState, batch: frozenset[bytes] = frozenset(batch)) -> Changes:
+            return without_partitions(state, _still_too_old(state, batch, is_too_old))
+
+        done.append(take_away(table, changes, None, dry_run))
+    gone = {words for metrics in done for words in metrics.partitions}  # others may have been faster, or have written
+    names = tuple(partition_name(table, row) for row in expired if partition_words(table, row) in gone)
+    kept = tuple(partition_name(table, row) for row in without_time)
+    if names and not dry_run:
+        _log.info("%d partitions of %s expired: %s", len(names), table.location, ", ".join(names[:5]))
+    return _expired(names, kept, done, began)
+
+
+def partition_ages(state: TableState) -> list[PartitionAge]:
+    """The partitions that have files (Java: PartitionEntry.merge), in no order."""
+    table = state.table
+    columns = read_manifest_columns(table.file_io, table.location, state.manifests)
+    types = [f.type for f in table.schema.partition_fields]
+    codes = canonical_partitions(columns, types)[columns.partition_code]
+    files = np.zeros(len(columns.partitions), np.int64)
+    np.add.at(files, codes, np.where(columns.kind == FileKind.DELETE, -1, 1))
+    made = columns.attribute("creation_time")
+    last = np.full(len(columns.partitions), _NEVER, np.int64)
+    np.maximum.at(last, codes, np.where(made.valid, made.values, _UNKNOWN))
+    times = [None if millis == _UNKNOWN else millis for millis in last.tolist()]
+    alive = np.flatnonzero(files > 0).tolist()
+    return [PartitionAge(canonical_row(columns.partitions[code], types), times[code]) for code in alive]
+
+
+def _rule(table: Table, limit: int) -> tuple[IsTooOld, list[bytes]]:
+    """What is older than a local time in nanoseconds, and a list that it fills with the partitions that say no time."""
+    without_time: list[bytes] = []
+    if table.options.value(o.PARTITION_EXPIRATION_STRATEGY) == "update-time":
+        return _made_before(limit // _MILLI), without_time
+    time_of = partition_times(table.schema, table.options)
+
+    def said_before(age: PartitionAge) -> bool:
+        try:
+            return time_of(age.partition) < limit
+        except ValueError as error:
+            if not without_time:
+                _log.warning(_NO_TIME, partition_name(table, age.partition), table.location, error)
+            without_time.append(age.partition)
+            return False
+
+    return said_before, without_time
+
+
+def _made_before(wall_millis: int) -> IsTooOld:
+    """Whether the last file was made before a time on the wall; both are compared as instants."""
+    try:
+        limit = epoch_millis_of_wall(wall_millis)
+    except (ValueError, OverflowError):  # a lifetime of thousands of years
+        return lambda age: False
+    return lambda age: age.last_file is not None and epoch_millis_of_wall(age.last_file) < limit
+
+
+def _still_too_old(state: TableState, batch: frozenset[bytes], is_too_old: IsTooOld) -> Sequence[bytes]:
+    if state.table.options.value(o.PARTITION_EXPIRATION_STRATEGY) == "values-time":
+        return list(batch)  # values do not change
+    return [age.partition for age in partition_ages(state) if age.partition in batch and is_too_old(age)]
+
+
+def _order(table: Table, row: bytes) -> bytes:
+    """Java sorts the texts of values with commas between, by UTF-16 units."""
+    fields = table.schema.partition_fields
+    default = table.options.value(o.PARTITION_DEFAULT_NAME)
+    values = zip(decode_arity_row(row, [f.type for f in fields]), fields, strict=True)
+    texts = (default if v is None else partition_text(v, f.type, f.type.root not in BINARIES) for v, f in values)
+    return ",".join(texts).encode("utf-16-be", "surrogatepass")
+
+
+def _batches(rows: Sequence[bytes], options: Options) -> list[Sequence[bytes]]:
+    size = options.value(o.PARTITION_EXPIRATION_BATCH_SIZE)
+    size = options.value(o.PARTITION_EXPIRATION_MAX_NUM) if size is None else size
+    step = size if size > 0 else max(len(rows), 1)
+    return [rows[start : start + step] for start in range(0, len(rows), step)]
+
+
+def _expired(
+    names: tuple[str, ...], without_time: tuple[str, ...], done: Sequence[TruncateMetrics], began: float
+) -> PartitionsExpired:
+    return PartitionsExpired(
+        partitions=names,
+        without_time=without_time,
+        files=sum(metrics.files for metrics in done),
+        bytes=sum(metrics.bytes for metrics in done),
+        rows=sum(metrics.rows for metrics in done),
+        snapshot_ids=tuple(metrics.snapshot_id for metrics in done if metrics.snapshot_id is not None),
+        millis=round((time.monotonic() - began) * 1000),
+    )
+
+
+@dataclass
+class CheckTimes:
+    """When tables were looked at last, in seconds of one clock. Threads may share it."""
+
+    _last: dict[tuple[str, str], float] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def is_due(self, place: tuple[str, str], interval: float, now: float) -> bool:
+        """Whether an interval has passed since. A table that was never seen is taken for seen within the last interval,
+        at random, so that a process that ends before an interval has passed may look too."""
+        with self._lock:
+            last = self._last.setdefault(place, now - random.random() * interval)
+            return interval <= 0 or now - last > interval
+
+    def looked(self, place: tuple[str, str], now: float) -> None:
+        with self._lock:
+            self._last[place] = now
+
+
+_CHECKS = CheckTimes()  # of this process
+
+
+def expire_due_partitions(table: Table) -> None:
+    """What follows a commit: expires partitions if the options say so and it was not done just before.
+
+    `partition.expiration-check-interval` is counted in each process; with `end-input.check-partition-expire` every
+    batch write looks. Errors as in expire_partitions.
+    """
+    options = table.options
+    if options.value(o.PARTITION_EXPIRATION_TIME) is None or not table.schema.partition_keys:
+        return
+    place, now = (table.location, table.branch), time.monotonic()
+    is_due = _CHECKS.is_due(place, options.value(o.PARTITION_EXPIRATION_CHECK_INTERVAL) / 1000, now)
+    if is_due or options.value(o.END_INPUT_CHECK_PARTITION_EXPIRE):
+        expire_partitions_at(table, datetime.now())
+        _CHECKS.looked(place, now)

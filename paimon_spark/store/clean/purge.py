@@ -1,0 +1,213 @@
+"""Emptying a table for good: its rows, its past, its branches, tags and consumers (features 7; Java: purgeFiles).
+
+One state stays, without rows but those that come in meanwhile. Files that writers have not committed yet stay as well,
+where Java takes them for orphans: nobody has to stop writing. After a crash the table reads, and a second purge
+finishes the work; files of branches that had been deleted by then go with the old orphan files.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.paths import (
+    MAIN_BRANCH,
+    changelog_path,
+    snapshot_path,
+    tag_path,
+)
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.clean.orphans import past_millis, remove_orphan_files
+from paimon_spark.store.clean.truncate import truncate_table
+from paimon_spark.store.expire.changelogs import expire_all_changelogs
+from paimon_spark.store.expire.delete import delete_empty_directories, delete_stages
+from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.reading import find_snapshots
+from paimon_spark.store.expire.snapshots import expire_snapshots_by
+from paimon_spark.store.expire.used import UsedFiles, add_other_root, other_roots, tagged_snapshots
+from paimon_spark.store.history.branches import branch_names, delete_branch, on_branch
+from paimon_spark.store.history.consumers import clear_consumers
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.holds.retention import Moment, Retention, RetentionRules
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.storage.threads import in_threads
+
+_log = logging.getLogger(__name__)
+
+_NO_LIMIT = 2**62
+
+
+@dataclass(frozen=True, repr=False)
+class Purged(Result):
+    """What went, or would go if it was a dry run.
+
+    Attributes:
+        branches, tags, consumers: names, sorted.
+        snapshots, changelogs: ids.
+        snapshot_id: the latest snapshot, which stays; None: the table has none, or it was a dry run.
+        paths: of all files, in the order they went. Some may have been gone already. A dry run names the manifests
+            and statistics too that the state which stays will still name.
+        dry_run: whether nothing was changed.
+        millis: wall time.
+    """
+
+    branches: tuple[str, ...]
+    tags: tuple[str, ...]
+    consumers: tuple[str, ...]
+    snapshots: tuple[int, ...]
+    changelogs: tuple[int, ...]
+    snapshot_id: int | None
+    paths: tuple[str, ...]
+    dry_run: bool
+    millis: int
+
+
+def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run: bool = False) -> Purged:
+    """Takes everything out of a table but its schemas: it is as if new, and can be written on.
+
+    Args:
+        table: its main branch.
+        orphans_older_than: files that nothing names go too when they are older than this, see remove_orphan_files;
+            None: one day.
+        dry_run: whether only to tell what would go, orphans left out.
+
+    Raises:
+        UnsupportedFeature: the table is opened on another branch, or cannot be written.
+        OptionError: the table reads from one of its branches, or the time is not past; nothing was changed.
+        CorruptFile: metadata of a branch are damaged; nothing was changed. Of the main branch: some steps were done.
+        StorageError: the storage failed; purge the table again to finish.
+    """
+    began = time.monotonic()
+    _check_call(table, orphans_older_than)
+    branches, tags = branch_names(table.file_io, table.location), table.snapshots.tag_names()
+    of_branches = [(branch, _all_files(branch)) for branch in (on_branch(table, name) for name in branches)]
+    strays = _strays(table)
+    of_strays = _named(table, strays, (), ())
+    deleted = delete_branch(table, branches, dry_run).paths
+    if dry_run:
+        named = _paths([_all_files(table), *(files for _, files in of_branches)])
+        return _told(table, branches, tags, [*deleted, *named], began)
+    deleted_tags = delete_tags(table, tags)
+    consumers = clear_consumers(table).names
+    truncate_table(table)
+    expired = expire_snapshots_by(table, _only_the_latest())
+    changelogs = expire_all_changelogs(table)
+    before = [snapshot_path(table.location, stray.id) for stray in strays]
+    table.file_io.delete_many(before)
+    paths = [*deleted, *deleted_tags.paths, *expired.paths, *changelogs.paths, *before]
+    for branch, files in (*of_branches, (table, of_strays)):
+        paths += _delete_unused(branch, files)
+    paths += remove_orphan_files(table, orphans_older_than, dry_run=False).paths
+    _log.info("purged %s: %d files", table.location, len(paths))
+    return Purged(
+        branches=tuple(branches),
+        tags=tuple(tags),
+        consumers=consumers,
+        snapshots=(*(stray.id for stray in strays), *expired.ids),
+        changelogs=changelogs.ids,
+        snapshot_id=table.snapshots.latest_id(),
+        paths=tuple(dict.fromkeys(paths)),
+        dry_run=False,
+        millis=_millis(began),
+    )
+
+
+def _check_call(table: Table, orphans_older_than: Moment | None) -> None:
+    check_writable(table.schema, table.options)
+    if table.branch != MAIN_BRANCH:
+        raise UnsupportedFeature(
+            f"purging {table.location}: it is opened on the branch '{table.branch}', and a purge empties the whole "
+            "table; open its main branch, or delete the branch"
+        )
+    past_millis(orphans_older_than, "orphans_older_than")
+
+
+def _told(table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float) -> Purged:
+    """What a dry run tells. files: of the branches, and those that snapshots, changelogs and tags name."""
+    ids, changelogs = table.snapshots.ids(), table.snapshots.changelog_ids()
+    own = [
+        *(tag_path(table.location, name) for name in tags),
+        *(changelog_path(table.location, number) for number in changelogs),
+        *(snapshot_path(table.location, number) for number in ids),
+    ]
+    return Purged(
+        branches=tuple(branches),
+        tags=tuple(tags),
+        consumers=clear_consumers(table, dry_run=True).names,
+        snapshots=tuple(ids),
+        changelogs=tuple(changelogs),
+        snapshot_id=None,
+        paths=tuple(dict.fromkeys([*files, *own])),
+        dry_run=True,
+        millis=_millis(began),
+    )
+
+
+def _paths(found: Iterable[DoomedFiles]) -> list[str]:
+    return [path for files in found for stage in files.stages() for path in stage]
+
+
+def _only_the_latest() -> RetentionRules:
+    """One snapshot stays, whoever reads the others, and no changelog outlives its snapshot."""
+    kept = Retention(1, 1, 0, keep_since=_NO_LIMIT, max_deletes=_NO_LIMIT)
+    return RetentionRules(kept, kept, consumers_hold_snapshots=False)
+
+
+def _all_files(table: Table) -> DoomedFiles:
+    """Everything that the snapshots, changelogs and tags of a branch name. Errors as in _named."""
+    store = table.snapshots
+    long_lived = [found for found in in_threads(store.find_change, store.changelog_ids()) if found is not None]
+    return _named(table, find_snapshots(store, store.ids()), long_lived, tagged_snapshots(store))
+
+
+def _strays(table: Table) -> tuple[Snapshot, ...]:
+    """Snapshots before the earliest, which a gap keeps from expiring (see earliest_repair)."""
+    store = table.snapshots
+    earliest = store.earliest_id() or 0
+    return tuple(find_snapshots(store, [number for number in store.ids() if number < earliest]))
+
+
+def _named(
+    table: Table, snapshots: Sequence[Snapshot], changelogs: Sequence[Snapshot], tags: Sequence[Snapshot]
+) -> DoomedFiles:
+    """The files of states of a branch.
+
+    Raises:
+        CorruptFile: a manifest is damaged.
+    """
+    finder, doomed = FileFinder(table), DoomedFiles()
+    ids = {snapshot.id for snapshot in snapshots}
+    changes = (*snapshots, *changelogs)
+    for state in (*(snapshot for snapshot in snapshots if snapshot.id - 1 not in ids), *tags):
+        doomed.data.update(finder.live(state))
+    doomed.data.update(finder.added(change.delta_manifest_list for change in changes))
+    doomed.changelog = finder.added(change.changelog_manifest_list for change in changes)
+    for change in (*changes, *tags):
+        lists = (change.base_manifest_list, change.delta_manifest_list, change.changelog_manifest_list)
+        finder.add_lists(lists, doomed)
+    finder.add_indexes([*changes, *tags], doomed)
+    return doomed
+
+
+def _delete_unused(table: Table, doomed: DoomedFiles) -> list[str]:
+    """Deletes the files of states that are gone; those that others need stay.
+
+    Args:
+        table: on the branch of the states, whose options say where its files lie.
+    """
+    used = UsedFiles()
+    for root in other_roots(replace(table, branch="")):  # no branch has this name: all are others
+        add_other_root(table, root, used)
+    doomed.keep(used)
+    deleted = delete_stages(table, doomed.stages())
+    delete_empty_directories(table, doomed.places())
+    return deleted
+
+
+def _millis(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)

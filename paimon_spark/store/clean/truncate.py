@@ -1,0 +1,137 @@
+"""Emptying a table or some of its partitions (features 7; Java: BatchTableCommit.truncateTable, truncatePartitions)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
+from paimon_spark.errors import OptionError
+from paimon_spark.format.manifest import ManifestEntry
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.overwrite import overwritten
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.compact.live_buckets import is_chosen
+from paimon_spark.store.compact.plan import partition_condition
+from paimon_spark.store.metadata.changes import Changes, NothingLeft
+from paimon_spark.store.metadata.manifest_files import read_manifest_columns
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.scan.file_filter import manifest_filter
+from paimon_spark.store.scan.latest_only import refuse_travel
+
+
+@dataclass(frozen=True, repr=False)
+class TruncateMetrics(Result):
+    """What left the table. The files stay on storage until the older snapshots expire.
+
+    Attributes:
+        partitions: those that had files, in words, sorted.
+        files, bytes, rows: of the data files; rows of equal keys count each.
+        millis: wall time.
+        snapshot_id: None: there was nothing to take away.
+    """
+
+    partitions: tuple[str, ...]
+    files: int
+    bytes: int
+    rows: int
+    millis: int
+    snapshot_id: int | None
+
+
+def truncate_table(table: Table) -> TruncateMetrics:
+    """Takes all rows away, also those that come in meanwhile, in one OVERWRITE snapshot (operation TRUNCATE).
+
+    Raises:
+        OptionError: an option chooses a snapshot.
+        UnsupportedFeature: the table cannot be written.
+        Others as TableCommit.append.
+    """
+    refuse_travel(table, "truncated")
+    return take_away(table, lambda state: overwritten(state, Changes(), None), "TRUNCATE")
+
+
+def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
+    """The same for the partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``.
+
+    Raises:
+        PredicateError: the condition does not fit the table.
+        OptionError: it looks at columns that are not partition columns.
+        Others as truncate_table.
+    """
+    refuse_travel(table, "what partitions are dropped from")
+    if where is None:
+        raise OptionError(f"dropping partitions of {table.location}: no condition is given; truncate() takes all rows")
+    chosen = partition_condition(table, where)
+    if isinstance(chosen, AlwaysTrue):
+        return truncate_table(table)
+    return take_away(table, lambda state: without_partitions(state, _partitions(state, chosen)), "TRUNCATE")
+
+
+def without_partitions(state: TableState, rows: Iterable[bytes]) -> Changes:
+    """All that lives in the partitions of these rows goes."""
+    return overwritten(state, Changes(), PartitionFilter.of_rows(state.table.schema.partition_fields, rows))
+
+
+def take_away(
+    table: Table, changes: Callable[[TableState], Changes], operation: str | None, dry_run: bool = False
+) -> TruncateMetrics:
+    """Commits one OVERWRITE snapshot that only deletes; none where there is nothing to delete, or no more.
+
+    Args:
+        changes: what goes; asked anew in every attempt, so that it sees files which others have added.
+        operation: for people who read the snapshot.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        As truncate_table.
+    """
+    began = time.monotonic()
+    check_writable(table.schema, table.options)
+    latest = table.snapshots.latest()
+    if latest is None:
+        return _metrics(table, (), began, None)
+    if dry_run:
+        return _metrics(table, changes(table_state(table, latest)).files, began, None)
+    gone = Changes()
+
+    def asked(state: TableState) -> Changes:
+        nonlocal gone
+        gone = changes(state)
+        if gone.is_empty:
+            raise NothingLeft
+        return gone
+
+    request = CommitRequest(new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, operation, asked, True)
+    made: int | None = None
+    with suppress(NothingLeft):
+        made = commit_request(table, request, latest.id)[0].id
+    return _metrics(table, gone.files, began, made)
+
+
+def _partitions(state: TableState, condition: Predicate) -> list[bytes]:
+    """The rows of the partitions that satisfy the condition, as far as manifests name any."""
+    table = state.table
+    may_hold = manifest_filter(condition, table.schema.partition_fields)
+    metas = [meta for meta in state.manifests if may_hold is None or may_hold(meta.partition_stats)]
+    columns = read_manifest_columns(table.file_io, table.location, metas)
+    return [row for row in columns.partitions if is_chosen(table, condition, row)]
+
+
+def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapshot_id: int | None) -> TruncateMetrics:
+    return TruncateMetrics(
+        partitions=tuple(sorted(partition_words(table, row) for row in {entry.partition for entry in files})),
+        files=len(files),
+        bytes=sum(entry.file.file_size for entry in files),
+        rows=sum(entry.file.row_count for entry in files),
+        millis=round((time.monotonic() - began) * 1000),
+        snapshot_id=snapshot_id,
+    )

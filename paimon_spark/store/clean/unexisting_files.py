@@ -1,0 +1,163 @@
+"""Data files that a table lists and storage has lost leave the table (features 7; Java: ListUnexistingFiles).
+
+Their rows are lost with them; without this no read of their partitions works. What is on storage is never touched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry
+from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.failure import discarding_if_failed
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
+from paimon_spark.store.compact.commit import Place, place_of
+from paimon_spark.store.metadata.changes import Changes, NothingLeft
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.storage.threads import in_threads
+
+
+@dataclass(frozen=True, repr=False)
+class UnexistingFiles(Result):
+    """What left the table, or would leave it if it was a dry run.
+
+    Attributes:
+        paths: of the lost data files, sorted.
+        rows: they had, as the table lists them; rows of equal keys count each.
+        bytes: they had.
+        snapshot_id: the snapshot made without them; None: none is lost, or it was a dry run.
+        dry_run: whether the table is as it was.
+        millis: wall time.
+    """
+
+    paths: tuple[str, ...]
+    rows: int
+    bytes: int
+    snapshot_id: int | None
+    dry_run: bool
+    millis: int
+
+
+def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFiles:
+    """Takes the data files out of the latest snapshot that storage does not have, in one OVERWRITE snapshot.
+
+    Files that another job takes out meanwhile are left to it. Older snapshots and tags stay as they are.
+
+    Args:
+        table: with the options of the call.
+        dry_run: whether only to tell which they are.
+
+    Raises:
+        StorageError: the storage could not say of every file whether it is there; nothing was changed.
+        CorruptFile: metadata of the table are lost or damaged too; nothing was changed.
+        OptionError: an option chooses a snapshot.
+        UnsupportedFeature: the table cannot be written.
+        Others as TableCommit.append.
+    """
+    began = time.monotonic()
+    if not dry_run:
+        check_writable(table.schema, table.options)
+    refuse_travel(table, "looked at")
+    latest = table.snapshots.latest()
+    if latest is None:
+        return _result(table, (), None, dry_run, began)
+    lost = _lost(table, table_state(table, latest).live_entries(None))
+    if not lost:
+        return _result(table, (), None, dry_run, began)
+    if dry_run:  # what another job has taken out meanwhile, and its files with it, is not lost
+        now = table_state(table, table.snapshots.latest() or latest)
+        return _result(table, _live_of(now, lost), None, dry_run, began)
+    removal = _Removal(lost)
+    request = CommitRequest(
+        new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, removal.changes, checks_files=True
+    )
+    made: int | None = None
+    with suppress(NothingLeft), discarding_if_failed(table, request, latest.id, lambda: removal.created):
+        made = commit_request(table, request, latest.id)[0].id
+    return _result(table, removal.entries, made, dry_run, began)
+
+
+class _Removal:
+    """What to take out of the snapshot that an attempt of the commit builds on.
+
+    Attributes:
+        entries: the lost files that were live there at the last attempt.
+        created: paths of the index files that attempts wrote. Those of lost ones stay, for an attempt that was taken
+            back after a rollback may have a tag by then; they are orphans.
+    """
+
+    def __init__(self, lost: set[str]) -> None:
+        self.entries: list[ManifestEntry] = []
+        self.created: list[str] = []
+        self._lost = lost
+
+    def changes(self, state: TableState) -> Changes:
+        self.entries = _live_of(state, self._lost)
+        if not self.entries:
+            raise NothingLeft
+        gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in self.entries)
+        return Changes(gone, index=self._vectors_without(state))
+
+    def _vectors_without(self, state: TableState) -> tuple[IndexManifestEntry, ...]:
+        """The index files that change because a file with a deletion vector goes."""
+        table = state.table
+        live = find_vector_files(table, state.snapshot)
+        unaware = table.bucket_mode == BucketMode.BUCKET_UNAWARE
+        names: defaultdict[Place, set[str]] = defaultdict(set)
+        for entry in self.entries if live else ():
+            names[place_of(table, entry.partition, 0 if unaware else entry.bucket)].add(entry.file.file_name)
+        changed: list[IndexManifestEntry] = []
+        for place, removed in names.items():
+            index = vector_changes(table, live, *place, removed, {})
+            self.created += index.created
+            changed += index.entries
+        return tuple(changed)
+
+
+def _lost(table: Table, entries: Sequence[ManifestEntry]) -> set[str]:
+    """The paths of live files that are not there. Directories are listed, and what they do not show is asked for."""
+    wanted: defaultdict[str, set[str]] = defaultdict(set)
+    for entry in entries:
+        directory, _, name = _path(table, entry).rpartition("/")
+        wanted[directory].add(name)
+
+    def unlisted(directory: str) -> list[str]:
+        names = wanted[directory] - {status.name for status in table.file_io.list(directory)}
+        return [f"{directory}/{name}" for name in sorted(names)]
+
+    candidates = [path for paths in in_threads(unlisted, wanted) for path in paths]
+    exists = in_threads(table.file_io.exists, candidates)
+    return {path for path, is_there in zip(candidates, exists, strict=True) if not is_there}
+
+
+def _live_of(state: TableState, lost: set[str]) -> list[ManifestEntry]:
+    return [entry for entry in state.live_entries(None) if _path(state.table, entry) in lost]
+
+
+def _path(table: Table, entry: ManifestEntry) -> str:
+    return data_file_path(bucket_directory(table, entry.partition, entry.bucket), entry.file)
+
+
+def _result(
+    table: Table, entries: Sequence[ManifestEntry], snapshot_id: int | None, dry_run: bool, began: float
+) -> UnexistingFiles:
+    return UnexistingFiles(
+        paths=tuple(sorted(_path(table, entry) for entry in entries)),
+        rows=sum(entry.file.row_count for entry in entries),
+        bytes=sum(entry.file.file_size for entry in entries),
+        snapshot_id=snapshot_id,
+        dry_run=dry_run,
+        millis=round((time.monotonic() - began) * 1000),
+    )

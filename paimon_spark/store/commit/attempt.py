@@ -1,0 +1,275 @@
+"""One attempt of a commit on top of one snapshot (Java: FileStoreCommitImpl.tryCommitOnce)."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+import numpy as np
+
+from paimon_spark.errors import OptionError
+from paimon_spark.file_io import NotCreated
+from paimon_spark.format.json_text import parse_json_object
+from paimon_spark.format.manifest import IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import statistics_path
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
+from paimon_spark.store.commit.manifest_merge import merge_fully, merge_manifests
+from paimon_spark.store.metadata.changes import Changes, numbered_by_snapshot
+from paimon_spark.store.metadata.entries import record_count
+from paimon_spark.store.metadata.index_manifests import combine_index_entries
+from paimon_spark.store.metadata.live_files import canonical_partitions, fold
+from paimon_spark.store.metadata.manifest_files import (
+    ManifestWriter,
+    read_data_manifests,
+    read_index_manifest,
+    read_manifest_bytes,
+    read_manifest_columns,
+)
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partition_stats import same_partition
+from paimon_spark.store.metadata.partition_times import expired_by_values
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.publish import publish
+from paimon_spark.store.metadata.table import BucketMode, Table
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CommitRequest:
+    """What shall become one snapshot.
+
+    Attributes:
+        user, identifier, kind: name the commit; no two snapshots of a table agree in all three.
+        operation: what the user did (WRITE, OVERWRITE, ...), for people who read the snapshot.
+        changes: the changes on top of a snapshot (None: the first one); asked anew in every attempt.
+        checks_files: whether live files must be compared with the changes. A plain append of new files needs none.
+        watermark, properties: for the snapshot.
+        brings_back: whether files come back that were deleted before. They keep their sequence numbers, and the base
+            must not tell that they were deleted: Java's readers take a file for deleted wherever they find that.
+        rewrites_manifests: whether the commit is there to merge the manifests, however few; all else stays as it is.
+        statistics: the name of a new statistics file; None: the old one stays as long as the schema does.
+    """
+
+    user: str
+    identifier: int
+    kind: CommitKind
+    operation: str | None
+    changes: Callable[[TableState], Changes]
+    checks_files: bool
+    watermark: int | None = None
+    properties: Mapping[str, str] | None = None
+    brings_back: bool = False
+    rewrites_manifests: bool = False
+    statistics: str | None = None
+
+    def names(self, snapshot: Snapshot) -> bool:
+        """Whether the snapshot is this very commit."""
+        return (snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind) == (
+            self.user,
+            self.identifier,
+            self.kind,
+        )
+
+
+@dataclass(frozen=True)
+class TableState:
+    """The table as an attempt found it.
+
+    Attributes:
+        snapshot: the latest one; None of a table without snapshots.
+        manifests: those of the snapshot, base before delta.
+        schema_ids: of all schemas, ascending.
+    """
+
+    table: Table
+    snapshot: Snapshot | None
+    manifests: tuple[ManifestFileMeta, ...]
+    schema_ids: tuple[int, ...]
+    _index_entries: dict[str | None, list[IndexManifestEntry]] = field(default_factory=dict, repr=False, compare=False)
+
+    def live_entries(self, partitions: PartitionFilter | None) -> list[ManifestEntry]:
+        """The live files of some partitions (None: all). Only manifests that may name one are read."""
+        wanted = [m for m in self.manifests if partitions is None or partitions.may_hold(m)]
+        columns = read_manifest_columns(self.table.file_io, self.table.location, wanted)
+        canonical = canonical_partitions(columns, [f.type for f in self.table.schema.partition_fields])
+        matches = np.array([partitions is None or partitions.matches(row) for row in columns.partitions], np.bool_)
+        chosen = np.flatnonzero(matches[columns.partition_code]) if len(matches) else np.zeros(0, np.int64)
+        return columns.entries(fold(columns, canonical[columns.partition_code], chosen))
+
+    @property
+    def index_entries(self) -> list[IndexManifestEntry]:
+        """The live index files, read when they are first asked for.
+
+        Not a cached_property: that of Python 3.11 lets one commit of the process read at a time.
+        """
+        name = None if self.snapshot is None else self.snapshot.index_manifest
+        if name not in self._index_entries:
+            self._index_entries[name] = read_index_manifest(self.table.file_io, self.table.location, name)
+        return self._index_entries[name]
+
+
+def table_state(table: Table, snapshot: Snapshot | None) -> TableState:
+    """The table as it stands in its latest snapshot."""
+    manifests = () if snapshot is None else read_data_manifests(table.file_io, table.location, snapshot)
+    return TableState(table, snapshot, tuple(manifests), tuple(table.schemas.ids()))
+
+
+def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot | None:
+    """Tries to make the request the next snapshot.
+
+    Args:
+        state: what the attempt builds on.
+        request: the changes and their name.
+        merges: whether to keep the number of manifests small on the way; a second attempt has no time for that.
+
+    Returns:
+        The published snapshot; None when another writer was faster, and then nothing is left of this attempt.
+
+    Raises:
+        CommitConflict: the changes do not fit the latest snapshot.
+        CommitStateUnknown: see publish; all files stay.
+        StorageError: the storage failed before anything was published; what this attempt wrote is deleted.
+    """
+    table = state.table
+    changes = request.changes(state)
+    _check(state, request, changes)
+    writer = ManifestWriter(table.file_io, table.location, table.options, table.schema.partition_fields)
+    with ExitStack() as undo:
+        undo.callback(writer.discard)
+        snapshot = _prepare(state, request, changes, writer, merges)
+        writer.flush()
+        undo.pop_all()
+    # From here on the outcome decides: an interrupted publication may have been one.
+    try:
+        published = publish(table.snapshots, snapshot)
+    except NotCreated:
+        writer.discard()
+        raise
+    if not published:
+        writer.discard()
+        return None
+    return snapshot
+
+
+def _check(state: TableState, request: CommitRequest, changes: Changes) -> None:
+    fields = state.table.schema.partition_fields
+    rules = conflict_rules(state.table)
+    if state.snapshot is None or not request.checks_files:
+        check_total_buckets(rules, state.snapshot, changes.files)
+        return
+    live = state.live_entries(PartitionFilter.of_rows(fields, changes.partitions))
+    check_conflicts(rules, state.snapshot, live, changes.files, request.kind)
+    if state.table.options.value(o.DELETION_VECTORS_ENABLED):
+        check_vectors(rules, state.snapshot, live, changes.files, state.index_entries, changes.index)
+
+
+def conflict_rules(table: Table) -> ConflictRules:
+    """The table in the words of conflict detection."""
+    types = tuple(f.type for f in table.schema.partition_fields)
+    return ConflictRules(
+        table=table.location,
+        key_types=tuple(f.type for f in table.schema.key_fields) if table.schema.primary_keys else (),
+        canonical=same_partition(types),
+        partition_text=partial(partition_words, table),
+        has_expired=partial(_has_expired, table),
+    )
+
+
+def _has_expired(table: Table, row: bytes) -> bool:
+    try:
+        return expired_by_values(table.schema, table.options, datetime.now())(row)
+    except OptionError:  # a formatter that cannot be read is told where partitions expire
+        return False
+
+
+def _prepare(
+    state: TableState, request: CommitRequest, changes: Changes, writer: ManifestWriter, merges: bool
+) -> Snapshot:
+    """The snapshot, and all that it will name given to the writer."""
+    table, latest = state.table, state.snapshot
+    manifests: Sequence[ManifestFileMeta] = state.manifests
+    whole = request.rewrites_manifests or request.brings_back
+    if merges or whole:
+        merge = merge_fully if whole else merge_manifests
+        manifests = merge(manifests, table.options, partial(read_manifest_bytes, table.file_io, table.location), writer)
+    base, base_size = writer.write_list(manifests)
+    snapshot_id = 1 if latest is None else latest.id + 1
+    files = changes.files
+    is_new = request.kind != CommitKind.COMPACT and not request.brings_back
+    if is_new and table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+        files = numbered_by_snapshot(files, snapshot_id)
+    delta, delta_size = writer.write_list(writer.write_manifests(files))
+    changelog, changelog_size = None, None
+    if changes.changelog:
+        changelog, changelog_size = writer.write_list(writer.write_manifests(changes.changelog))
+    added = record_count(changes.files)
+    schema_id = max(state.schema_ids, default=table.schema.id)
+    snapshot = Snapshot(
+        id=snapshot_id,
+        schema_id=schema_id,
+        base_manifest_list=base,
+        base_manifest_list_size=base_size,
+        delta_manifest_list=delta,
+        delta_manifest_list_size=delta_size,
+        changelog_manifest_list=changelog,
+        changelog_manifest_list_size=changelog_size,
+        index_manifest=_index_manifest(state, changes, writer),
+        commit_user=request.user,
+        commit_identifier=request.identifier,
+        commit_kind=request.kind,
+        # Time travel searches by time: a writer whose clock is behind must not break the order.
+        time_millis=max(time.time_ns() // 1_000_000, 0 if latest is None else latest.time_millis),
+        total_record_count=added + (0 if latest is None else latest.total_record_count),
+        delta_record_count=added,
+        changelog_record_count=record_count(changes.changelog) if changes.changelog else None,
+        watermark=_watermark(latest, request.watermark),
+        statistics=request.statistics or _statistics(table, latest, schema_id),
+        properties=request.properties or None,
+        next_row_id=0 if latest is None or latest.next_row_id is None else latest.next_row_id,
+        operation=request.operation,
+        uuid=str(uuid.uuid4()),
+    )
+    if latest is None or not request.rewrites_manifests:
+        return snapshot
+    return replace(snapshot, schema_id=latest.schema_id, statistics=latest.statistics, properties=latest.properties)
+
+
+def _index_manifest(state: TableState, changes: Changes, writer: ManifestWriter) -> str | None:
+    previous = None if state.snapshot is None else state.snapshot.index_manifest
+    if not changes.index:
+        return previous
+    table = state.table
+    combined = combine_index_entries(
+        state.index_entries,
+        changes.index,
+        unaware=table.bucket_mode == BucketMode.BUCKET_UNAWARE,
+        canonical=same_partition(tuple(f.type for f in table.schema.partition_fields)),
+    )
+    return writer.write_index_manifest(combined) if combined else None
+
+
+def _watermark(latest: Snapshot | None, given: int | None) -> int | None:
+    known = [w for w in (given, None if latest is None else latest.watermark) if w is not None]
+    return max(known, default=None)
+
+
+def _statistics(table: Table, latest: Snapshot | None, schema_id: int) -> str | None:
+    """The statistics of ANALYZE are inherited as long as they speak of the current schema."""
+    if latest is None or latest.statistics is None:
+        return None
+    path = statistics_path(table.location, latest.statistics)
+    try:
+        data = table.file_io.read_bytes(path)
+    except FileNotFoundError:
+        _log.warning("the statistics %s are missing; the next snapshot has none", path)
+        return None
+    return latest.statistics if parse_json_object(data, path).integer("schemaId") == schema_id else None

@@ -1,0 +1,189 @@
+"""Checks of the snapshot that a commit builds on (its base); the Java system has no such checks.
+
+Three races can leave a published snapshot outside of the table's history:
+
+- A rollback or a fast-forward removed the base after the commit had been prepared. Publishing the prepared snapshot
+  would bring back rows that were removed. So a commit checks after publishing that its base still exists, and
+  withdraws its snapshot if not. A rollback checks after its last deletion for snapshots without a base. One of the two
+  always sees the other.
+- Other writers used and expired the snapshot id in the meantime: a commit reads snapshot 7 as the latest one and is
+  delayed, others commit 8 to 20 and expire everything up to 15. Nothing prevents the slow writer from publishing
+  another 8, but no later snapshot contains its rows. So a commit whose base is missing checks that the next snapshot
+  was built on its own.
+- A snapshot that will be withdrawn is visible for a moment. A snapshot built on it would be withdrawn too, although
+  its writer had already reported success. So nobody builds on a snapshot whose own base is missing
+  (``may_be_withdrawn``).
+"""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+
+from paimon_spark.errors import CommitStateUnknown, CorruptFile, MissingFile
+from paimon_spark.format.paths import snapshot_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.holds.snapshot_chain import builds_on
+from paimon_spark.store.metadata.publish import TRIES
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.metadata.table import Table
+
+_log = logging.getLogger(__name__)
+
+
+class _Base(StrEnum):
+    """What became of the snapshot that a commit was built on."""
+
+    PRESENT = "present"
+    ROLLED_BACK = "rolled back"
+    EXPIRED = "expired"  # or there never was one
+
+
+def may_be_withdrawn(table: Table, latest: Snapshot) -> bool:
+    """True if the base of a snapshot that the LATEST hint does not name yet was removed, so that it may be withdrawn.
+
+    A snapshot that the hint names needs no check: its committer has finished.
+
+    Raises:
+        CorruptFile, OSError: the metadata of the snapshot or of its base cannot be read.
+    """
+    store = table.snapshots
+    before = store.find(latest.id - 1)
+    if before is None:
+        return _was_rolled_back(store, latest.id - 1)
+    try:
+        return not builds_on(table, before, latest)
+    except MissingFile:  # one of the two is being removed: the next check tells
+        return True
+
+
+def confirm_published(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
+    """True if a snapshot that was just published on top of base is part of the table; otherwise withdraws it.
+
+    A storage call that fails is repeated, so that one lost answer does not leave the outcome open.
+
+    Args:
+        base: the snapshot that the commit was built on; None: the commit is the first of the table.
+
+    Raises:
+        CommitStateUnknown: the outcome cannot be determined, or the snapshot could not be withdrawn; a tag may keep it.
+    """
+    failure: OSError | CorruptFile | None = None
+    for _ in range(TRIES):
+        try:
+            return _confirm(table, base, published)
+        except (OSError, CorruptFile) as error:
+            _log.warning("looking at the base of snapshot %d of %s failed: %s", published.id, table.location, error)
+            failure = error
+    raise CommitStateUnknown(
+        f"the commit of user {published.commit_user} to the table at {table.location} is published as snapshot "
+        f"{published.id}, but whether a rollback or an expiry came before it could not be found out: {failure}. "
+        "Nothing was deleted. Look whether the rows are there; if not, run the job again"
+    ) from failure
+
+
+def withdrawn_error(table: Table, withdrawn: Snapshot, error: Exception) -> CommitStateUnknown:
+    """The error of a commit whose snapshot was withdrawn and whose next attempt failed."""
+    return CommitStateUnknown(
+        f"the commit of user {withdrawn.commit_user} to the table at {table.location} was snapshot {withdrawn.id} "
+        f"for a moment, was taken back because of a rollback or an expiry, and failed then: {error}. As somebody may "
+        "have made a tag of it in that moment, nothing was deleted. Run the job again"
+    )
+
+
+def _confirm(table: Table, base: Snapshot | None, published: Snapshot) -> bool:
+    now = _base_state(table.snapshots, base)
+    if now == _Base.ROLLED_BACK:
+        _withdraw(table.snapshots, published)
+        return False
+    if now == _Base.EXPIRED and _is_overtaken(table, published):
+        _withdraw_overtaken(table, published)
+        return False
+    return True
+
+
+def _base_state(store: SnapshotStore, base: Snapshot | None) -> _Base:
+    found = None if base is None else store.find(base.id)
+    if base is None or (found is None and not _was_rolled_back(store, base.id)):
+        return _Base.EXPIRED
+    return _Base.PRESENT if found == base else _Base.ROLLED_BACK
+
+
+def _was_rolled_back(store: SnapshotStore, snapshot_id: int) -> bool:
+    """True if a rollback removed a missing snapshot; an expiry would have removed the older ones too.
+
+    Our expiry may delete snapshots in any order, but its mark stays until all are deleted; Java deletes by age.
+    """
+    expiring = expiring_until(store) or 0
+    return expiring <= snapshot_id and any(number < snapshot_id for number in store.ids())
+
+
+def _withdraw(store: SnapshotStore, published: Snapshot) -> None:
+    """Removes a snapshot whose base was rolled back, after the snapshots that others have built on it.
+
+    Its files stay for the removal of orphan files, because somebody may still read them.
+
+    Raises:
+        CommitStateUnknown: the storage failed; the snapshot may still be there, with the rows of the lost state.
+    """
+    try:
+        if store.find(published.id) != published:
+            return  # the rollback has removed it, or another writer has the id now
+        _log.warning(
+            "snapshot %d of %s was put on one that a rollback or a fast-forward took away meanwhile: it is taken back, "
+            "and tried again on the new state",
+            published.id,
+            store.table,
+        )
+        for number in [n for n in reversed(store.ids()) if n > published.id]:
+            _log.warning("snapshot %d of %s, on top of it, is lost too", number, store.table)
+            store.file_io.delete(snapshot_path(store.table, number, store.branch))
+        store.file_io.delete(snapshot_path(store.table, published.id, store.branch))
+    except OSError as error:
+        raise CommitStateUnknown(
+            f"the commit of user {published.commit_user} to the table at {store.table} was published as snapshot "
+            f"{published.id} on top of a snapshot that a rollback or a fast-forward took away meanwhile, and could not "
+            f"be taken back: {error}. Roll the table back again, then run the job again"
+        ) from error
+
+
+def _is_overtaken(table: Table, published: Snapshot) -> bool:
+    """True if no later snapshot contains a published one whose base is missing.
+
+    Raises:
+        CommitStateUnknown: it cannot be determined, because the deciding snapshots have expired too.
+    """
+    store = table.snapshots
+    later = [number for number in store.ids() if number > published.id]
+    if not later:
+        return False
+    following = store.find(published.id + 1)
+    if following is not None:
+        return not builds_on(table, published, following)
+    expiring = expiring_until(store) or 0  # read before the snapshot is looked up: the mark is deleted last
+    if expiring <= published.id and store.exists(published.id):
+        return True  # an expiry of the official system takes the oldest first
+    raise CommitStateUnknown(
+        f"the commit of user {published.commit_user} to the table at {table.location} was published as snapshot "
+        f"{published.id}, but it took so long that the snapshots up to {later[0] - 1} have expired meanwhile: whether "
+        "its rows are in the later ones is not known. Nothing was deleted. Keep more snapshots "
+        "(snapshot.num-retained.min), look for the rows, and run the job again if they are missing"
+    )
+
+
+def _withdraw_overtaken(table: Table, published: Snapshot) -> None:
+    """Removes a snapshot that no later one contains. Its files stay for the removal of orphan files.
+
+    Raises:
+        StorageError: the storage failed; the snapshot does no harm where it is.
+    """
+    store = table.snapshots
+    _log.warning(
+        "the commit of user %s to %s took so long that snapshot %d had come and expired before: it is tried again",
+        published.commit_user,
+        table.location,
+        published.id,
+    )
+    if store.find(published.id) == published:
+        table.file_io.delete(snapshot_path(store.table, published.id, store.branch))

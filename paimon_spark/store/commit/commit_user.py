@@ -1,0 +1,14 @@
+"""Who commits (format section 3.1; Java: CoreOptions.createCommitUser)."""
+
+from __future__ import annotations
+
+import uuid
+
+from paimon_spark.format.options import core_options as o
+from paimon_spark.store.metadata.table import Table
+
+
+def new_user(table: Table) -> str:
+    """A commit user nobody had before, with the prefix of the table's options."""
+    prefix = table.options.value(o.COMMIT_USER_PREFIX)
+    return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())

@@ -1,0 +1,115 @@
+"""Jobs that would put one key into two buckets (features 2.2). Java leaves this to its users: one job at a time.
+
+A job looks up where the keys of the table are, and takes places for new ones. Another job that has done the same since
+may have given a key another place: then the commit is refused, nothing is lost, and the job can run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from paimon_spark.errors import CommitConflict
+from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.format.paths import manifest_path
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.store.commit.attempt import TableState
+from paimon_spark.store.commit.history import recent_snapshots
+from paimon_spark.store.metadata.index_manifests import HASH
+from paimon_spark.store.metadata.manifest_files import read_index_manifest
+from paimon_spark.store.metadata.partition_stats import same_partition
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.table import Table
+
+_PLACES_KEPT = frozenset({CommitKind.COMPACT, CommitKind.ANALYZE})
+_AGAIN = "Nothing was committed: run the job again on the new state of the table"
+
+
+def check_hash_index(state: TableState, since: int | None, planned: str | None, partitions: Collection[bytes]) -> None:
+    """Whether the HASH index of some partitions is as it was when the job was planned.
+
+    Args:
+        state: the table now.
+        since: the snapshot the job was planned on, to tell who came after it; None: unknown.
+        planned: the index manifest of that snapshot; None: it had none.
+        partitions: those the job writes to.
+
+    Raises:
+        CommitConflict: another job has changed it.
+    """
+    table, latest = state.table, state.snapshot
+    if latest is None or latest.index_manifest == planned:
+        return
+    if planned is not None and not table.file_io.exists(manifest_path(table.location, planned)):
+        raise CommitConflict(
+            f"this commit to {table.location} cannot be checked: the snapshot it was planned on has expired, and with "
+            f"it the index manifest {planned}. {_AGAIN}, and keep snapshots longer than a job runs"
+        )
+    before = _hash_files(table, read_index_manifest(table.file_io, table.location, planned), partitions)
+    now = _hash_files(table, state.index_entries, partitions)
+    if before == now:
+        return
+    partition, bucket = min(place for place, _ in before.items() ^ now.items())
+    who = _who(table, latest, since, planned)
+    raise CommitConflict(
+        f"this commit to {table.location} conflicts with the table after snapshot {latest.id}: {who} has changed "
+        f"the HASH index of {partition_words(table, partition)}, bucket {bucket}, so that keys of this job may be in "
+        f"other buckets now. {_AGAIN}. Jobs that bring new keys to a partition with dynamic buckets must run one after "
+        "the other"
+    )
+
+
+def check_cross_partition(state: TableState, since: int, user: str, planned: str | None = None) -> None:
+    """Whether nobody has moved or added keys since a job on a cross-partition table was planned.
+
+    Args:
+        state: the table now.
+        since: the snapshot in which the job looked for keys; 0: there was none.
+        user: of the job.
+        planned: the base manifest list of the snapshot since; None: unknown.
+
+    Raises:
+        CommitConflict: somebody has, or a rollback has taken away what the job looked at, or the snapshots that could
+            tell have expired.
+    """
+    latest = state.snapshot
+    if latest is None:
+        return
+    base = state.table.snapshots.find(since) if planned is not None else None
+    if latest.id < since or (base is not None and base.base_manifest_list != planned):
+        raise CommitConflict(
+            f"this commit to {state.table.location} was planned on snapshot {since}, which a rollback has taken away "
+            f"since. {_AGAIN}"
+        )
+    found = [s for s in recent_snapshots(state.table.snapshots, latest, since) if s.id > since]
+    others = [s for s in found if s.commit_kind not in _PLACES_KEPT and s.commit_user != user]
+    if others:
+        who = f"the job of user {others[-1].commit_user} (snapshot {others[-1].id})"
+    elif len(found) < latest.id - since:
+        who = f"a job between snapshots {since} and {latest.id}, of which some have expired,"
+    else:
+        return
+    raise CommitConflict(
+        f"this commit to {state.table.location} conflicts with the table after snapshot {latest.id}: {who} may have "
+        f"written keys of this job to other partitions. {_AGAIN}. Jobs that write to a table whose primary key does "
+        "not hold its partition columns must run one after the other"
+    )
+
+
+def _hash_files(
+    table: Table, entries: Iterable[IndexManifestEntry], partitions: Collection[bytes]
+) -> dict[tuple[bytes, int], str]:
+    """(canonical partition, bucket) -> name of its HASH file."""
+    canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+    wanted = {canonical(partition) for partition in partitions}
+    return {
+        (canonical(e.partition), e.bucket): e.file_name
+        for e in entries
+        if e.index_type == HASH and canonical(e.partition) in wanted
+    }
+
+
+def _who(table: Table, latest: Snapshot, since: int | None, planned: str | None) -> str:
+    """The first job that changed an index after the planned snapshot."""
+    later = [s for s in recent_snapshots(table.snapshots, latest, since) if s.index_manifest != planned]
+    culprit = later[-1] if later else latest
+    return f"the job of user {culprit.commit_user} (snapshot {culprit.id})"

@@ -1,0 +1,46 @@
+"""What a commit that failed leaves behind: files that no snapshot names, unless it was made after all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from paimon_spark.errors import CommitStateUnknown, PaimonError
+from paimon_spark.store.commit.attempt import CommitRequest
+from paimon_spark.store.commit.history import is_committed
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.discard import discard
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def discarding_if_failed(
+    table: Table, request: CommitRequest, since: int, created: Callable[[], Iterable[str]]
+) -> Iterator[None]:
+    """Deletes the files of the commit within when it fails for certain; the error goes on.
+
+    After CommitStateUnknown they stay, for the snapshot may be there.
+
+    Args:
+        since: as for commit_request.
+        created: the paths of files that only this commit knows of, asked for after the failure.
+    """
+    try:
+        yield
+    except CommitStateUnknown:
+        raise
+    except (PaimonError, OSError):
+        if not _may_be_committed(table, request, since):
+            discard(table.file_io, created())
+        raise
+
+
+def _may_be_committed(table: Table, request: CommitRequest, since: int) -> bool:
+    """When in doubt the files stay: orphans harm nobody."""
+    try:
+        return is_committed(table.snapshots, since, request.names)
+    except OSError as error:
+        _log.warning("a failed commit to %s leaves its files behind: %s", table.location, error)
+        return True

@@ -1,0 +1,398 @@
+"""Committing what tasks wrote: one new snapshot, or none (format section 3.2; Java: FileStoreCommitImpl)."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tenacity import (
+    RetryCallState,
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    stop_any,
+)
+
+from paimon_spark.errors import DataError, PaimonError, RetriesExhausted
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.store.commit.attempt import CommitRequest, TableState, attempt, table_state
+from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
+from paimon_spark.store.commit.dynamic_conflicts import check_cross_partition
+from paimon_spark.store.commit.hash_index_changes import HashIndexUpdate
+from paimon_spark.store.commit.history import CommitHistory, is_committed
+from paimon_spark.store.commit.overwrite import overwritten, upgraded
+from paimon_spark.store.metadata.changes import Changes, NothingLeft, appended, compacted
+from paimon_spark.store.metadata.file_paths import changelog_paths, created_paths
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.postponed import created_at
+from paimon_spark.store.metadata.publish import write_hint
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.local_time import local_wall_millis
+
+_log = logging.getLogger(__name__)
+
+Replaced = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["dynamic"] | None
+
+
+@dataclass(frozen=True, repr=False)
+class CommitResult(Result):
+    """What a commit did.
+
+    Attributes:
+        snapshot_id: the (last) snapshot it made, or found made by an earlier try of the same commit.
+        attempts: how often it had to start; 0 when it was found made.
+        rows, files, bytes: of the new data files; rows include deletions.
+        millis: wall time of the commit.
+    """
+
+    snapshot_id: int
+    attempts: int
+    rows: int
+    files: int
+    bytes: int
+    millis: int
+
+
+class TableCommit:
+    """Commits of one user to one table.
+
+    A commit is named by (user, identifier, kind) and made at most once: trying it again, also from another process
+    after a crash, finds the snapshot of the first try. A batch job therefore draws a new user and commits once.
+    """
+
+    def __init__(self, table: Table, commit_user: str, since: int | None = None, planned: str | None = None) -> None:
+        """
+        Args:
+            table: with the options of this write.
+            commit_user: the same in all processes of a job and in all its retries.
+            since: the id of the latest snapshot (0: none) when the user was drawn: only newer ones can be its own.
+                None: unknown; all that the table keeps are searched, so a commit is found as long as its snapshot has
+                not expired.
+            planned: the base manifest list of that snapshot, which tells whether it is still the same after a rollback.
+
+        Raises:
+            UnsupportedFeature, OptionError: the table cannot be written.
+        """
+        check_writable(table.schema, table.options)
+        self._table = table
+        self._user = commit_user
+        self._since = since
+        self._planned = planned
+        self._batch: tuple[CommitMessage, ...] | None = None
+        self._index: HashIndexUpdate | None = None
+
+    def append(
+        self,
+        messages: Sequence[CommitMessage],
+        identifier: int = BATCH_COMMIT_IDENTIFIER,
+        watermark: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> CommitResult | None:
+        """Adds files. Messages that also delete some, or compact, are checked against the live files.
+
+        Returns:
+            None when the messages hold nothing, and no `snapshot.ignore-empty-commit` = false wants a snapshot of that.
+
+        Raises:
+            CommitConflict: the table changed so that the messages no longer fit; nothing was committed.
+            RetriesExhausted: others were faster every time; nothing was committed.
+            CommitStateUnknown: the store did not answer; nothing was deleted, and nothing may be.
+        """
+        self._take(messages, identifier)
+        new = self._new(messages)
+        kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
+        requests: list[CommitRequest] = []
+        compaction = self._compaction(messages, identifier)
+        keeps_empty = not self._table.options.value(o.SNAPSHOT_IGNORE_EMPTY_COMMIT)
+        if not new.is_empty or (keeps_empty and not compaction):
+            changes = self._appended(messages, new)
+            requests.append(self._request(identifier, kind, "WRITE", changes, new.deletes))
+        return self._run([*requests, *compaction], messages, watermark, properties)
+
+    def overwrite(
+        self,
+        messages: Sequence[CommitMessage],
+        partitions: Replaced,
+        identifier: int = BATCH_COMMIT_IDENTIFIER,
+        watermark: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> CommitResult | None:
+        """Replaces all that lives in some partitions by the new files, also files that come in meanwhile.
+
+        No changelog is committed: what an overwrite takes away would not be in it. Changelog files are deleted.
+
+        Args:
+            messages: the new files, maybe none.
+            partitions: None: the whole table. A mapping from partition columns to internal values (None for null), or
+                several: the partitions with these values, columns left out may have any. "dynamic": the partitions
+                that the new files are in (of a table without partition columns: all of it).
+            identifier, watermark, properties: of the snapshot.
+
+        Returns:
+            None for a dynamic overwrite without new files, which replaces nothing.
+
+        Raises:
+            DataError: a new file is not in the replaced partitions. Others as in append.
+        """
+        self._take(messages, identifier)
+        changelog = [path for message in messages for path in changelog_paths(self._table, message)]
+        messages = [replace(message, changelog_files=(), compact_changelog=()) for message in messages]
+        new = self._new(messages)
+        fields = self._table.schema.partition_fields
+        if partitions == "dynamic" and fields:
+            if not new.files:
+                return None
+            replaced: PartitionFilter | None = PartitionFilter.of_rows(fields, {e.partition for e in new.files})
+        elif partitions is None or partitions == "dynamic":
+            replaced = None
+        else:
+            given = [partitions] if isinstance(partitions, Mapping) else list(partitions)
+            replaced = PartitionFilter(fields, given)
+            self._check_inside(new, replaced)
+        compaction = self._compaction(messages, identifier)
+        new = self._upgraded(new) if not compaction else new
+        index = self._index = HashIndexUpdate(self._table, messages, self._since)
+
+        def changes(state: TableState) -> Changes:
+            return overwritten(state, index.replaced(new), replaced)
+
+        request = self._request(identifier, CommitKind.OVERWRITE, "OVERWRITE", changes, True)
+        result = self._run([request, *compaction], messages, watermark, properties)
+        discard(self._table.file_io, changelog)  # an overwrite commits none
+        return result
+
+    def abort(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> None:
+        """Deletes the files of messages that were not committed.
+
+        Not to be called after CommitStateUnknown. Files of a commit that was made stay, whatever the caller thinks.
+        """
+        named = (self._user, identifier)
+        if is_committed(
+            self._table.snapshots,
+            self._since,
+            lambda s: (s.commit_user, s.commit_identifier) == named,
+            self._planned,
+        ):
+            _log.warning("the commit of user %s is in the table: its files are not deleted", self._user)
+            return
+        if self._index is not None:
+            self._index.discard()
+        discard(self._table.file_io, [p for message in messages for p in created_paths(self._table, message)])
+
+    def _appended(self, messages: Sequence[CommitMessage], new: Changes) -> Callable[[TableState], Changes]:
+        """What an append changes; asked in every attempt, for only then it is known whether dynamic buckets fit."""
+        index = self._index = HashIndexUpdate(self._table, messages, self._since)
+        since, user, planned = self._since, self._user, self._planned
+        crosses = bool(new.files) and self._table.bucket_mode == BucketMode.KEY_DYNAMIC
+        if crosses and since is None:
+            raise ValueError("a commit to a cross-partition table needs to know the snapshot it was planned on")
+
+        def changes(state: TableState) -> Changes:
+            if crosses and since is not None:
+                check_cross_partition(state, since, user, planned)
+            return index.added(state, new)
+
+        return changes
+
+    def _new(self, messages: Sequence[CommitMessage]) -> Changes:
+        new = appended(messages)
+        return replace(new, files=created_at(new.files, local_wall_millis(time.time_ns() // 1_000_000)))
+
+    def _take(self, messages: Sequence[CommitMessage], identifier: int) -> None:
+        """A second batch under one name would be taken for a retry of the first and be lost: refused."""
+        if identifier != BATCH_COMMIT_IDENTIFIER:
+            return
+        if self._batch is not None and self._batch != tuple(messages):
+            raise ValueError(
+                f"the user {self._user} has committed a batch already; draw a new commit user for another one, or give "
+                "every commit an identifier of its own"
+            )
+        self._batch = tuple(messages)
+
+    def _request(
+        self,
+        identifier: int,
+        kind: CommitKind,
+        operation: str | None,
+        changes: Callable[[TableState], Changes],
+        checks_files: bool,
+    ) -> CommitRequest:
+        return CommitRequest(self._user, identifier, kind, operation, changes, checks_files)
+
+    def _compaction(self, messages: Sequence[CommitMessage], identifier: int) -> list[CommitRequest]:
+        changes = compacted(messages)
+        if changes.is_empty:
+            return []
+        return [self._request(identifier, CommitKind.COMPACT, None, lambda state: changes, True)]
+
+    def _run(
+        self,
+        requests: Sequence[CommitRequest],
+        messages: Sequence[CommitMessage],
+        watermark: int | None,
+        properties: Mapping[str, str] | None,
+    ) -> CommitResult | None:
+        started = time.monotonic()
+        snapshot, attempts = None, 0
+        for request in requests:
+            request = replace(request, watermark=watermark, properties=properties)
+            snapshot, needed = commit_request(self._table, request, self._since)
+            attempts += needed
+        if snapshot is None:
+            return None
+        files = [file for message in messages for file in message.new_files]
+        return CommitResult(
+            snapshot_id=snapshot.id,
+            attempts=attempts,
+            rows=sum(file.row_count for file in files),
+            files=len(files),
+            bytes=sum(file.file_size for file in files),
+            millis=round((time.monotonic() - started) * 1000),
+        )
+
+    def _check_inside(self, new: Changes, replaced: PartitionFilter) -> None:
+        outside = {e.partition for e in new.files if not replaced.matches(e.partition)}
+        if outside:
+            words = ", ".join(sorted(partition_words(self._table, row) for row in outside)[:5])
+            raise DataError(
+                f"overwriting {self._table.location}: the rows belong to {words}, which is not among the partitions to "
+                "replace; filter the DataFrame, or overwrite these partitions too"
+            )
+
+    def _upgraded(self, new: Changes) -> Changes:
+        options, schema = self._table.options, self._table.schema
+        if not schema.primary_keys or not options.value(o.OVERWRITE_UPGRADE):
+            return new
+        levels = options.value(o.NUM_LEVELS) or options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER) + 1
+        return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))
+
+
+class _LostRace(Exception):
+    """Another writer published the next snapshot first, or the latest one was taken away."""
+
+
+class _InDoubt(_LostRace):
+    """The latest snapshot may be taken away again. above: the one that it stands above of, though not on it."""
+
+    def __init__(self, latest: int, above: int) -> None:
+        self.latest, self.above = latest, above
+
+
+def commit_request(table: Table, request: CommitRequest, since: int | None) -> tuple[Snapshot, int]:
+    """Tries until the request is a snapshot, waiting longer each time, with jitter (options commit.*).
+
+    Args:
+        table: with the options of the write.
+        request: what to commit.
+        since: as for TableCommit.
+
+    Returns:
+        The snapshot, and the number of attempts it took: 0 when an earlier try of the same commit had made it.
+
+    Raises:
+        As TableCommit.append.
+    """
+    options = table.options
+    history = CommitHistory(table.snapshots, since)
+    overwritten = False
+    taken_back: Snapshot | None = None
+    timeout = options.value(o.COMMIT_TIMEOUT)
+    stops = [stop_after_attempt(options.value(o.COMMIT_MAX_RETRIES) + 1)]
+    trials = Retrying(
+        stop=stop_any(*stops, *([] if timeout is None else [stop_after_delay(timeout / 1000)])),
+        wait=_wait(options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000, options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000),
+        retry=retry_if_exception_type(_LostRace),
+    )
+    try:
+        for trial in trials:
+            with trial:
+                number = trial.retry_state.attempt_number
+                found = history.look()
+                done = next((snapshot for snapshot in found if request.names(snapshot)), None)
+                if done in (None, history.latest) and not history.is_sure:
+                    _check_ground(table, history)
+                if done is not None:
+                    return done, number - 1
+                state = table_state(table, history.latest)
+                overwritten = overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
+                checks = request.checks_files or _may_be_rescaled(state, overwritten)
+                snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
+                if snapshot is None:
+                    raise _LostRace
+                if not confirm_published(table, state.snapshot, snapshot):
+                    taken_back = snapshot
+                    history.forget()
+                    raise _LostRace
+                write_hint(table.snapshots, snapshot.id)
+                return snapshot, number
+    except (RetryError, PaimonError, OSError, NothingLeft) as error:
+        if taken_back is not None:
+            raise withdrawn_error(table, taken_back, error) from error
+        if not isinstance(error, RetryError):
+            raise
+        raise _exhausted(table, request, error) from None
+    raise AssertionError("unreachable: every trial returns or raises")
+
+
+def _check_ground(table: Table, history: CommitHistory) -> None:
+    """Nothing is put on a snapshot that its committer may take back, and no commit is done that is such a one."""
+    latest = history.latest
+    if latest is not None and may_be_withdrawn(table, latest):
+        history.forget()
+        raise _InDoubt(latest.id, max((n for n in table.snapshots.ids() if n < latest.id), default=0))
+
+
+def _exhausted(table: Table, request: CommitRequest, error: RetryError) -> RetriesExhausted:
+    lost, tried = error.last_attempt.exception(), error.last_attempt.attempt_number
+    begin = f"the commit of user {request.user} to {table.location}"
+    if isinstance(lost, _InDoubt):
+        return RetriesExhausted(
+            f"{begin} looked {tried} times, and each time the latest snapshot {lost.latest} was not built on the one "
+            f"before, which a rollback or a fast-forward has taken away or replaced; nothing was committed. The job "
+            f"that made it is slow, or ended before it could take it back: look at it, roll the table back to snapshot "
+            f"{lost.above}, then run this job again"
+        )
+    return RetriesExhausted(
+        f"{begin} lost the race against other writers {tried} times; nothing was committed. Run the job again when "
+        "fewer write to the table, or raise commit.max-retries"
+    )
+
+
+def _wait(shortest: float, longest: float) -> Callable[[RetryCallState], float]:
+    """Seconds to wait after a lost race: at random up to as long again as the commit has taken so far.
+
+    That fits a disk, where an attempt takes milliseconds, as well as a slow object store.
+    """
+
+    def wait(state: RetryCallState) -> float:
+        doubled = shortest * 2 ** min(state.attempt_number - 1, 30)
+        return min(longest, shortest + random.uniform(0, max(doubled, state.seconds_since_start or 0)))
+
+    return wait
+
+
+def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
+    """Whether partitions may have other numbers of buckets than they were written for.
+
+    Partitions of a table that postpones buckets have a number each. Else the numbers can only differ if the option was
+    ever changed, or an overwrite has come in between, as that of a rescale.
+    """
+    table = state.table
+    if table.bucket_mode == BucketMode.POSTPONE_MODE:
+        return True
+    if table.bucket_mode != BucketMode.HASH_FIXED:
+        return False
+    known = {o.Options(table.schemas.load(i).options).value(o.BUCKET) for i in state.schema_ids}
+    return overwritten or known != {table.options.value(o.BUCKET)}

@@ -1,0 +1,293 @@
+"""Committing what compaction tasks did: one COMPACT snapshot of the buckets whose files are still there.
+
+Others write and compact meanwhile. A bucket whose files are no longer live, or where the result would not fit, is left
+out of the commit and named; the rest is committed. So a compaction never makes a writer fail, and never undoes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from paimon_spark.errors import CommitConflict
+from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.store.commit.attempt import CommitRequest, TableState, conflict_rules
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.conflicts import check_conflicts
+from paimon_spark.store.commit.failure import discarding_if_failed
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
+from paimon_spark.store.compact.task import CompactResult, CompactTask
+from paimon_spark.store.metadata.changes import Changes, NothingLeft, compacted
+from paimon_spark.store.metadata.live_files import canonical_row
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.storage.discard import discard
+
+PERSISTENCE = {o.COMMIT_MAX_RETRIES: "100", o.COMMIT_MAX_RETRY_WAIT: "300 ms"}
+
+Place: TypeAlias = tuple[bytes, int]
+"""Canonical partition row and bucket."""
+
+Upper: TypeAlias = Mapping[Place, frozenset[tuple[str, int]]]
+"""Names and levels of the files above level 0 of each bucket."""
+
+Part = TypeVar("Part", CompactResult, CompactTask)
+
+
+@dataclass(frozen=True)
+class CompactedBuckets:
+    """What became of the results of some tasks.
+
+    Attributes:
+        snapshot_id: of the COMPACT snapshot; None when nothing was left to commit.
+        messages: what it holds, one for each bucket.
+        dropped: the buckets left out, and why.
+    """
+
+    snapshot_id: int | None
+    messages: tuple[CommitMessage, ...]
+    dropped: Mapping[Place, str]
+
+
+@dataclass(frozen=True)
+class _Bucket:
+    """The results of one bucket, committed together or not at all."""
+
+    place: Place
+    message: CommitMessage
+    superseded: Mapping[str, np.ndarray[tuple[int], np.dtype[np.int64]]]
+    created: tuple[str, ...]
+
+    @property
+    def removed(self) -> set[str]:
+        """Names of the files that go; one that only changes its level stays."""
+        message = self.message
+        return {f.file_name for f in message.compact_before} - {f.file_name for f in message.compact_after}
+
+
+def commit_compaction(
+    table: Table, base: Snapshot, upper: Upper, results: Sequence[CompactResult], user: str | None = None
+) -> CompactedBuckets:
+    """Commits the results of tasks, bucket by bucket, as one snapshot.
+
+    Args:
+        table: with the options of the call.
+        base: the snapshot that the tasks were planned on.
+        upper: of the buckets in which rows were looked up above level 0: those files may not have changed.
+        results: all results of a bucket, or none.
+        user: of the commit; a user makes one compaction commit only. None draws one.
+
+    Returns:
+        What was committed and what not. The files of buckets left out are deleted. When an earlier try of this user
+        has made the commit, nobody knows any more what it left out: all is taken for committed, and nothing deleted.
+
+    Raises:
+        RetriesExhausted, OSError, CorruptFile: nothing was committed, and the files are deleted.
+        CommitStateUnknown: nothing is deleted.
+    """
+    work = _Compaction(table, base, upper, _by_bucket(table, results))
+    if not work.buckets:
+        return CompactedBuckets(None, (), {})
+    # The changes are checked, bucket by bucket, when they are asked for: once more would take as long again, and a
+    # compaction must not be slower to commit than the writers it races with.
+    request = CommitRequest(
+        user or new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, work.changes, checks_files=False
+    )
+    snapshot: Snapshot | None = None
+    with suppress(NothingLeft), discarding_if_failed(table, request, base.id, lambda: work.created(work.buckets)):
+        snapshot, _ = commit_request(_persistent(table), request, base.id)
+    if snapshot is not None and not work.was_asked:
+        return CompactedBuckets(snapshot.id, tuple(bucket.message for bucket in work.buckets), {})
+    left_out = [bucket for bucket in work.buckets if bucket not in work.chosen]
+    discard(table.file_io, work.created(left_out))
+    messages = tuple(work.message(bucket) for bucket in work.chosen) if snapshot is not None else ()
+    return CompactedBuckets(None if snapshot is None else snapshot.id, messages, dict(work.dropped))
+
+
+def _persistent(table: Table) -> Table:
+    """The table with options of a commit that tries often and soon, where the user has not set them.
+
+    An attempt takes longer than that of a writer, so it loses more races. Waiting longer each time, as writers do,
+    would let a few busy writers keep it out for ever, and the work of all tasks would be lost.
+    """
+    options = table.options
+    chosen = {option.key: value for option, value in PERSISTENCE.items() if not options.is_set(option)}
+    return replace(table, options=options.merged(chosen))
+
+
+@dataclass
+class _Compaction:
+    """One commit as its attempts see it.
+
+    Attributes:
+        was_asked: whether there was an attempt.
+        chosen: the buckets of the latest attempt, and dropped: those it left out, and why.
+        vectors: index changes of a bucket, made when it was first chosen.
+    """
+
+    table: Table
+    base: Snapshot
+    upper: Upper
+    buckets: tuple[_Bucket, ...]
+    was_asked: bool = False
+    chosen: list[_Bucket] = field(default_factory=list)
+    dropped: dict[Place, str] = field(default_factory=dict)
+    vectors: dict[int, IndexChanges] = field(default_factory=dict)
+    _base_vectors: VectorFiles | None = None
+
+    def changes(self, state: TableState) -> Changes:
+        """The changes of the buckets that fit the state.
+
+        Raises:
+            NothingLeft: none does.
+        """
+        self.was_asked = True
+        live = self._live(state)
+        vectors = self._vectors_now(state)
+        self.chosen, self.dropped = [], {}
+        for bucket in self.buckets:
+            reason = self._why_not(state, bucket, live.get(bucket.place, []), vectors)
+            if reason is None:
+                self.chosen.append(bucket)
+            else:
+                self.dropped[bucket.place] = reason
+        if not self.chosen:
+            raise NothingLeft
+        for bucket in self.chosen if self.has_vectors else ():
+            self._make_vectors(bucket)
+        return compacted([self.message(bucket) for bucket in self.chosen])
+
+    @property
+    def has_vectors(self) -> bool:
+        return self.table.options.value(o.DELETION_VECTORS_ENABLED)
+
+    @property
+    def base_vectors(self) -> VectorFiles:
+        """The index files that the tasks were planned with, read when they are first asked for.
+
+        Not a cached_property: that of Python 3.11 lets one commit of the process read at a time.
+        """
+        if self._base_vectors is None:
+            self._base_vectors = find_vector_files(self.table, self.base) if self.has_vectors else {}
+        return self._base_vectors
+
+    def message(self, bucket: _Bucket) -> CommitMessage:
+        """The message of a bucket with its index changes."""
+        found = self.vectors.get(id(bucket))
+        return bucket.message if found is None else replace(bucket.message, compact_index_entries=found.entries)
+
+    def created(self, buckets: Iterable[_Bucket]) -> list[str]:
+        """The paths of all files made for the buckets."""
+        paths: list[str] = []
+        for bucket in buckets:
+            found = self.vectors.get(id(bucket))
+            paths += bucket.created if found is None else (*bucket.created, *found.created)
+        return paths
+
+    def _live(self, state: TableState) -> dict[Place, list[ManifestEntry]]:
+        fields = self.table.schema.partition_fields
+        wanted = PartitionFilter.of_rows(fields, {bucket.place[0] for bucket in self.buckets})
+        live: dict[Place, list[ManifestEntry]] = {}
+        for entry in state.live_entries(wanted):
+            live.setdefault(place_of(self.table, entry.partition, entry.bucket), []).append(entry)
+        return live
+
+    def _vectors_now(self, state: TableState) -> VectorFiles:
+        now = state.snapshot or self.base
+        if not self.has_vectors or now.index_manifest == self.base.index_manifest:
+            return self.base_vectors
+        return find_vector_files(self.table, now)
+
+    def _why_not(
+        self, state: TableState, bucket: _Bucket, live: Sequence[ManifestEntry], vectors: VectorFiles
+    ) -> str | None:
+        """Why a bucket cannot be committed on top of the state; None when it can."""
+        delta = compacted([bucket.message]).files
+        try:
+            check_conflicts(conflict_rules(self.table), state.snapshot or self.base, live, delta, CommitKind.COMPACT)
+        except CommitConflict as error:
+            return str(error)
+        if self._index_files(vectors, bucket) != self._index_files(self.base_vectors, bucket):
+            return "another job has changed the deletion vectors of the bucket meanwhile"
+        known = self.upper.get(bucket.place)
+        if known is not None and known != frozenset(upper_files(live)):
+            return "another job has compacted the bucket meanwhile"
+        return None
+
+    def _index_files(self, vectors: VectorFiles, bucket: _Bucket) -> set[str]:
+        """Those that the bucket's result replaces: all of a bucket; without buckets those that name its files."""
+        entries = vectors.get(bucket.place, ())
+        if self.table.bucket_mode == BucketMode.BUCKET_UNAWARE:
+            touched = bucket.removed | bucket.superseded.keys()
+            entries = [e for e in entries if not touched.isdisjoint(r.data_file for r in e.deletion_ranges or ())]
+        return {entry.file_name for entry in entries}
+
+    def _make_vectors(self, bucket: _Bucket) -> None:
+        """Whenever a bucket is chosen they are still those of the base: made once for all attempts."""
+        if id(bucket) not in self.vectors:
+            message = bucket.message
+            self.vectors[id(bucket)] = vector_changes(
+                self.table, self.base_vectors, message.partition, message.bucket, bucket.removed, bucket.superseded
+            )
+
+
+def commits_together(table: Table) -> bool:
+    """Whether the results of a bucket are committed together or not at all.
+
+    Those of an append table without deletion vectors have nothing to do with each other.
+    """
+    return bool(table.schema.primary_keys) or table.options.value(o.DELETION_VECTORS_ENABLED)
+
+
+def place_of(table: Table, partition: bytes, bucket: int) -> Place:
+    """The bucket as the key of mappings: rows of one partition may differ in their bytes."""
+    return canonical_row(partition, [f.type for f in table.schema.partition_fields]), bucket
+
+
+def upper_files(live: Iterable[ManifestEntry]) -> Iterable[tuple[str, int]]:
+    """Names and levels of the files above level 0."""
+    return ((e.file.file_name, e.file.level) for e in live if e.file.level > 0 and e.kind == FileKind.ADD)
+
+
+def committed_units(table: Table, parts: Iterable[Part]) -> list[list[Part]]:
+    """Tasks or results in groups that are committed together or not at all, in their order."""
+    together = commits_together(table)
+    units: dict[tuple[Place, int], list[Part]] = {}
+    for number, part in enumerate(parts):
+        place = place_of(table, part.partition, part.bucket)
+        units.setdefault((place, 0 if together else number), []).append(part)
+    return list(units.values())
+
+
+def _by_bucket(table: Table, results: Sequence[CompactResult]) -> tuple[_Bucket, ...]:
+    """The results that belong together folded into one; those that change nothing are left out."""
+    changing = (r for r in results if r.before or r.after or r.changelog or r.superseded)
+    return tuple(_folded(table, found) for found in committed_units(table, changing))
+
+
+def _folded(table: Table, results: Sequence[CompactResult]) -> _Bucket:
+    superseded: dict[str, list[bytes]] = {}
+    for result in results:
+        for name, positions in result.superseded.items():
+            superseded.setdefault(name, []).append(positions)
+    return _Bucket(
+        place=place_of(table, results[0].partition, results[0].bucket),
+        message=CommitMessage(
+            results[0].partition,
+            results[0].bucket,
+            results[0].total_buckets,
+            compact_before=tuple(file for result in results for file in result.before),
+            compact_after=tuple(file for result in results for file in result.after),
+            compact_changelog=tuple(file for result in results for file in result.changelog),
+        ),
+        superseded={name: np.unique(np.frombuffer(b"".join(parts), "<i8")) for name, parts in superseded.items()},
+        created=tuple(path for result in results for path in result.created),
+    )

@@ -1,0 +1,286 @@
+"""Compacting a table: plan, run the tasks anywhere, commit, and plan again what others got in the way of.
+
+The one machine behind ``PaimonTable.optimize()`` and behind the compaction right after a write. Where tasks run is the
+caller's: as Spark tasks, or in processes of this machine.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.errors import CommitConflict, CompactionFailed, PaimonError, RetriesExhausted
+from paimon_spark.format.options.core_options import MB
+from paimon_spark.store.compact.commit import (
+    CompactedBuckets,
+    Place,
+    commit_compaction,
+    commits_together,
+    committed_units,
+    place_of,
+)
+from paimon_spark.store.compact.plan import CompactionPlan, plan_compaction
+from paimon_spark.store.compact.task import CompactResult, CompactTask
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.storage.discard import discard
+
+_log = logging.getLogger(__name__)
+
+ROUNDS = 3
+"""How often buckets are planned that others changed meanwhile, or whose task failed."""
+
+COMMIT_BYTES = 65536 * MB
+"""About so many bytes read make one commit: what is done then stays done when a later task fails."""
+
+WAVE_TASKS = 1000  # a commit has no more, however small they are
+WAVES_AT_ONCE = 2  # while the last tasks of one wave run, those of the next one fill the machine
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class TaskFailure:
+    """A task that failed; its files are deleted."""
+
+    partition: bytes
+    bucket: int
+    error: str
+
+
+Outcome: TypeAlias = CompactResult | TaskFailure
+
+
+class TaskRunner(Protocol):
+    """A place where tasks run."""
+
+    def run(self, table: Table, tasks: Sequence[CompactTask]) -> list[Outcome]:
+        """The outcomes of all tasks, in any order; called by several threads at once."""
+        ...
+
+    def stop(self) -> None:
+        """Ends what runs, as soon as it can; no more tasks come. Tasks delete their files."""
+        ...
+
+
+@dataclass(frozen=True)
+class DroppedBucket:
+    """A bucket that was not compacted, because another job changed it meanwhile."""
+
+    partition: str
+    bucket: int
+    reason: str
+
+
+@dataclass(frozen=True, repr=False)
+class CompactionMetrics(Result):
+    """What a compaction did.
+
+    Attributes:
+        snapshot_ids: the COMPACT snapshots it made, in order; none when there was nothing to do.
+        postponed_files, postponed_rows: that waited for a bucket and went into theirs first; they do not count below.
+        buckets: how many were compacted.
+        files_before, rows_before, bytes_before: of the data files that went, or moved to another level.
+        files_after, rows_after, bytes_after: of those that came, or moved.
+        bytes_written: of new files, changelog files among them; files that only moved count for nothing.
+        changelog_rows: rows of new changelog files.
+        dropped: buckets left as they were; the next compaction takes them.
+        millis: wall time.
+    """
+
+    snapshot_ids: tuple[int, ...] = ()
+    postponed_files: int = 0
+    postponed_rows: int = 0
+    buckets: int = 0
+    files_before: int = 0
+    rows_before: int = 0
+    bytes_before: int = 0
+    files_after: int = 0
+    rows_after: int = 0
+    bytes_after: int = 0
+    bytes_written: int = 0
+    changelog_rows: int = 0
+    dropped: tuple[DroppedBucket, ...] = ()
+    millis: int = 0
+
+
+def compact_table(
+    table: Table,
+    runner: TaskRunner,
+    where: str | Predicate | None = None,
+    full: bool | None = None,
+    places: Collection[Place] | None = None,
+    commit_bytes: int = COMMIT_BYTES,
+) -> CompactionMetrics:
+    """Compacts the buckets that need it.
+
+    Args:
+        table: with the options of the call.
+        runner: where the tasks run; the caller stops it afterwards.
+        where, full, places: as for plan_compaction.
+        commit_bytes: how much is read for one commit.
+
+    Returns:
+        What was done. Buckets that others changed meanwhile are planned again a few times, then left and named.
+
+    Raises:
+        CompactionFailed: tasks or commits failed, again and again; all other buckets are compacted.
+        CommitStateUnknown: as TableCommit.append; what was committed before stays.
+        StorageError: the storage failed when the work was planned.
+        OptionError, PredicateError: the condition does not fit.
+    """
+    job = _Job(table, runner, commit_bytes)
+    for _ in range(ROUNDS):
+        places = job.run(plan_compaction(table, where, full, places))
+        if not places:
+            break
+        _log.info("compacting %s: %d buckets are left and looked at again", table.location, len(places))
+    return job.finish()
+
+
+def run_here(table: Table, task: CompactTask, progress: Callable[[int], None] | None = None) -> Outcome:
+    """Runs a task in this process. Errors of the table and its storage become a TaskFailure."""
+    from paimon_spark.store.compact.bucket import run_task  # not for planning, which most often finds nothing to do
+
+    try:
+        return run_task(table, task, progress)
+    except (PaimonError, OSError) as error:
+        return TaskFailure(task.partition, task.bucket, _words(error))
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+@dataclass
+class _Job:
+    """One compaction under way.
+
+    Attributes:
+        done: what was committed.
+        dropped, failed: the buckets that are left, and why; a later round may yet do them.
+    """
+
+    table: Table
+    runner: TaskRunner
+    commit_bytes: int
+    began: float = field(default_factory=time.monotonic)
+    done: list[CompactedBuckets] = field(default_factory=list)
+    dropped: dict[Place, str] = field(default_factory=dict)
+    failed: dict[Place, str] = field(default_factory=dict)
+
+    def run(self, plan: CompactionPlan) -> set[Place]:
+        """Runs the tasks of a plan, commits wave by wave, and returns the buckets to plan again."""
+        # What is not planned any more was done by others: a task that failed may have missed its files for that.
+        planned = {self._place(task) for task in plan.tasks}
+        self.dropped = {p: reason for p, reason in {**self.dropped, **self.failed}.items() if p not in planned}
+        self.failed = {}
+        waves = deque(_waves(self.table, plan.tasks, self.commit_bytes))
+        running: deque[Future[list[Outcome]]] = deque()
+        with ThreadPoolExecutor(WAVES_AT_ONCE) as threads:
+            try:
+                while waves or running:
+                    while waves and len(running) < WAVES_AT_ONCE:
+                        running.append(threads.submit(self.runner.run, plan.table, waves.popleft()))
+                    outcomes = running[0].result()
+                    running.popleft()
+                    self._commit(plan, outcomes)
+            except BaseException:
+                self._give_up(running)
+                raise
+        return planned & (self.dropped.keys() | self.failed.keys())
+
+    def finish(self) -> CompactionMetrics:
+        """The metrics, after the buckets that are left have been named in the log.
+
+        Raises:
+            CompactionFailed: tasks failed.
+        """
+        if self.failed:
+            shown = "; ".join(f"{self._words(p)}: {error}" for p, error in list(self.failed.items())[:_SHOWN])
+            done = len({self._place(message) for made in self.done for message in made.messages})
+            raise CompactionFailed(
+                f"compacting {self.table.location}: {len(self.failed)} buckets failed, {done} are compacted. {shown}. "
+                "The table is as it was in the failed ones; remove the cause and compact again"
+            )
+        for place, reason in self.dropped.items():
+            _log.warning("compacting %s left out %s: %s", self.table.location, self._words(place), reason)
+        return self._metrics()
+
+    def _commit(self, plan: CompactionPlan, outcomes: Sequence[Outcome]) -> None:
+        """A bucket of which a task failed is not committed at all."""
+        assert plan.snapshot is not None, "a plan with tasks has a snapshot"
+        self.failed.update((self._place(o), o.error) for o in outcomes if isinstance(o, TaskFailure))
+        results = [outcome for outcome in outcomes if isinstance(outcome, CompactResult)]
+        if commits_together(self.table):
+            halves = [result for result in results if self._place(result) in self.failed]
+            discard(self.table.file_io, [path for result in halves for path in result.created])
+            results = [result for result in results if self._place(result) not in self.failed]
+        try:
+            made = commit_compaction(plan.table, plan.snapshot, plan.upper, results)
+        except (RetriesExhausted, CommitConflict, OSError) as error:  # for certain not committed: tried once more
+            self.failed.update((self._place(result), _words(error)) for result in results)
+            return
+        self.done.append(made)
+        self.dropped.update(made.dropped)
+
+    def _give_up(self, running: Iterable[Future[list[Outcome]]]) -> None:
+        """Ends the tasks under way and deletes what others of their wave have finished."""
+        self.runner.stop()
+        for future in running:
+            error = None if future.cancel() else future.exception()
+            if error is None and not future.cancelled():
+                created = (o.created for o in future.result() if isinstance(o, CompactResult))
+                discard(self.table.file_io, [path for paths in created for path in paths])
+
+    def _metrics(self) -> CompactionMetrics:
+        messages = [message for made in self.done for message in made.messages]
+        before = [file for message in messages for file in message.compact_before]
+        after = [file for message in messages for file in message.compact_after]
+        changelog = [file for message in messages for file in message.compact_changelog]
+        moved = {file.file_name for file in before}
+        new = [file for file in after if file.file_name not in moved]
+        return CompactionMetrics(
+            snapshot_ids=tuple(made.snapshot_id for made in self.done if made.snapshot_id is not None),
+            buckets=len({self._place(message) for message in messages}),
+            files_before=len(before),
+            rows_before=sum(file.row_count for file in before),
+            bytes_before=sum(file.file_size for file in before),
+            files_after=len(after),
+            rows_after=sum(file.row_count for file in after),
+            bytes_after=sum(file.file_size for file in after),
+            bytes_written=sum(file.file_size for file in (*new, *changelog)),
+            changelog_rows=sum(file.row_count for file in changelog),
+            dropped=tuple(DroppedBucket(self._partition(p), p[1], reason) for p, reason in self.dropped.items()),
+            millis=round((time.monotonic() - self.began) * 1000),
+        )
+
+    def _place(self, of: CompactTask | Outcome | CommitMessage) -> Place:
+        return place_of(self.table, of.partition, of.bucket)
+
+    def _words(self, place: Place) -> str:
+        return f"{self._partition(place)}, bucket {place[1]}"
+
+    def _partition(self, place: Place) -> str:
+        return partition_words(self.table, place[0])
+
+
+def _waves(table: Table, tasks: Sequence[CompactTask], commit_bytes: int) -> Iterator[tuple[CompactTask, ...]]:
+    """The tasks in groups for one commit each, in their order but for those that are committed together."""
+    wave: list[CompactTask] = []
+    size = 0
+    for unit in committed_units(table, tasks):
+        wave += unit
+        size += sum(task.weight for task in unit)
+        if len(wave) >= WAVE_TASKS or size >= commit_bytes:
+            yield tuple(wave)
+            wave, size = [], 0
+    if wave:
+        yield tuple(wave)

@@ -1,0 +1,87 @@
+"""The buckets of a snapshot with their live files and deletion vectors: what a compaction is planned on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
+from paimon_spark.arrow.predicates.pruning import match_values
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.compact.commit import Place, place_of
+from paimon_spark.store.metadata.live_files import canonical_partitions, fold, group_by_bucket
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.deletion_files import find_deletion_files
+from paimon_spark.store.read.splits import DeletionFile
+from paimon_spark.store.scan.file_filter import manifest_filter
+
+TRUE = AlwaysTrue()
+
+
+@dataclass(frozen=True)
+class LiveBucket:
+    """The live files of one bucket and their deletion vectors."""
+
+    place: Place
+    entries: Sequence[ManifestEntry]
+    deletions: Mapping[str, DeletionFile]
+
+    @property
+    def files(self) -> list[DataFileMeta]:
+        return [entry.file for entry in self.entries]
+
+
+def live_buckets(
+    table: Table,
+    snapshot: Snapshot | None,
+    predicate: Predicate = TRUE,
+    places: Collection[Place] | None = None,
+) -> Iterator[LiveBucket]:
+    """The buckets of a snapshot with their files; postponed rows (bucket -2) have no bucket yet.
+
+    Args:
+        predicate: a condition on partition columns.
+        places: only these; None: all.
+    """
+    if snapshot is None:
+        return
+    fields = table.schema.partition_fields
+    may_hold = manifest_filter(predicate, fields)
+    manifests = read_data_manifests(table.file_io, table.location, snapshot)
+    chosen = [meta for meta in manifests if may_hold is None or may_hold(meta.partition_stats)]
+    columns = read_manifest_columns(table.file_io, table.location, chosen)
+    codes = canonical_partitions(columns, [f.type for f in fields])[columns.partition_code]
+    partitions = None if places is None else {partition for partition, _ in places}
+
+    def is_wanted(row: bytes) -> bool:
+        return (partitions is None or place_of(table, row, 0)[0] in partitions) and is_chosen(table, predicate, row)
+
+    wanted = np.array([is_wanted(row) for row in columns.partitions], np.bool_)
+    mask = columns.bucket >= 0
+    mask &= wanted[columns.partition_code] if len(wanted) else False
+    if places is not None:
+        mask &= np.isin(columns.bucket, sorted({bucket for _, bucket in places}))
+    live = fold(columns, codes, np.flatnonzero(mask))
+    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+    deletions = (
+        find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot) if has_vectors else {}
+    )
+    for group in group_by_bucket(columns, codes, live):
+        first = int(group[0])
+        place = place_of(table, columns.partitions[columns.partition_code[first]], int(columns.bucket[first]))
+        if places is None or place in places:
+            yield LiveBucket(place, columns.entries(group.tolist()), deletions.get(place, {}))
+
+
+def is_chosen(table: Table, predicate: Predicate, row: bytes) -> bool:
+    """Whether a condition on partition columns is true for a partition row."""
+    if isinstance(predicate, AlwaysTrue):
+        return True
+    values = decode_arity_row(row, [f.type for f in table.schema.partition_fields])
+    return match_values(predicate, dict(zip(table.schema.partition_keys, values, strict=True))) is True

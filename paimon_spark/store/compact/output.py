@@ -1,0 +1,102 @@
+"""The files that a compaction of one bucket writes, encoded beside the thread that merges."""
+
+from __future__ import annotations
+
+import uuid
+from functools import partial
+from types import TracebackType
+
+import pyarrow as pa
+
+from paimon_spark.format.manifest import DataFileMeta, FileSource
+from paimon_spark.format.paths import data_file_name
+from paimon_spark.store.compact.task import AppendTask, CompactTask
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.background import Background
+from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.write.data_writer import BucketWriter, file_batch
+from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, file_layout
+
+
+class CompactOutput:
+    """Takes the rows of a task, data and changelog, each in key order.
+
+    As a context it keeps its files if all goes well, and deletes them if anything is raised in it: only for results
+    that nobody has committed.
+
+    Attributes:
+        rows_written: rows of data files so far.
+        created: the paths of all files ever begun.
+    """
+
+    def __init__(self, table: Table, task: CompactTask) -> None:
+        """
+        Args:
+            table: its schema and options are those of the files.
+            task: whose bucket the files are for.
+        """
+        level, first_sequence = 0, 0
+        if isinstance(task, AppendTask):
+            # Java numbers every new file from here; with one counter for all the order of the files stays clear.
+            first_sequence = task.files[0].min_sequence_number
+        else:
+            level = task.output_level
+        self.rows_written = 0
+        self.created: list[str] = []
+        self._table = table
+        self._uuid = str(uuid.uuid4())
+        self._names = 0
+        self._writing = Background(limit=3)
+        self._closing = Background(limit=64)
+        directory = bucket_directory(table, task.partition, task.bucket)
+        self._layout = file_layout(table.schema, table.options, level, FileSource.COMPACT)
+        self._changelog_layout = changelog_layout(table.schema, table.options, level)
+        self._data = self._writer(self._layout, directory, first_sequence)
+        self._changelog = self._writer(self._changelog_layout, directory, 0)
+
+    def __enter__(self) -> CompactOutput:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writing.stop()
+        self._closing.stop()
+        if kind is not None:
+            self._delete()
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Appends rows to the data files: all table columns, and of a table with keys sequence number and kind."""
+        self.rows_written += rows.num_rows
+        part = file_batch(self._layout, rows) if self._layout.keys else rows
+        self._writing.run(partial(self._data.write, part))
+
+    def write_changelog(self, rows: pa.RecordBatch) -> None:
+        """Appends rows to the changelog files, in the same columns."""
+        self._writing.run(partial(self._changelog.write, file_batch(self._changelog_layout, rows)))
+
+    def end_files(self) -> None:
+        """The next rows begin new files."""
+        self._writing.run(self._data.end_file)
+        self._writing.run(self._changelog.end_file)
+
+    def wait(self) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
+        """The data and the changelog files so far. Those that were ended are complete and durable."""
+        self._writing.wait()
+        self._closing.wait()
+        return self._data.files, self._changelog.files
+
+    def _writer(self, layout: FileLayout, directory: str, first_sequence: int) -> BucketWriter:
+        name = partial(self._new_name, layout)
+        return BucketWriter(self._table.file_io, layout, directory, name, self.created, self._closing, first_sequence)
+
+    def _new_name(self, layout: FileLayout) -> str:
+        number = self._names
+        self._names += 1
+        return data_file_name(layout.prefix, self._uuid, number, layout.file_format, layout.suffix)
+
+    def _delete(self) -> None:
+        self._data.discard()
+        self._changelog.discard()
+        discard(self._table.file_io, self.created)

@@ -1,0 +1,220 @@
+"""What a compaction has to do: live files of a snapshot -> picks -> tasks. Only metadata is read (Java: CompactAction).
+
+Keys of one task meet those of no other task of its bucket, so whatever order and place they run in, their files
+together are one sorted run of the output level.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paimon_spark.arrow.predicates.expressions import as_predicate
+from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
+from paimon_spark.errors import OptionError
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.options.core_options import MB, Options
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataType
+from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
+from paimon_spark.merge.compaction.pick import drops_deletes, never, pick_compaction, pick_full
+from paimon_spark.merge.compaction.record_expiry import expired_files, record_expiry
+from paimon_spark.merge.compaction.rules import CompactionRules, compaction_rules
+from paimon_spark.merge.compaction.steps import CompactStep, compact_steps
+from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.merge.keys.sections import Section
+from paimon_spark.store.compact.append_compaction import plan_append_compaction
+from paimon_spark.store.compact.commit import Place, upper_files
+from paimon_spark.store.compact.live_buckets import LiveBucket, live_buckets
+from paimon_spark.store.compact.task import CompactTask, MergeTask
+from paimon_spark.store.metadata.partition_times import partitions_to_skip
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import DeletionFile, pack_ordered
+
+TASK_BYTES = 256 * MB
+"""A bucket of more is cut into tasks of about this size, where no key spans the cut."""
+
+
+@dataclass(frozen=True)
+class CompactionPlan:
+    """The tasks of one compaction, biggest first.
+
+    Attributes:
+        table: with the schema that new files get: it knows every column that a file to compact has.
+        snapshot: what they were planned on; None of a table without snapshots, which has no tasks.
+        upper: of the buckets where rows are looked up above level 0: names and levels of those files.
+    """
+
+    table: Table
+    snapshot: Snapshot | None
+    tasks: tuple[CompactTask, ...] = ()
+    upper: Mapping[Place, frozenset[tuple[str, int]]] = field(default_factory=dict)
+
+
+def plan_compaction(
+    table: Table,
+    where: str | Predicate | None = None,
+    full: bool | None = None,
+    places: Collection[Place] | None = None,
+) -> CompactionPlan:
+    """Plans on the latest snapshot.
+
+    Args:
+        table: with the options of the call.
+        where: a condition on partition columns; None: all partitions.
+        full: whether all files of a bucket become one run of the top level; else what a writer would pick. None: full,
+            as the official compaction job does by default. Append tables know no difference.
+        places: only these buckets (`place_of`); None: all, but of partitions that are too old with
+            `compaction.skip-expired-partitions`.
+
+    Raises:
+        OptionError, PredicateError: the condition does not fit, or names other columns.
+        CorruptFile: metadata is missing or damaged.
+    """
+    snapshot = table.snapshots.latest()
+    table = at_newest_schema(table)  # after the snapshot: no file in it can have a newer one
+    predicate = partition_condition(table, where)
+    if snapshot is None:
+        return CompactionPlan(table, None)
+    is_skipped = partitions_to_skip(table.schema, table.options, dt.datetime.now()) if places is None else _none
+    if not table.schema.primary_keys:
+        files = plan_append_compaction(table, snapshot, predicate, full, places)
+        return CompactionPlan(table, snapshot, biggest_first([x for x in files if not is_skipped(x.partition)]))
+    rules = compaction_rules(table.options)
+    tasks: list[CompactTask] = []
+    upper: dict[Place, frozenset[tuple[str, int]]] = {}
+    for bucket in live_buckets(table, snapshot, predicate, places):
+        if is_skipped(bucket.entries[0].partition):
+            continue
+        found = _bucket_tasks(table, bucket, rules, full is None or full)
+        tasks += found
+        if found and rules.needs_lookup:
+            upper[bucket.place] = frozenset(upper_files(bucket.entries))
+    return CompactionPlan(table, snapshot, biggest_first(tasks), upper)
+
+
+def _none(partition: bytes) -> bool:
+    return False
+
+
+def at_newest_schema(table: Table) -> Table:
+    """The table as it is now, the options of the call still on top.
+
+    A job may have opened it long ago. With the schema of then, columns that were added since would be lost from the
+    files it compacts.
+    """
+    schema = table.schemas.latest()
+    if schema is None or schema == table.schema:
+        return table
+    call = {key: value for key, value in table.options.items() if table.schema.options.get(key) != value}
+    return replace(table, schema=schema, options=Options({**schema.options, **call}))
+
+
+def partition_condition(table: Table, where: str | Predicate | None) -> Predicate:
+    """The condition of a call, bound to the table.
+
+    Raises:
+        PredicateError: it does not fit the table.
+        OptionError: it looks at columns that are not partition columns.
+    """
+    predicate = as_predicate(where, table.schema.fields, table.time_zone)
+    others = sorted(columns_of(predicate) - set(table.schema.partition_keys))
+    if others:
+        keys = ", ".join(table.schema.partition_keys) or "none"
+        raise OptionError(
+            f"{table.location} where {where}: {', '.join(others)} is no partition column (those are: {keys}), and only "
+            "whole partitions can be chosen here"
+        )
+    return predicate
+
+
+def biggest_first(tasks: Sequence[CompactTask]) -> tuple[CompactTask, ...]:
+    """The order in which they are started: what takes longest must not come last."""
+    return tuple(sorted(tasks, key=lambda task: -task.weight))
+
+
+def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full: bool) -> list[CompactTask]:
+    """The tasks of one bucket; none when nothing is picked."""
+    runs = level_runs(bucket.files)
+    expires = _expires(table)
+    if full:
+        unit = pick_full(runs, rules, bucket.deletions.keys(), expires)
+    else:
+        unit = pick_compaction(runs, rules, dt.datetime.now())
+    if unit is None:
+        return []
+    types = [f.type for f in table.schema.key_fields]
+    steps = compact_steps(unit, top_level(runs, rules.num_levels), types, rules, expires)
+    above = _files_above(bucket, unit) if any(step.changelog for step in steps) else []
+    first = bucket.entries[0]
+    whole = MergeTask(
+        partition=first.partition,
+        bucket=first.bucket,
+        total_buckets=first.total_buckets,
+        output_level=unit.output_level,
+        drop_deletes=drops_deletes(unit, runs, rules.keeps_vectors),
+        steps=steps,
+    )
+    return [_with_its_files(whole, part, above, bucket.deletions, types) for part in cut_steps(steps, TASK_BYTES)]
+
+
+def _expires(table: Table) -> Callable[[DataFileMeta], bool]:
+    """Whether a file may hold rows that are too old."""
+    expiry = record_expiry(table.schema, table.options)
+    if expiry is None:
+        return never
+    return expired_files(expiry, int(time.time()), lambda schema_id: table.schemas.load(schema_id).fields)
+
+
+def _files_above(bucket: LiveBucket, unit: CompactUnit) -> list[DataFileMeta]:
+    picked = {file.file_name for file in unit.files}
+    return [f for f in bucket.files if f.level > unit.output_level and f.file_name not in picked]
+
+
+def cut_steps(steps: Sequence[CompactStep], task_bytes: int) -> list[tuple[CompactStep, ...]]:
+    """The steps in groups for one task each, cut between sections only; what is not cut stays one step.
+
+    The groups are of even size: of 520 MB come three of 173 MB rather than two of 256 and one of 8.
+
+    Args:
+        steps: of one bucket, in key order.
+        task_bytes: what a task shall read at most, unless one section is bigger.
+    """
+    pieces = [(number, section) for number, step in enumerate(steps) for section in step.sections]
+    sizes = [_bytes_read(steps[number], section) for number, section in pieces]
+    tasks = max(1, -(-sum(sizes) // task_bytes))
+    parts: list[tuple[CompactStep, ...]] = []
+    for start, end in pack_ordered(sizes, -(-sum(sizes) // tasks)):
+        by_step: dict[int, list[Section]] = {}
+        for number, section in pieces[start:end]:
+            by_step.setdefault(number, []).append(section)
+        parts.append(tuple(replace(steps[i], sections=tuple(sections)) for i, sections in by_step.items()))
+    return parts
+
+
+def _bytes_read(step: CompactStep, section: Section) -> int:
+    if not (step.rewrites or step.changelog):
+        return 0
+    return sum(file.file_size for run in section for file in run)
+
+
+def _with_its_files(
+    whole: MergeTask,
+    steps: tuple[CompactStep, ...],
+    above: Sequence[DataFileMeta],
+    deletions: Mapping[str, DeletionFile],
+    key_types: Sequence[DataType],
+) -> MergeTask:
+    """The task of some steps, with the files above that may hold their keys, and the vectors of all of them."""
+    task = replace(whole, steps=steps)
+    looked_up = [file for step in steps if step.changelog for file in step.files]
+    if looked_up and above:
+        key_range = key_range_of(key_types)
+        ranges = [key_range(file) for file in looked_up]
+        first, last = min(low for low, _ in ranges), max(high for _, high in ranges)
+        met = ((file, *key_range(file)) for file in above)
+        task = replace(task, above=tuple(file for file, low, high in met if low <= last and first <= high))
+    names = [file.file_name for file in (*task.files, *task.above)]
+    return replace(task, deletions={name: deletions[name] for name in names if name in deletions})

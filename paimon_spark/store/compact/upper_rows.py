@@ -1,0 +1,116 @@
+"""The rows above the output level of a compaction, read as far as its keys need them (Java: LookupLevels).
+
+Java looks every key up by itself. Here the keys of the compaction and those above are both sorted, so one pass over the
+levels above finds them all; files and row groups between two keys of the compaction are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Compare, Op, Predicate
+from paimon_spark.arrow.types import to_internal
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.schema import FILE_NUMBER
+from paimon_spark.format.types import FLOATS, DataField
+from paimon_spark.merge.engines.lookup import with_level
+from paimon_spark.merge.keys.key_order import SortKey, sort_key_of
+from paimon_spark.merge.keys.key_ranges import key_range_of
+from paimon_spark.store.compact.bucket_rows import BucketRows
+from paimon_spark.store.read.file_rows import FileRequest
+
+_FILE_FIELD = pa.field(FILE_NUMBER, pa.int32(), nullable=False)
+
+
+@dataclass(frozen=True)
+class UpperFile:
+    """A file above with its number in ``_FILE`` and its key range."""
+
+    number: int
+    file: DataFileMeta
+    first: SortKey
+    last: SortKey
+
+
+def files_above(
+    files: Sequence[DataFileMeta], inputs: Sequence[DataFileMeta], key_fields: Sequence[DataField]
+) -> list[list[UpperFile]]:
+    """The files by level, lowest first, in key order; without those that share no key with the inputs.
+
+    Args:
+        files: on levels above 0; their numbers are their places here.
+        inputs: at least one.
+        key_fields: the trimmed primary key.
+    """
+    key_range = key_range_of([field.type for field in key_fields])
+    ranges = [key_range(file) for file in inputs]
+    low, high = min(first for first, _ in ranges), max(last for _, last in ranges)
+    levels: dict[int, list[UpperFile]] = {}
+    for number, file in enumerate(files):
+        upper = UpperFile(number, file, *key_range(file))
+        if upper.first <= high and low <= upper.last:
+            levels.setdefault(file.level, []).append(upper)
+    return [sorted(levels[level], key=lambda upper: upper.first) for level in sorted(levels)]
+
+
+class UpperLevel:
+    """The rows of one level (``merge.compact_merge.UpperRun``)."""
+
+    def __init__(
+        self,
+        rows: BucketRows,
+        files: Sequence[UpperFile],
+        request: FileRequest,
+        key_fields: Sequence[DataField],
+        batch_rows: int,
+        expires: bool,
+    ) -> None:
+        """
+        Args:
+            rows: of the bucket.
+            files: of one level, in key order.
+            request: the columns, keys among them; with positions, batches have ``_FILE`` too.
+            key_fields: the trimmed primary key.
+            batch_rows: how many rows a batch has at most.
+            expires: whether rows that are too old are as if they were not there.
+        """
+        self._rows = rows
+        self._files = list(reversed(files))
+        self._request = request
+        self._names = [field.name for field in key_fields]
+        self._types = [field.type for field in key_fields]
+        self._sort_key = sort_key_of(self._types)
+        self._batch_rows = batch_rows
+        self._expires = expires
+        self._still: Predicate = AlwaysTrue()
+        self._batches: Iterator[pa.RecordBatch] | None = None
+
+    def next_from(self, key: pa.RecordBatch) -> pa.RecordBatch | None:
+        """The next batch that may hold keys from this one on, or None; see ``UpperRun``."""
+        values = [to_internal(key.column(name)[0]) for name in self._names]
+        wanted = self._sort_key(values)
+        if self._types[0].root not in FLOATS:  # statistics of files leave out NaN, the greatest key
+            self._still = Compare((self._names[0],), Op.GE, values[0])
+        while True:
+            if self._batches is None:
+                while self._files and self._files[-1].last < wanted:
+                    self._files.pop()
+                if not self._files:
+                    return None
+                self._batches = self._open(self._files.pop())
+            batch = next(self._batches, None)
+            if batch is not None:
+                return batch
+            self._batches = None
+
+    def _open(self, upper: UpperFile) -> Iterator[pa.RecordBatch]:
+        batches = self._rows.read(upper.file, self._request, self._batch_rows, lambda: self._still, self._expires)
+        for batch in batches:
+            placed = with_level(batch, upper.file.level)
+            if self._request.positions:
+                numbers = pa.repeat(pa.scalar(upper.number, pa.int32()), batch.num_rows)
+                placed = placed.append_column(_FILE_FIELD, numbers)
+            yield placed

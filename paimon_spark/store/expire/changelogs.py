@@ -1,0 +1,187 @@
+"""Long-lived changelogs that expire (features 7.1; Java: ExpireChangelogImpl, ChangelogDeletion)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.format.paths import EARLIEST, LATEST, changelog_directory, changelog_path
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.store.expire.delete import delete_doomed
+from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.snapshots import ExpiryResult, result_of
+from paimon_spark.store.expire.used import (
+    UsedFiles,
+    add_found_deltas,
+    add_found_metadata,
+    add_live,
+    add_other_root,
+    other_roots,
+    overlapping_tags,
+    tagged_snapshots,
+    tags_before,
+)
+from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.retention import Limits, Moment, Retention, changelog_retention, retention
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.listing import read_hint
+from paimon_spark.store.storage.threads import in_threads
+
+_log = logging.getLogger(__name__)
+
+
+def expire_changelogs(
+    table: Table,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: Moment | None = None,
+    max_deletes: int | None = None,
+    dry_run: bool = False,
+) -> ExpiryResult:
+    """Expires old changelogs of ``changelog/`` with their files. The newest of them always stays.
+
+    Arguments and errors are those of expire_snapshots; what is not given is said by the options `changelog.*`, and
+    where these are not set, by `snapshot.*`. Snapshots count: a changelog is one of the newest N when its id is.
+    """
+    options, given = table.options, Limits(retain_max, retain_min, older_than, max_deletes)
+    return expire_changelogs_by(table, changelog_retention(options, retention(options), given), dry_run)
+
+
+def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -> ExpiryResult:
+    """The same by given rules. Errors as in expire_snapshots."""
+    began = time.monotonic()
+    bounds = _range(table, kept)
+    if bounds is None:
+        return ExpiryResult(dry_run=dry_run)
+    earliest, end = bounds
+    if end == earliest:
+        hint = f"{changelog_directory(table.location, table.branch)}/{EARLIEST}"
+        if not dry_run and read_hint(table.file_io, hint) != earliest:
+            table.file_io.overwrite(hint, str(earliest).encode())
+        return ExpiryResult(dry_run=dry_run)
+    found = _find_all(table, range(earliest, end + 1))
+    if not found or found[-1].id != end:  # another expiry was faster
+        return ExpiryResult(dry_run=dry_run)
+    return _expire(table, found[:-1], found[-1], end, dry_run, began)
+
+
+def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpiryResult:
+    """Expires every long-lived changelog, whatever their age, and takes the hints away (Java: expireAll).
+
+    Raises:
+        CorruptFile: metadata are damaged, or a changelog is not older than the snapshots; nothing was deleted.
+        StorageError: the storage failed; the next expiry goes on where this one stopped.
+    """
+    began = time.monotonic()
+    ids, earliest = table.snapshots.changelog_ids(), table.snapshots.earliest_id()
+    if not ids or earliest is None:
+        return ExpiryResult(dry_run=dry_run)
+    if ids[-1] >= earliest:
+        raise CorruptFile(
+            f"the changelog {ids[-1]} of {table.location} is not older than snapshot {earliest}; expire the snapshots "
+            "first"
+        )
+    return _expire(table, _find_all(table, ids), None, earliest, dry_run, began)
+
+
+def _expire(
+    table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, dry_run: bool, began: float
+) -> ExpiryResult:
+    """kept: the first changelog that stays; None: none does."""
+    doomed = _doomed(table, changelogs)
+    doomed.keep(_used(table, changelogs, kept, end, bool(doomed.data)))
+    ids = [changelog.id for changelog in changelogs]
+    first = table.snapshots.earliest_id()
+    if first is not None and ids and first <= ids[-1]:  # else what they let go is in no snapshot any more
+        _log.info("no changelog of %s expires: the table went back to snapshot %d meanwhile", table.location, first)
+        return ExpiryResult(dry_run=dry_run)
+    paths = [changelog_path(table.location, number, table.branch) for number in ids]
+    if dry_run:
+        told = [path for stage in (*doomed.stages(), paths) for path in stage]
+        return result_of(doomed, ids, told, 0, dry_run, began)
+    deleted = delete_doomed(table, doomed)
+    table.file_io.delete_many(paths)
+    directory = changelog_directory(table.location, table.branch)
+    if kept is None:
+        table.file_io.delete_many([f"{directory}/{EARLIEST}", f"{directory}/{LATEST}"])
+    else:
+        table.file_io.overwrite(f"{directory}/{EARLIEST}", str(end).encode())
+        again = [n for n in table.snapshots.changelog_ids() if n < end]  # by a slow expiry
+        table.file_io.delete_many([changelog_path(table.location, number, table.branch) for number in again])
+    return result_of(doomed, ids, [*deleted, *paths], 0, dry_run, began)
+
+
+def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
+    """The first changelog, and the first that stays; None: all stay, however old (Java: ExpireChangelogImpl.expire)."""
+    earliest = _earliest_id(table)
+    latest = None if earliest is None else _latest_id(table)
+    latest_snapshot = None if latest is None else table.snapshots.latest_id()
+    if earliest is None or latest is None or latest_snapshot is None:
+        return None
+    end = min(latest_snapshot - kept.retain_min + 1, earliest + kept.max_deletes, latest)
+    if end <= earliest:
+        return None
+    for number in range(max(latest_snapshot - kept.retain_max + 1, earliest), end):
+        changelog = table.snapshots.find_changelog(number)
+        if changelog is not None and changelog.time_millis >= kept.keep_since:
+            end = number
+            break
+    if end > earliest:  # else consumers need not be asked, after every commit
+        end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
+    return earliest, max(end, earliest)
+
+
+def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DoomedFiles:
+    """Where there is no changelog list, the changelog is the data files that a change added, and some later change
+    deleted: they go with that one."""
+    finder, doomed = FileFinder(table), DoomedFiles()
+    plain = [changelog for changelog in changelogs if changelog.changelog_manifest_list is None]
+    doomed.data = finder.deleted(plain, keeps_appended=False)
+    doomed.changelog = finder.added(changelog.changelog_manifest_list for changelog in changelogs)
+    finder.add_lists((name for c in plain for name in (c.delta_manifest_list, c.base_manifest_list)), doomed)
+    finder.add_lists((changelog.changelog_manifest_list for changelog in changelogs), doomed)
+    return doomed
+
+
+def _used(table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, needs_data: bool) -> UsedFiles:
+    used, store = UsedFiles(), table.snapshots
+    tags, earliest = tagged_snapshots(store), store.earliest_id()
+    first = None if earliest is None else store.find(earliest)
+    for tag in tags_before(tags, (changelog.id for changelog in changelogs)) if needs_data else ():
+        add_live(table, tag, used)
+    overlapping = overlapping_tags(tags, changelogs[0].id, end) if changelogs else []
+    above = [tag for tag in tags if tag.id >= end][:1]  # kept may have lost its base list with a tag
+    later = _later_overwrites(table, end) if needs_data else []
+    staying = [snapshot for snapshot in (kept, first) if snapshot is not None]
+    add_found_metadata(table, [*overlapping, *above, *staying, *later], used)
+    add_found_deltas(table, later, used)
+    for root in other_roots(table):
+        add_other_root(table, root, used)
+    return used
+
+
+def _later_overwrites(table: Table, end: int) -> list[Snapshot]:
+    """Changes after the expired ones that may have taken up files again, as a rollback does."""
+    latest = table.snapshots.latest_id()
+    found = in_threads(table.snapshots.find_change, range(end, (latest or end) + 1))
+    return [change for change in found if change is not None and change.commit_kind == CommitKind.OVERWRITE]
+
+
+def _find_all(table: Table, ids: Iterable[int]) -> list[Snapshot]:
+    """Those of the ids that are there, in order."""
+    return [change for change in in_threads(table.snapshots.find_changelog, ids) if change is not None]
+
+
+def _earliest_id(table: Table) -> int | None:
+    hint = table.snapshots.hinted_changelog_id()
+    return min(table.snapshots.changelog_ids(), default=None) if hint is None else hint
+
+
+def _latest_id(table: Table) -> int | None:
+    store = table.snapshots
+    hint = read_hint(table.file_io, f"{changelog_directory(table.location, table.branch)}/{LATEST}")
+    if hint is not None and store.find_changelog(hint) is not None and store.find_changelog(hint + 1) is None:
+        return hint
+    return max(store.changelog_ids(), default=None)

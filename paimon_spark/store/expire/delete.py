@@ -1,0 +1,108 @@
+"""Deleting files in bulk, in parallel, stage by stage (Java: FileDeletionBase, the deleting half)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from paimon_spark.file_io import FileIO
+from paimon_spark.format.options import core_options as o
+from paimon_spark.store.expire.files import DoomedFiles, Place
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.threads import in_threads
+
+_log = logging.getLogger(__name__)
+
+_THREADS = 8
+_BULK = 500  # files of one request, where the store takes several
+
+
+def delete_doomed(table: Table, doomed: DoomedFiles) -> list[str]:
+    """Deletes files, and the directories that hold nothing any more if `snapshot.clean-empty-directories` says so.
+
+    Returns:
+        The paths of the files that are gone, in order. Errors as in delete_stages and delete_empty_directories.
+    """
+    deleted = delete_stages(table, doomed.stages())
+    if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
+        delete_empty_directories(table, doomed.places())
+    return deleted
+
+
+def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
+    """Deletes files; a stage begins when the one before is done. Absent files are fine.
+
+    A file that the store refuses to delete holds up nothing: a warning tells of it, it is left behind as an orphan, and
+    a later removal of orphan files tries again. A store that refuses all files of a stage refuses the job.
+
+    Returns:
+        The paths of what is gone, in order.
+
+    Raises:
+        PermissionError: no file of a stage may be deleted; the stages after it were not begun.
+        StorageError: the storage failed; what became of the stage is open, those after it were not begun.
+    """
+    deleted: list[str] = []
+    for stage in stages:
+        paths = list(dict.fromkeys(stage))
+        pieces = [paths[start : start + _BULK] for start in range(0, len(paths), _BULK)]
+        refused = _united(in_threads(partial(_delete, table.file_io), pieces, file_threads(table)))
+        if refused:
+            first = next(iter(refused.values()))
+            if len(refused) == len(paths):
+                raise first
+            _log.warning("%d files of %s cannot be deleted and stay: %s", len(refused), table.location, first)
+        deleted += [path for path in paths if path not in refused]
+    return deleted
+
+
+def _delete(file_io: FileIO, paths: Sequence[str]) -> dict[str, PermissionError]:
+    """Deletes files; why which may not be deleted. Of a bulk request that fails, each file is tried on its own."""
+    try:
+        file_io.delete_many(paths)
+        return {}
+    except OSError as error:
+        _log.debug("deleting %d files one by one after: %s", len(paths), error)
+    refused = {}
+    for path in paths:
+        try:
+            file_io.delete(path)
+        except PermissionError as error:
+            refused[path] = error
+    return refused
+
+
+def _united(pieces: Iterable[dict[str, PermissionError]]) -> dict[str, PermissionError]:
+    return {path: error for piece in pieces for path, error in piece.items()}
+
+
+def delete_empty_directories(table: Table, places: Iterable[Place]) -> None:
+    """Removes the directories of buckets and partitions that hold nothing any more, the deepest first.
+
+    Raises:
+        StorageError: the storage failed; an empty directory harms nobody.
+    """
+    level = sorted({bucket_directory(table, *place) for place in places})
+    for _ in range(1 + len(table.schema.partition_fields)):
+        gone = in_threads(partial(remove_directory, table.file_io), level, file_threads(table))
+        level = sorted({path.rpartition("/")[0] for path, is_gone in zip(level, gone, strict=True) if is_gone})
+
+
+def remove_directory(file_io: FileIO, path: str) -> bool:
+    """Removes a directory that holds nothing. False: it is still there, maybe because the store refuses it.
+
+    Raises:
+        StorageError: the storage failed.
+    """
+    try:
+        return file_io.remove_empty_directory(path)
+    except PermissionError as error:
+        _log.warning("the empty directory %s cannot be removed and stays: %s", path, error)
+        return False
+
+
+def file_threads(table: Table) -> int:
+    """How many files of a table are looked at or deleted at a time."""
+    return table.options.value(o.FILE_OPERATION_THREAD_NUM) or _THREADS

@@ -1,0 +1,79 @@
+"""Reading metadata that another expiry may just be deleting: what is gone is left out, any other error is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from paimon_spark.format.manifest import IndexManifestEntry, ManifestFileMeta
+from paimon_spark.format.manifests.codec import decode_manifest_list
+from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+from paimon_spark.format.manifests.index_manifest import decode_index_manifest
+from paimon_spark.format.paths import manifest_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.listing import find_bytes
+from paimon_spark.store.storage.threads import in_threads
+
+_CHUNK = 64  # manifests decoded at a time
+
+T = TypeVar("T")
+
+
+def find_manifest_list(table: Table, name: str) -> list[ManifestFileMeta] | None:
+    """Errors as in decode_manifest_list."""
+    path = manifest_path(table.location, name)
+    data = find_bytes(table.file_io, path)
+    return None if data is None else decode_manifest_list(data, path)
+
+
+def find_manifest_lists(table: Table, names: Iterable[str | None]) -> dict[str, list[ManifestFileMeta]]:
+    """What manifest lists name, each list read once. Errors as in decode_manifest_list."""
+    return _each_once(names, lambda name: find_manifest_list(table, name))
+
+
+def find_index_manifest(table: Table, name: str) -> list[IndexManifestEntry] | None:
+    """Errors as in decode_index_manifest."""
+    path = manifest_path(table.location, name)
+    data = find_bytes(table.file_io, path)
+    return None if data is None else decode_index_manifest(data, path)
+
+
+def find_index_manifests(table: Table, names: Iterable[str | None]) -> dict[str, list[IndexManifestEntry]]:
+    """What index manifests name, each read once. Errors as in decode_index_manifest."""
+    return _each_once(names, lambda name: find_index_manifest(table, name))
+
+
+def find_manifests(table: Table, metas: Sequence[ManifestFileMeta]) -> list[tuple[str, bytes] | None]:
+    """(path, content) of manifests in order; None of each that is gone."""
+
+    def find(meta: ManifestFileMeta) -> tuple[str, bytes] | None:
+        path = manifest_path(table.location, meta.file_name)
+        data = find_bytes(table.file_io, path)
+        return None if data is None else (path, data)
+
+    return in_threads(find, metas)
+
+
+def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[ManifestColumns]:
+    """The entries of manifests, each read once, some manifests at a time.
+
+    Raises:
+        CorruptFile: a manifest is damaged.
+    """
+    distinct = list({meta.file_name: meta for meta in metas}.values())
+    for start in range(0, len(distinct), _CHUNK):
+        found = find_manifests(table, distinct[start : start + _CHUNK])
+        yield decode_manifests([manifest for manifest in found if manifest is not None])
+
+
+def find_snapshots(store: SnapshotStore, ids: Iterable[int]) -> list[Snapshot]:
+    """Those of the ids that are there, in order."""
+    return [snapshot for snapshot in in_threads(store.find, ids) if snapshot is not None]
+
+
+def _each_once(names: Iterable[str | None], find: Callable[[str], T | None]) -> dict[str, T]:
+    distinct = list(dict.fromkeys(name for name in names if name is not None))
+    found = zip(distinct, in_threads(find, distinct), strict=True)
+    return {name: value for name, value in found if value is not None}

@@ -1,0 +1,314 @@
+"""Snapshots that expire, with the files only they need (features 7.1; Java: ExpireSnapshotsImpl, SnapshotDeletion).
+
+All that will be deleted is known before the first file goes; what cannot be read stops everything. Then data files go,
+index files and statistics, manifests, lists, at last the snapshots, oldest first: after a crash at any point the
+snapshots that stay are whole, and the next expiry finds the same files again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import encode_snapshot
+from paimon_spark.store.commit.base import may_be_withdrawn
+from paimon_spark.store.expire.delete import delete_doomed
+from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.reading import find_snapshots
+from paimon_spark.store.expire.used import (
+    UsedFiles,
+    add_live,
+    add_metadata,
+    add_other_root,
+    add_reviving,
+    other_roots,
+    overlapping_tags,
+    reviving_snapshots,
+    tagged_snapshots,
+    tags_before,
+)
+from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.expiry_marks import delete_marks, expiring_until, write_mark
+from paimon_spark.store.holds.hold_marks import held_ids
+from paimon_spark.store.holds.retention import Limits, Moment, Retention, RetentionRules, retention, retention_rules
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.storage.threads import in_threads
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, repr=False)
+class ExpiryResult(Result):
+    """What went, or would go if it was a dry run.
+
+    Attributes:
+        ids: of the snapshots, or long-lived changelogs, that expired.
+        data_files, changelog_files, index_files, statistics_files, manifest_files: how many; manifest lists and index
+            manifests are manifest files too.
+        bytes: of the data and changelog files.
+        paths: of all files, in the order they went, the snapshots last. Some may have been gone already.
+        left: of files that the store refused to delete; nothing needs them, and they count above.
+        moved_changelogs: how many snapshots live on as changelogs.
+        dry_run: whether nothing was deleted.
+        millis: wall time.
+    """
+
+    ids: tuple[int, ...] = ()
+    data_files: int = 0
+    changelog_files: int = 0
+    index_files: int = 0
+    statistics_files: int = 0
+    manifest_files: int = 0
+    bytes: int = 0
+    paths: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    moved_changelogs: int = 0
+    dry_run: bool = False
+    millis: int = 0
+
+
+def expire_snapshots(
+    table: Table,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than: Moment | None = None,
+    max_deletes: int | None = None,
+    dry_run: bool = False,
+) -> ExpiryResult:
+    """Expires old snapshots and deletes the files that only they need.
+
+    Tags keep the files of their snapshots, other branches theirs; consumers keep the snapshots they have not read.
+    Changelogs that the options `changelog.*` keep for longer are moved to ``changelog/``. What an expiry that broke off
+    was to take goes too, whatever is said here: its files may be gone.
+
+    Args:
+        table: with the options of the call.
+        retain_max: at most so many snapshots stay; None: `snapshot.num-retained.max`.
+        retain_min: at least so many stay; None: `snapshot.num-retained.min`.
+        older_than: only snapshots whose next one is older than this expire (but for retain_max); a datetime, text such
+            as "2026-11-01 12:30:00" in the local zone, or epoch millis. None: `snapshot.time-retained` before now.
+        max_deletes: at most so many expire; None: `snapshot.expire.limit`.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        OptionError: the arguments contradict each other or the options.
+        CorruptFile: metadata of the table are damaged; nothing was deleted.
+        StorageError: the storage failed; the next expiry goes on where this one stopped.
+    """
+    kept = retention(table.options, Limits(retain_max, retain_min, older_than, max_deletes))
+    return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run, finishes=True)
+
+
+def expire_snapshots_by(
+    table: Table, rules: RetentionRules, dry_run: bool = False, finishes: bool = False
+) -> ExpiryResult:
+    """The same by given rules. Errors as in expire_snapshots.
+
+    Args:
+        finishes: whether an expiry that broke off is finished even if the rules let nothing go. After a commit that is
+            not looked for.
+    """
+    began = time.monotonic()
+    store = table.snapshots
+    (earliest, is_hinted), (newest, is_sure) = store.earliest(), store.hinted_latest()
+    if earliest is None or newest is None:
+        return ExpiryResult(dry_run=dry_run)
+    latest = newest.id
+    end = _end(table, rules, earliest, latest)
+    if (
+        end > earliest and not is_sure and may_be_withdrawn(table, newest)
+    ):  # it may be taken back, and counts for nothing
+        _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
+        return ExpiryResult(dry_run=dry_run)
+    if finishes or end > earliest:
+        end = max(end, min(expiring_until(store) or 0, latest))  # below a mark that a crash left, files may be gone
+    if end <= earliest:
+        if not dry_run and not is_hinted:  # the last step of an expiry that broke off
+            delete_marks(store, earliest)
+            store.write_earliest_hint(earliest)
+        return ExpiryResult(dry_run=dry_run)
+    end = min([end, *held_ids(table.file_io, store.directory)])
+    if end <= earliest:
+        return ExpiryResult(dry_run=dry_run)
+    if dry_run:
+        plan = _plan(table, rules, earliest, end)
+        return ExpiryResult(dry_run=True) if plan is None else plan.result(began, plan.all_paths(), dry_run=True)
+    mark = write_mark(store, end)
+    try:
+        plan = _plan(table, rules, earliest, end) if _may_go_until(table, rules, end) else None
+    except CorruptFile:
+        table.file_io.delete(mark)
+        if store.exists(end) and (expiring_until(store) or 0) <= end:
+            raise
+        _log.info("another expiry of %s goes further, and took away what was to be read", table.location)
+        return ExpiryResult()
+    except BaseException:
+        table.file_io.delete(mark)
+        raise
+    if plan is None:  # another expiry was faster, or somebody wants to keep what was to go
+        table.file_io.delete(mark)
+        return ExpiryResult()
+    result = plan.result(began, plan.execute(mark), dry_run=False)
+    first, last = plan.ids[0], plan.ids[-1]
+    _log.info("expired the snapshots %d to %d of %s: %d files", first, last, table.location, len(result.paths))
+    return result
+
+
+def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:
+    """Whether nobody came before the mark who needs a snapshot below end; who comes later sees the mark."""
+    needed = list(held_ids(table.file_io, table.snapshots.directory))
+    if rules.consumers_hold_snapshots:
+        needed += consumer_positions(table.file_io, table.location, table.branch).values()
+    return end <= min(needed, default=end)
+
+
+def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int:
+    """The first snapshot that stays (Java: ExpireSnapshotsImpl.expire)."""
+    kept, store = rules.snapshots, table.snapshots
+    begin = max(latest - kept.retain_max + 1, earliest)
+    end = min(latest - kept.retain_min + 1, earliest + kept.max_deletes)
+    if begin == earliest:
+        begin = _end_by_time(store, kept, earliest, min(end, earliest + 1))
+        if begin <= earliest:  # so it is after most commits: consumers need not be asked
+            return earliest
+    if rules.consumers_hold_snapshots:
+        end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
+    return _end_by_time(store, kept, begin, end)
+
+
+def _end_by_time(store: SnapshotStore, kept: Retention, begin: int, end: int) -> int:
+    """A snapshot expires when the next one is old enough: until then it was the state of the table."""
+    following = store.walk(range(begin + 1, end + 1))
+    return next((snapshot.id - 1 for snapshot in following if snapshot.time_millis >= kept.keep_since), end)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What one expiry does.
+
+    Attributes:
+        snapshots: that expire, oldest first.
+        end: the first id that stays.
+        moves: whether they live on as changelogs.
+    """
+
+    table: Table
+    snapshots: tuple[Snapshot, ...]
+    end: int
+    doomed: DoomedFiles
+    moves: bool
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(snapshot.id for snapshot in self.snapshots)
+
+    def snapshot_paths(self) -> tuple[str, ...]:
+        return tuple(snapshot_path(self.table.location, number, self.table.branch) for number in self.ids)
+
+    def all_paths(self) -> list[str]:
+        return [path for stage in (*self.doomed.stages(), self.snapshot_paths()) for path in stage]
+
+    def execute(self, mark: str) -> list[str]:
+        """Deletes; returns the paths in order. mark: its path; who takes it away has taken the snapshots already."""
+        table, store = self.table, self.table.snapshots
+        deleted = delete_doomed(table, self.doomed)
+        paths = self.snapshot_paths()
+        if not table.file_io.exists(mark):  # a rollback to a tag may have brought one of the snapshots back since
+            return [*deleted, *paths]
+        if self.moves:
+            self._move_changelogs()
+        table.file_io.delete_many(paths)
+        delete_marks(store, self.end)
+        store.write_earliest_hint(self.end)  # the very last: who finds it wrong looks for marks that a crash left
+        return [*deleted, *paths]
+
+    def _move_changelogs(self) -> None:
+        """What another expiry has moved and what has expired since is taken back, and what a rollback took out of a
+        tag, which has no changelog."""
+        table, store = self.table, self.table.snapshots
+        produces = table.options.value(o.CHANGELOG_PRODUCER) != "none"
+
+        def move(snapshot: Snapshot) -> None:
+            path = changelog_path(table.location, snapshot.id, table.branch)
+            table.file_io.overwrite(path, encode_snapshot(snapshot))
+            name = snapshot.changelog_manifest_list or (None if produces else snapshot.delta_manifest_list)
+            if name is not None and not table.file_io.exists(manifest_path(table.location, name)):
+                table.file_io.delete(path)
+
+        in_threads(move, self.snapshots)
+        first = store.hinted_changelog_id() or 0
+        table.file_io.delete_many(
+            [changelog_path(table.location, number, table.branch) for number in self.ids if number < first]
+        )
+        hint = f"{changelog_directory(table.location, table.branch)}/{LATEST}"
+        table.file_io.overwrite(hint, str(self.ids[-1]).encode())
+
+    def result(self, began: float, paths: Sequence[str], dry_run: bool) -> ExpiryResult:
+        moved = len(self.snapshots) if self.moves else 0
+        return result_of(self.doomed, self.ids, paths, moved, dry_run, began)
+
+
+def result_of(
+    doomed: DoomedFiles, ids: Sequence[int], paths: Sequence[str], moved: int, dry_run: bool, began: float
+) -> ExpiryResult:
+    """What is told of an expiry; began: by time.monotonic."""
+    return ExpiryResult(
+        ids=tuple(ids),
+        data_files=len(doomed.data),
+        changelog_files=len(doomed.changelog),
+        index_files=len(doomed.indexes),
+        statistics_files=len(doomed.statistics),
+        manifest_files=len(doomed.manifests) + len(doomed.lists),
+        bytes=sum(file.size for files in (doomed.data, doomed.changelog) for file in files.values()),
+        paths=tuple(paths),
+        left=doomed.left(paths),
+        moved_changelogs=moved,
+        dry_run=dry_run,
+        millis=round((time.monotonic() - began) * 1000),
+    )
+
+
+def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan | None:
+    """All that goes; None when the first snapshot to stay is gone, because others expire too."""
+    found = find_snapshots(table.snapshots, range(earliest, end + 1))
+    if len(found) < 2 or found[-1].id != end:
+        return None
+    *expired, kept = found
+    produces = table.options.value(o.CHANGELOG_PRODUCER) != "none"
+    decoupled = rules.is_decoupled
+    finder, doomed = FileFinder(table), DoomedFiles()
+    doomed.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)
+    if not decoupled:
+        doomed.changelog = finder.added(snapshot.changelog_manifest_list for snapshot in expired)
+    if produces or not decoupled:  # else the data files of changelogs are named in these
+        finder.add_lists((name for s in expired for name in (s.base_manifest_list, s.delta_manifest_list)), doomed)
+    if not decoupled:
+        finder.add_lists((snapshot.changelog_manifest_list for snapshot in expired), doomed)
+    finder.add_indexes(expired, doomed)
+    _keep_used(table, found, doomed)
+    return _Plan(table, tuple(expired), kept.id, doomed, decoupled)
+
+
+def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DoomedFiles) -> None:
+    """Takes out what stays of the doomed files: in the snapshot after them, in tags, in other branches."""
+    used, begin, end = UsedFiles(), found[0].id, found[-1].id
+    add_metadata(table, found[-1], used)
+    doomed.keep(used)
+    tags = tagged_snapshots(table.snapshots)
+    for tag in tags_before(tags, (snapshot.id for snapshot in found[1:])) if doomed.data else ():
+        add_live(table, tag, used)
+    for tag in overlapping_tags(tags, begin, end):
+        add_metadata(table, tag, used)
+    if doomed.may_be_revived:  # else the later snapshots need not be read, as after most commits that only append
+        add_reviving(table, reviving_snapshots(table.snapshots, end), used)
+    for root in other_roots(table):
+        add_other_root(table, root, used)
+    doomed.keep(used)

@@ -1,0 +1,206 @@
+"""What is still used of the files that an expiry might delete (Java: FileDeletionBase, the skipping sets).
+
+Beside what Java asks (the tags below the range, the first snapshot that stays) two more are asked, because a file of
+theirs would be lost: other branches, which share the files of the table, and later snapshots that took files up again,
+as a rollback to a tag does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from paimon_spark.format.manifest import FileKind, ManifestFileMeta
+from paimon_spark.format.paths import MAIN_BRANCH
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.store.expire.reading import (
+    find_index_manifests,
+    find_manifest_lists,
+    find_snapshots,
+    found_entries,
+)
+from paimon_spark.store.metadata.live_files import canonical_partitions, fold
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_index_manifest, read_manifest_columns
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.threads import in_threads
+
+
+@dataclass
+class UsedFiles:
+    """Names of files that must stay.
+
+    Attributes:
+        data: data and changelog files.
+        metadata: manifest lists, manifests, index manifests, index files, statistics.
+    """
+
+    data: set[str] = field(default_factory=set)
+    metadata: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class OtherRoot:
+    """Another branch of the table (or its main branch): all that it keeps.
+
+    Attributes:
+        states: snapshots of which all live files are used: its earliest one, those after a gap, and its tags.
+        changes: its snapshots and long-lived changelogs.
+    """
+
+    states: tuple[Snapshot, ...]
+    changes: tuple[Snapshot, ...]
+
+
+def overlapping_tags(tags: Sequence[Snapshot], begin: int, end: int) -> list[Snapshot]:
+    """The tagged snapshots that may share files with snapshots from begin to before end (Java: findSkippingTags).
+
+    Args:
+        tags: in the order of their ids.
+        begin, end: ids; end is not one of them.
+    """
+    lowest = max((tag.id for tag in tags if tag.id <= begin), default=0)
+    return [tag for tag in tags if lowest <= tag.id < end]
+
+
+def tags_before(tags: Sequence[Snapshot], ids: Iterable[int]) -> list[Snapshot]:
+    """For each id the tagged snapshot next below it, if there is one; after a rollback two may have one id."""
+    nearest = {max((tag.id for tag in tags if tag.id < number), default=None) for number in ids}
+    found: list[Snapshot] = []
+    for tag in tags:
+        if tag.id in nearest and tag not in found:
+            found.append(tag)
+    return found
+
+
+def tagged_snapshots(store: SnapshotStore) -> list[Snapshot]:
+    """The snapshots of all tags, in the order of their ids.
+
+    Raises:
+        CorruptFile: a tag cannot be read; nothing can be deleted before it is mended or removed.
+    """
+    return sorted((tag.snapshot for tag in store.tags().values()), key=lambda snapshot: snapshot.id)
+
+
+def reviving_snapshots(store: SnapshotStore, end: int) -> list[Snapshot]:
+    """The snapshots after end that may have taken up files deleted before: overwrites, which rollbacks are too."""
+    latest = store.latest_id()
+    later = find_snapshots(store, range(end + 1, (latest or end) + 1))
+    return [snapshot for snapshot in later if snapshot.commit_kind == CommitKind.OVERWRITE]
+
+
+def other_roots(table: Table) -> list[OtherRoot]:
+    """Every branch but this one. Errors as in tagged_snapshots.
+
+    What a branch keeps may come under another name while they are read, as by a renaming: then all are read again. Main
+    comes last, as branches are taken over into it.
+    """
+    names = list(list_branches(table.file_io, table.location))
+    while True:
+        roots = [_other_root(table, name) for name in [*names, MAIN_BRANCH] if name != table.branch]
+        if (again := list(list_branches(table.file_io, table.location))) == names:
+            return roots
+        names = again
+
+
+def _other_root(table: Table, branch: str) -> OtherRoot:
+    store = SnapshotStore(table.file_io, table.location, branch)
+    snapshots = find_snapshots(store, store.ids())
+    changelogs = in_threads(store.find_change, store.changelog_ids())
+    changes = (*snapshots, *(changelog for changelog in changelogs if changelog is not None))
+    ids = {snapshot.id for snapshot in snapshots}
+    first = (snapshot for snapshot in snapshots if snapshot.id - 1 not in ids)  # a rollback that broke off leaves a gap
+    return OtherRoot((*first, *tagged_snapshots(store)), changes)
+
+
+def add_state(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
+    """As add_live and add_metadata. Errors the same."""
+    metas = read_data_manifests(table.file_io, table.location, snapshot)
+    _add_live(table, metas, used)
+    _add_metadata(table, snapshot, metas, used)
+
+
+def add_live(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
+    """Adds the live data files of a snapshot.
+
+    Raises:
+        CorruptFile: its metadata cannot be read.
+    """
+    _add_live(table, read_data_manifests(table.file_io, table.location, snapshot), used)
+
+
+def _add_live(table: Table, metas: Sequence[ManifestFileMeta], used: UsedFiles) -> None:
+    columns = read_manifest_columns(table.file_io, table.location, metas)
+    canonical = canonical_partitions(columns, [f.type for f in table.schema.partition_fields])
+    live = fold(columns, canonical[columns.partition_code], np.arange(len(columns)))
+    names = columns.file_names
+    used.data.update(names[i] for i in live.tolist())
+
+
+def add_metadata(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
+    """Adds the metadata and index files that a state needs, without its changelog. Errors as in add_live."""
+    _add_metadata(table, snapshot, read_data_manifests(table.file_io, table.location, snapshot), used)
+
+
+def _add_metadata(table: Table, snapshot: Snapshot, metas: Iterable[ManifestFileMeta], used: UsedFiles) -> None:
+    used.metadata.update((snapshot.base_manifest_list, snapshot.delta_manifest_list))
+    used.metadata.update(meta.file_name for meta in metas)
+    if snapshot.index_manifest is not None:
+        entries = read_index_manifest(table.file_io, table.location, snapshot.index_manifest)
+        used.metadata.add(snapshot.index_manifest)
+        used.metadata.update(entry.file_name for entry in entries)
+    if snapshot.statistics is not None:
+        used.metadata.add(snapshot.statistics)
+
+
+def add_reviving(table: Table, snapshots: Sequence[Snapshot], used: UsedFiles) -> None:
+    """Adds what later snapshots took up. Errors as in add_live."""
+    for snapshot in snapshots:
+        add_metadata(table, snapshot, used)
+    _add_added(table, find_manifest_lists(table, (s.delta_manifest_list for s in snapshots)).values(), used)
+
+
+def add_found_metadata(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+    """As add_metadata, for snapshots that have expired and of which some metadata are gone. Errors as in add_live."""
+    names = (name for change in changes for name in (change.base_manifest_list, change.delta_manifest_list))
+    _add_lists(find_manifest_lists(table, names), used)
+    _add_found_indexes(table, changes, used)
+
+
+def add_found_deltas(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+    """Adds the delta lists of changes, their manifests, and the files they added. Errors as in add_live."""
+    deltas = find_manifest_lists(table, (change.delta_manifest_list for change in changes))
+    _add_lists(deltas, used)
+    _add_added(table, deltas.values(), used)
+
+
+def _add_lists(lists: Mapping[str, Iterable[ManifestFileMeta]], used: UsedFiles) -> None:
+    for name, metas in lists.items():
+        used.metadata.update((name, *(meta.file_name for meta in metas)))
+
+
+def _add_found_indexes(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+    used.metadata.update(name for s in changes for name in (s.index_manifest, s.statistics) if name is not None)
+    for entries in find_index_manifests(table, (change.index_manifest for change in changes)).values():
+        used.metadata.update(entry.file_name for entry in entries)
+
+
+def add_other_root(table: Table, root: OtherRoot, used: UsedFiles) -> None:
+    """Adds all that another branch keeps: what it expires meanwhile may be gone. Errors as in add_live."""
+    for state in root.states:
+        add_state(table, state, used)
+    bases = {change.base_manifest_list for change in root.changes}
+    adding = {name for s in root.changes for name in (s.delta_manifest_list, s.changelog_manifest_list)}
+    lists = find_manifest_lists(table, bases | adding)
+    _add_lists(lists, used)
+    _add_added(table, (metas for name, metas in lists.items() if name in adding), used)
+    _add_found_indexes(table, root.changes, used)
+
+
+def _add_added(table: Table, lists: Iterable[Iterable[ManifestFileMeta]], used: UsedFiles) -> None:
+    for columns in found_entries(table, (meta for metas in lists for meta in metas if meta.num_added_files)):
+        names = columns.file_names
+        used.data.update(names[i] for i in np.flatnonzero(columns.kind == FileKind.ADD).tolist())

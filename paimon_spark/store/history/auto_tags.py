@@ -1,0 +1,196 @@
+"""Tags that come by themselves (features 3.14; Java: TagAutoCreation, TagAutoManager, TagBatchCreation).
+
+With `process-time` and `watermark` a tag stands for a period, named by its begin, and keeps the first snapshot after
+its end and the delay. With `batch` every batch write leaves a tag. Progress is nowhere stored: it is read from the
+newest such tag.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
+from paimon_spark.store.history.tags import TagCreated, keep_as_tag
+from paimon_spark.store.metadata.snapshots import SnapshotStore, has_watermark
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.scan.auto_tag_names import auto_tag_time
+
+_log = logging.getLogger(__name__)
+
+_EPOCH = datetime(1970, 1, 1)
+_PERIODS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
+_DAYS = {"with-dashes": "%Y-%m-%d", "without-dashes": "%Y%m%d", "without-dashes-and-spaces": "%Y%m%d"}
+_HOURS = {"with-dashes": "%Y-%m-%d %H", "without-dashes": "%Y%m%d %H", "without-dashes-and-spaces": "%Y%m%d%H"}
+
+
+@dataclass(frozen=True, repr=False)
+class AutomaticTags(Result):
+    """created: the new tags; deleted: names of those that were too many or too old."""
+
+    created: tuple[TagCreated, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+
+def trigger_tag_automatic_creation(table: Table) -> AutomaticTags:
+    """Makes the tags that are due by the options `tag.*`, and deletes those that are too many or too old.
+
+    Raises:
+        OptionError: the options contradict each other.
+        PaimonError, OSError: as in create_tag and delete_tags; what was done is done.
+    """
+    made = create_due_tags(table)
+    expired = expire_tags(table).names if table.options.value(o.TAG_TIME_EXPIRE_ENABLED) else ()
+    return AutomaticTags(made.created, (*made.deleted, *expired))
+
+
+def expire_tags_by_options(table: Table) -> None:
+    """What follows a commit. Errors as in expire_tags."""
+    if table.options.value(o.TAG_TIME_EXPIRE_ENABLED):
+        expire_tags(table)
+
+
+def create_due_tags(table: Table) -> AutomaticTags:
+    """The part of trigger_tag_automatic_creation that makes tags. Errors the same."""
+    mode = table.options.value(o.TAG_AUTOMATIC_CREATION)
+    if mode not in ("process-time", "watermark"):
+        return AutomaticTags()
+    period, delay = tag_period(table.options), _delay(table.options)
+    store = table.snapshots
+    next_tag, number = _progress(table, period)
+    latest, earliest = store.latest(), store.earliest_id()
+    if latest is None or earliest is None:
+        return AutomaticTags()
+    moment = _moment(latest, table.options)
+    if moment is not None and not _is_due(moment, next_tag, period, delay):
+        return AutomaticTags()  # so it is after most commits: those before it are older, and are not read
+    created: list[TagCreated] = []
+    deleted: list[str] = []
+    for snapshot in store.walk(range(max(number, earliest), latest.id + 1)):
+        moment = _moment(snapshot, table.options)
+        if moment is None or not _is_due(moment, next_tag, period, delay):
+            continue
+        this_tag = period_before(moment, period)
+        if next_tag is not None and table.options.value(o.TAG_AUTOMATIC_COMPLETION):
+            this_tag = next_tag
+        name = tag_name(this_tag, table.options)
+        if store.find_tag(name) is None:
+            created.append(keep_as_tag(table, name, snapshot, table.options.value(o.TAG_DEFAULT_TIME_RETAINED)))
+        next_tag = this_tag + period
+        deleted += _delete_surplus(table, lambda name: auto_tag_time(name, table.options) is not None)
+    return AutomaticTags(tuple(created), tuple(deleted))
+
+
+def _is_due(moment: datetime, next_tag: datetime | None, period: timedelta, delay: timedelta) -> bool:
+    """Whether the period that begins at next_tag is over. None: there was no tag yet."""
+    return next_tag is None or moment - delay >= next_tag + period
+
+
+def create_batch_tag(table: Table) -> None:
+    """After a batch write with `tag.automatic-creation` batch: a tag of the latest snapshot, in place of its namesake.
+
+    Of all tags only `tag.num-retained-max` stay then. Errors as in trigger_tag_automatic_creation.
+    """
+    options, store = table.options, table.snapshots
+    if options.value(o.TAG_AUTOMATIC_CREATION) != "batch":
+        return
+    latest = store.latest()
+    if latest is None:
+        return
+    day = _wall(latest.time_millis, _process_zone(options)).strftime("%Y-%m-%d")
+    name = options.value(o.TAG_BATCH_CUSTOMIZED_NAME) or f"batch-write-{day}"
+    if store.find_tag(name) is not None:
+        delete_tags(table, [name])
+    keep_as_tag(table, name, latest, options.value(o.TAG_DEFAULT_TIME_RETAINED))
+    _delete_surplus(table, lambda _: True)
+
+
+def tag_period(options: Options) -> timedelta:
+    """How long a tag stands for."""
+    given = options.value(o.TAG_CREATION_PERIOD_DURATION)
+    return _PERIODS[options.value(o.TAG_CREATION_PERIOD)] if given is None else timedelta(milliseconds=given)
+
+
+def period_before(moment: datetime, period: timedelta) -> datetime:
+    """The begin of the last period that is over at a local time."""
+    return _EPOCH + ((moment - _EPOCH) // period - 1) * period
+
+
+def tag_name(begin: datetime, options: Options) -> str:
+    """The name of the tag of the period that begins at a local time; auto_tag_time is the inverse."""
+    period, formatter = options.value(o.TAG_CREATION_PERIOD), options.value(o.TAG_PERIOD_FORMATTER)
+    if options.value(o.TAG_CREATION_PERIOD_DURATION) is not None:
+        return begin.strftime("%Y%m%d%H%M")
+    if period == "daily":
+        return begin.strftime(_DAYS[formatter])
+    return begin.strftime(_HOURS["with-dashes" if period == "two-hours" else formatter])
+
+
+def _delay(options: Options) -> timedelta:
+    delay, period = timedelta(milliseconds=options.value(o.TAG_CREATION_DELAY)), tag_period(options)
+    if delay >= period:
+        raise OptionError(f"'{o.TAG_CREATION_DELAY.key}' is {delay}: it must be shorter than the period, {period}")
+    return delay
+
+
+def _progress(table: Table, period: timedelta) -> tuple[datetime | None, int]:
+    """(begin of the period after the newest tag, id of the snapshot after the one it keeps)."""
+    store = table.snapshots
+    times = {name: auto_tag_time(name, table.options) for name in store.tag_names()}
+    newest = max(((time, name) for name, time in times.items() if time is not None), default=None)
+    tag = None if newest is None else store.find_tag(newest[1])
+    if newest is None or tag is None:
+        return None, store.earliest_id() or 1
+    return newest[0] + period, tag.snapshot.id + 1
+
+
+def _moment(snapshot: Snapshot, options: Options) -> datetime | None:
+    """The local time that decides: of the commit, or the watermark if there is one."""
+    if options.value(o.TAG_AUTOMATIC_CREATION) == "process-time":
+        return _wall(snapshot.time_millis, _process_zone(options))
+    if not has_watermark(snapshot) or snapshot.watermark is None:
+        return None
+    return _wall(snapshot.watermark, _zone(options.value(o.SINK_WATERMARK_TIME_ZONE)))
+
+
+def _wall(millis: int, zone: tzinfo | None) -> datetime:
+    """The clock on the wall of a zone (None: of this machine) at an instant."""
+    instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
+    return instant.astimezone(zone).replace(tzinfo=None)
+
+
+def _process_zone(options: Options) -> tzinfo | None:
+    name = options.value(o.SINK_PROCESS_TIME_ZONE)
+    return None if name is None else _zone(name)
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise OptionError(f"'{name}' is no time zone: expected a name such as Europe/Berlin") from None
+
+
+def _delete_surplus(table: Table, counts: Callable[[str], bool]) -> Sequence[str]:
+    """Of the tags whose names count only `tag.num-retained-max` stay, the newest."""
+    kept = table.options.value(o.TAG_NUM_RETAINED_MAX)
+    if kept is None:
+        return ()
+    oldest_first = [name for name in _by_age(table.snapshots) if counts(name)]
+    surplus = oldest_first[: max(len(oldest_first) - kept, 0)]
+    return delete_tags(table, surplus).names if surplus else ()
+
+
+def _by_age(store: SnapshotStore) -> list[str]:
+    """The names of all tags, those of the oldest snapshot first; of one snapshot, the one made first."""
+    files, tags = store.tag_files(), store.tags()
+    made = {name: status.modified_millis for name, status in files.items()}
+    return sorted(tags, key=lambda name: (tags[name].snapshot.id, made.get(name, 0), name))

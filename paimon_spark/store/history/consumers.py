@@ -1,0 +1,121 @@
+"""Consumers: where streaming reads stand; they hold snapshots (format section 3.5; Java: ConsumerManager)."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+
+from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.file_io import FileStatus
+from paimon_spark.format.json_text import format_json
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import consumer_path
+from paimon_spark.store.holds.consumer_files import consumer_files
+from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.holds.retention import Moment, epoch_millis
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.storage.listing import find_bytes
+
+
+@dataclass(frozen=True, repr=False)
+class ConsumersDeleted(Result):
+    """What went, or would go if it was a dry run. names: of the consumers, sorted."""
+
+    names: tuple[str, ...]
+    dry_run: bool = False
+
+
+def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None) -> None:
+    """Lets a consumer go on with another snapshot, or forgets it.
+
+    Args:
+        table: on its branch the consumer is.
+        consumer: its id; it may be a new one.
+        next_snapshot: which it will read next; None deletes the consumer.
+
+    Raises:
+        OptionError: the id is none.
+        SnapshotNotFound: there is no such snapshot, or it is expiring just now; the consumer is where it was.
+    """
+    if not consumer.strip() or "/" in consumer:
+        raise OptionError(f"'{consumer}' is no id for a consumer: it must not be blank, and have no '/'")
+    path = consumer_path(table.location, consumer, table.branch)
+    if next_snapshot is None:
+        table.file_io.delete(path)
+        return
+    store = table.snapshots
+    store.load(next_snapshot)
+    before = find_bytes(table.file_io, path)
+    table.file_io.overwrite(path, format_json({"nextSnapshot": next_snapshot}).encode())
+    if store.exists(next_snapshot) and (expiring_until(store) or 0) <= next_snapshot:
+        return
+    if before is None:
+        table.file_io.delete(path)
+    else:
+        table.file_io.overwrite(path, before)
+    raise SnapshotNotFound(
+        f"the consumer '{consumer}' of {table.location} cannot stand at snapshot {next_snapshot}, which expires just "
+        f"now; {store.available()}. Reset it to a later one"
+    )
+
+
+def clear_consumers(
+    table: Table, including: str | None = None, excluding: str | None = None, dry_run: bool = False
+) -> ConsumersDeleted:
+    """Deletes the consumers whose whole id matches a pattern.
+
+    Args:
+        table: on its branch the consumers are.
+        including: a regular expression; None: all.
+        excluding: a regular expression; those that it matches stay.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        OptionError: a pattern is none.
+    """
+    wanted, spared = _pattern(including or ".*"), _pattern(excluding) if excluding else None
+    chosen = {
+        name: status
+        for name, status in consumer_files(table.file_io, table.location, table.branch).items()
+        if wanted.fullmatch(name) and not (spared and spared.fullmatch(name))
+    }
+    return _delete(table, chosen, dry_run)
+
+
+def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> ConsumersDeleted:
+    """Deletes the consumers that have not moved since a time.
+
+    Args:
+        table: on its branch the consumers are.
+        older_than: the time; None: the option `consumer.expiration-time` before now, and nothing if that is not set.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        OptionError: the time is none.
+    """
+    if older_than is None:
+        age = table.options.value(o.CONSUMER_EXPIRATION_TIME)
+        if age is None:
+            return ConsumersDeleted((), dry_run)
+        before = time.time_ns() // 1_000_000 - age
+    else:
+        before = epoch_millis(older_than, "older_than")
+    given = consumer_files(table.file_io, table.location, table.branch)
+    due = {name: status for name, status in given.items() if 0 < status.modified_millis < before}
+    return _delete(table, due, dry_run)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise OptionError(f"'{text}' is no regular expression: {error}") from None
+
+
+def _delete(table: Table, chosen: dict[str, FileStatus], dry_run: bool) -> ConsumersDeleted:
+    if not dry_run:
+        for status in chosen.values():
+            table.file_io.delete(status.path)
+    return ConsumersDeleted(tuple(sorted(chosen)), dry_run)

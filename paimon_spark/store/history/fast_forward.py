@@ -1,0 +1,179 @@
+"""Taking a table over to the state of one of its branches (features 7; Java: FileSystemBranchManager.fastForward).
+
+The table reads at any point, as before or as after; a second call finishes the work.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import MissingFile, OptionError, SnapshotNotFound
+from paimon_spark.format.paths import MAIN_BRANCH, schema_path, snapshot_path, tag_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.store.history.branches import no_such_branch, on_branch
+from paimon_spark.store.history.rollback import delete_changelogs, delete_tag_files
+from paimon_spark.store.holds.hold_marks import holding
+from paimon_spark.store.holds.snapshot_chain import builds_on, cut_after
+from paimon_spark.store.holds.tag_holds import keeping
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.storage.listing import find_bytes
+from paimon_spark.store.storage.threads import in_threads
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, repr=False)
+class FastForwarded(Result):
+    """Ids of the snapshots that went and that came, and the names of tags that did."""
+
+    removed_snapshots: tuple[int, ...]
+    added_snapshots: tuple[int, ...]
+    removed_tags: tuple[str, ...]
+    added_tags: tuple[str, ...]
+
+
+def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwarded:
+    """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
+
+    Older snapshots of the table stay if the first one of the branch was built on them. If not, as when those that the
+    branch began with have expired, they go too (in Java they stay): the next expiry would take what comes after the one
+    for changes of the other, and delete files that live. Data files of what goes stay for the removal of orphan files.
+    What others commit to the table meanwhile goes too, or is committed again on top of what came.
+
+    Args:
+        dry_run: whether only to tell what would go and come.
+
+    Raises:
+        OptionError: the branch is the one that the table is opened on, or main.
+        SnapshotNotFound: there is no such branch, it has no snapshot, or an expiry takes some of them just now.
+    """
+    if branch in (MAIN_BRANCH, table.branch):
+        raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {table.branch}")
+    theirs = on_branch(table, branch)
+    first = theirs.snapshots.earliest_id()
+    if first is None:
+        raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
+    if dry_run:
+        return _Forward.plan(table, theirs).told()
+    with holding(theirs.snapshots, first), holding(table.snapshots, first):
+        return _Forward.plan(table, theirs).execute()
+
+
+@dataclass(frozen=True)
+class _Forward:
+    """All that a fast-forward has to do, read before anything is changed.
+
+    Attributes:
+        own: ids of the snapshots of the table, ascending. new: the snapshots of the branch by their ids.
+        tags, schemas: of the branch by their names, and the bytes by their ids.
+        unrelated: whether the first new snapshot was not built on what the table has below.
+    """
+
+    table: Table
+    theirs: Table
+    own: tuple[int, ...]
+    new: dict[int, Snapshot]
+    tags: Mapping[str, Tag]
+    schemas: Mapping[int, bytes]
+    unrelated: bool
+
+    @classmethod
+    def plan(cls, table: Table, theirs: Table) -> _Forward:
+        own = tuple(table.snapshots.ids())
+        new = {snapshot.id: snapshot for snapshot in in_threads(theirs.snapshots.load, theirs.snapshots.ids())}
+        tags = theirs.snapshots.tags()
+        paths = {number: schema_path(table.location, number, theirs.branch) for number in theirs.schemas.ids()}
+        found = {number: find_bytes(table.file_io, path) for number, path in paths.items()}
+        schemas = {number: data for number, data in found.items() if data is not None}
+        if not new or not schemas:
+            raise no_such_branch(table, theirs.branch)
+        return cls(table, theirs, own, new, tags, schemas, _is_unrelated(table, own, new[min(new)]))
+
+    @property
+    def first(self) -> int:
+        return min(self.new)
+
+    @property
+    def gone(self) -> tuple[int, ...]:
+        """The snapshots of the table that go, newest first."""
+        return tuple(number for number in reversed(self.own) if number >= self.first or self.unrelated)
+
+    def told(self) -> FastForwarded:
+        return FastForwarded(self.gone, tuple(self.new), tuple(self._own_tags()), tuple(self.tags))
+
+    def execute(self) -> FastForwarded:
+        table, changelogs = self.table, self.table.snapshots.changelog_ids()
+        for number, data in self.schemas.items():
+            if number >= self.new[self.first].schema_id:
+                table.file_io.overwrite(schema_path(table.location, number, table.branch), data)
+        removed = self._delete_tags()  # before a snapshot has the id of one that only a tag keeps
+        stays = 0 if self.unrelated else self.first - 1
+        delete_changelogs(table, [number for number in reversed(changelogs) if number > stays], stays)
+        self._replace_snapshots()
+        cut_after(table, self.new[max(self.new)])
+        for number in self.gone:
+            if number < self.first:
+                table.file_io.delete(snapshot_path(table.location, number, table.branch))
+        table.snapshots.write_earliest_hint(self.first if self.unrelated else min([self.first, *self.own]))
+        table.snapshots.write_latest_hint(max(self.new))
+        removed += self._delete_tags()  # of snapshots that went meanwhile
+        added = [name for name, tag in self.tags.items() if _give_tag(table, self.theirs, name, tag)]
+        for number in table.schemas.ids():
+            if number > max(self.schemas):
+                table.file_io.delete(schema_path(table.location, number, table.branch))
+        return FastForwarded(self.gone, tuple(self.new), tuple(removed), tuple(added))
+
+    def _replace_snapshots(self) -> None:
+        table, own, new = self.table, self.own, self.new
+        table.snapshots.write_earliest_hint(min([self.first, *own]))  # nothing below the hint is ever expired
+        older = [number for number in new if number not in own and number < max(own, default=0)]
+        _write_snapshots(table, [new[number] for number in older])  # nobody sees these yet
+        for number in self.gone:
+            if number >= self.first and number not in new:
+                table.file_io.delete(snapshot_path(table.location, number, table.branch))
+        replaced = [number for number in reversed(new) if number in own]
+        later = [number for number in new if number not in own and number not in older]
+        _write_snapshots(table, [new[number] for number in (*replaced, *later)])
+
+    def _own_tags(self) -> list[str]:
+        """The tags of the table since the branch began that the branch does not have."""
+        own = self.table.snapshots.tags()
+        return [name for name, tag in own.items() if tag.snapshot.id >= self.first and name not in self.tags]
+
+    def _delete_tags(self) -> list[str]:
+        names = self._own_tags()
+        delete_tag_files(self.table, names)
+        return names
+
+
+def _is_unrelated(table: Table, own: Sequence[int], first: Snapshot) -> bool:
+    """Whether a snapshot was not built on the one below it, or that is not there to tell."""
+    below = [number for number in own if number < first.id]
+    if not below:
+        return table.snapshots.find(first.id) != first
+    before = table.snapshots.find(first.id - 1)
+    try:
+        return before is None or not builds_on(table, before, first)
+    except MissingFile:
+        return True  # it expires
+
+
+def _write_snapshots(table: Table, snapshots: Iterable[Snapshot]) -> None:
+    for snapshot in snapshots:
+        path = snapshot_path(table.location, snapshot.id, table.branch)
+        table.file_io.overwrite(path, encode_snapshot(snapshot))
+
+
+def _give_tag(table: Table, theirs: Table, name: str, tag: Tag) -> bool:
+    """Whether the table has the tag of a branch now; not if it is being deleted there."""
+    try:
+        with keeping(theirs.snapshots, tag.snapshot):
+            table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
+    except SnapshotNotFound as error:
+        _log.warning("the tag '%s' of the branch '%s' did not come along: %s", name, theirs.branch, error)
+        return False
+    return True

@@ -1,0 +1,283 @@
+"""Tags that go, with the files only they need (features 7.1; Java: TagManager.deleteTag, TagDeletion, TagTimeExpire).
+
+A tag of a snapshot that is there is a file and no more. Of an expired snapshot the tag is the last holder: what the
+tags and snapshots beside it need stays, and what other branches and changelogs need. All that goes is known before the
+tag goes; then the tag goes, then data files, index files and statistics, manifests, lists. A mark beside the tags tells
+of the work: after a crash the next deletion finishes it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import CorruptFile, SnapshotNotFound
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import TAG_PREFIX, tag_directory, tag_path
+from paimon_spark.format.rules.supported import check_tagging
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import Tag, encode_tag
+from paimon_spark.store.expire.delete import delete_doomed
+from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.used import (
+    UsedFiles,
+    add_found_deltas,
+    add_other_root,
+    add_reviving,
+    add_state,
+    other_roots,
+    reviving_snapshots,
+)
+from paimon_spark.store.history.tags import success_file_path
+from paimon_spark.store.holds.hold_marks import held_ids
+from paimon_spark.store.holds.retention import Moment, epoch_millis
+from paimon_spark.store.holds.tag_holds import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.storage.threads import in_threads
+
+_log = logging.getLogger(__name__)
+
+_TRIES = 3
+_NANOS = 1_000_000_000
+
+
+@dataclass(frozen=True, repr=False)
+class TagsDeleted(Result):
+    """What went, or would go if it was a dry run.
+
+    Attributes:
+        names: of the tags, in the order they were asked for.
+        data_files, index_files, statistics_files, manifest_files: how many; manifest lists are manifest files too.
+        bytes: of the data files.
+        paths: of the tags, then of the files in the order they went. Some may have been gone already.
+        left: of files that the store refused to delete; nothing needs them, and they count above.
+        dry_run: whether nothing was deleted.
+        millis: wall time.
+    """
+
+    names: tuple[str, ...] = ()
+    data_files: int = 0
+    index_files: int = 0
+    statistics_files: int = 0
+    manifest_files: int = 0
+    bytes: int = 0
+    paths: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    dry_run: bool = False
+    millis: int = 0
+
+
+def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False) -> TagsDeleted:
+    """Deletes tags, and the files that nothing but they need; those also of tags whose deletion broke off.
+
+    Where a tag is marked, but still there, another deletion may be under way: its mark keeps others from making a tag
+    of that one, and stays.
+
+    Args:
+        table: on its branch the tags are.
+        names: of the tags, as text several with commas between. One that is not there is passed over.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        CorruptFile: metadata are damaged; nothing was deleted.
+        StorageError: the storage failed; the next deletion of a tag finishes the work.
+        UnsupportedFeature: the table has `tag.callbacks`.
+    """
+    check_tagging(table.options)
+    began = time.monotonic()
+    wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    store = table.snapshots
+    going = tags_being_deleted(store)
+    asked = [name for name in dict.fromkeys(wanted) if name]
+    found = zip(asked, in_threads(store.find_tag, asked), strict=True)
+    tags = {name: tag for name, tag in found if tag is not None}
+    unfinished = {name: tag for name, tag in going.items() if name in tags or store.find_tag(name) != tag}
+    for name in wanted:
+        if name not in tags:
+            _log.warning("the table at %s has no tag '%s' to delete", table.location, name)
+    if not tags and not unfinished:
+        return TagsDeleted(dry_run=dry_run)
+    paths = [tag_path(table.location, name, table.branch) for name in tags]
+    if dry_run:
+        doomed = _doomed(table, tags, {**unfinished, **tags})
+        stages = [path for stage in doomed.stages() for path in stage]
+        return _result(tags, doomed, [*paths, *stages], dry_run=True, began=began)
+    doomed, deleted = _delete(table, tags, unfinished)
+    return _result(tags, doomed, [*paths, *deleted], dry_run=False, began=began)
+
+
+def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> TagsDeleted:
+    """Deletes the tags that have lived as long as they were given (Java: TagTimeExpire).
+
+    Args:
+        table: on its branch the tags are.
+        older_than: tags made before this time go too, also those that were to live for ever.
+        dry_run: whether only to tell what would go.
+
+    Raises:
+        OptionError: the time is none. Others as in delete_tags.
+    """
+    before = None if older_than is None else epoch_millis(older_than, "older_than") * 1_000_000
+    now, store = time.time_ns(), table.snapshots
+    listed = store.file_io.list(tag_directory(store.table, store.branch))
+    given = [status for status in listed if status.name.startswith(TAG_PREFIX) and not status.is_directory]
+    files = {status.name.removeprefix(TAG_PREFIX): status for status in given}
+    tags = zip(files.items(), in_threads(store.find_tag, files), strict=True)
+    due = [
+        name for (name, status), tag in tags if tag is not None and _is_due(tag, status.modified_millis, now, before)
+    ]
+    if not due and not any(status.name.startswith(DELETION_PREFIX) for status in listed):
+        return TagsDeleted(dry_run=dry_run)
+    return delete_tags(table, due, dry_run)
+
+
+def _is_due(tag: Tag, modified_millis: int, now: int, before: int | None) -> bool:
+    """Whether it has lived as long as it was given, or was made before a time; both in nanoseconds."""
+    created = modified_millis * 1_000_000
+    if tag.create_time is not None and tag.time_retained is not None:
+        created = _instant(tag.create_time)
+        if now > created + tag.time_retained:
+            return True
+    return before is not None and 0 < created < before
+
+
+def _instant(local_nanos: int) -> int:
+    """Nanoseconds since the epoch of a local date-time that is written as if UTC."""
+    seconds, nanos = divmod(local_nanos, _NANOS)
+    wall = dt.datetime.fromtimestamp(seconds, dt.UTC).replace(tzinfo=None)
+    return round(wall.timestamp()) * _NANOS + nanos
+
+
+def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]) -> tuple[DoomedFiles, Sequence[str]]:
+    """Deletes; returns what went, and the paths in order."""
+    store, file_io = table.snapshots, table.file_io
+    lasting = {name: tag for name, tag in tags.items() if not store.exists(tag.snapshot.id)}
+    marks = [deletion_mark_path(store, name) for name in lasting if name not in unfinished]
+    for name, tag in lasting.items():
+        file_io.overwrite(deletion_mark_path(store, name), encode_tag(tag))
+    try:
+        # The files of others stay: their snapshots were there when nobody was warned, and may only just have expired.
+        doomed = _doomed(table, tags, {**unfinished, **lasting})
+    except BaseException:
+        for mark in marks:
+            file_io.delete(mark)
+        raise
+    with_success_files = table.options.value(o.TAG_CREATE_SUCCESS_FILE)
+    for name in tags:
+        file_io.delete(tag_path(table.location, name, table.branch))
+        if with_success_files:
+            file_io.delete(success_file_path(store, name))
+    deleted = delete_doomed(table, doomed)
+    for name in {**unfinished, **lasting}:
+        file_io.delete(deletion_mark_path(store, name))
+    _log.info("deleted the tags %s of %s: %d files", ", ".join(tags), table.location, len(deleted))
+    return doomed, deleted
+
+
+def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DoomedFiles:
+    """The files that go with tags; a snapshot beside them that expires meanwhile makes it look again.
+
+    Args:
+        removed: tags that are still there, to be left out of what stays.
+        gone: the same, and those of which only the files are left.
+    """
+    for _ in range(_TRIES - 1):
+        before = table.snapshots.ids()
+        try:
+            return _doomed_now(table, removed, gone)
+        except (CorruptFile, SnapshotNotFound):
+            if table.snapshots.ids() == before:
+                raise
+    return _doomed_now(table, removed, gone)
+
+
+def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DoomedFiles:
+    store = table.snapshots
+    ids = store.ids()
+    staying = [t.snapshot for name, t in store.tags().items() if name not in removed]
+    last = {t.snapshot.id: t.snapshot for t in gone.values()}
+    doomed = DoomedFiles()
+    held = held_ids(table.file_io, tag_directory(table.location, table.branch))  # by who makes another tag of it
+    staying += [snapshot for number, snapshot in last.items() if number in held]
+    for number in sorted(last.keys() - {snapshot.id for snapshot in staying} - set(ids)):
+        one = _files_of(table, last[number])
+        one.keep(_used_beside(table, number, ids, staying))
+        _add_all(doomed, one)
+    if not any(doomed.stages()):
+        return doomed
+    elsewhere = UsedFiles()
+    for root in other_roots(table):
+        add_other_root(table, root, elsewhere)
+    _add_changelogs(table, elsewhere)
+    doomed.keep(elsewhere)
+    return doomed
+
+
+def _files_of(table: Table, snapshot: Snapshot) -> DoomedFiles:
+    finder, doomed = FileFinder(table), DoomedFiles()
+    doomed.data = finder.live(snapshot)
+    finder.add_lists((snapshot.base_manifest_list, snapshot.delta_manifest_list), doomed)
+    finder.add_indexes([snapshot], doomed)
+    return doomed
+
+
+def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Sequence[Snapshot]) -> UsedFiles:
+    """What the nearest tags and snapshots on both sides need, and later ones that took files up again.
+
+    After a rollback that broke off a tag and a snapshot, or two tags, may have one id and differ.
+    """
+    store, used = table.snapshots, UsedFiles()
+    tagged = _beside((snapshot.id for snapshot in staying), number)
+    found = [*map(store.load, _beside(ids, number)), *(snapshot for snapshot in staying if snapshot.id in tagged)]
+    for place, snapshot in enumerate(found):
+        if snapshot not in found[:place]:
+            add_state(table, snapshot, used)
+    add_reviving(table, reviving_snapshots(store, number), used)
+    return used
+
+
+def _beside(numbers: Iterable[int], number: int) -> set[int]:
+    """The nearest below and the nearest above."""
+    given = list(numbers)
+    below, above = [n for n in given if n < number], [n for n in given if n > number]
+    return {*([max(below)] if below else []), *([min(above)] if above else [])}
+
+
+def _add_changelogs(table: Table, used: UsedFiles) -> None:
+    """Long-lived changelogs of this branch are read from delta lists where no changelog files are made."""
+    if table.options.value(o.CHANGELOG_PRODUCER) != "none":
+        return
+    found = in_threads(table.snapshots.find_change, table.snapshots.changelog_ids())
+    add_found_deltas(table, [change for change in found if change is not None], used)
+
+
+def _add_all(doomed: DoomedFiles, more: DoomedFiles) -> None:
+    doomed.data.update(more.data)
+    for paths, others in (
+        (doomed.indexes, more.indexes),
+        (doomed.statistics, more.statistics),
+        (doomed.manifests, more.manifests),
+        (doomed.lists, more.lists),
+    ):
+        paths.update(others)
+
+
+def _result(
+    names: Iterable[str], doomed: DoomedFiles, paths: Sequence[str], dry_run: bool, began: float
+) -> TagsDeleted:
+    return TagsDeleted(
+        names=tuple(names),
+        data_files=len(doomed.data),
+        index_files=len(doomed.indexes),
+        statistics_files=len(doomed.statistics),
+        manifest_files=len(doomed.manifests) + len(doomed.lists),
+        bytes=sum(file.size for file in doomed.data.values()),
+        paths=tuple(paths),
+        left=doomed.left(paths),
+        dry_run=dry_run,
+        millis=round((time.monotonic() - began) * 1000),
+    )

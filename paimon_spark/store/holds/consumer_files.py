@@ -1,0 +1,29 @@
+"""How far the consumers of a table have read (format section 3.5; Java: ConsumerManager)."""
+
+from __future__ import annotations
+
+from paimon_spark.file_io import FileIO, FileStatus
+from paimon_spark.format.json_text import parse_json_object
+from paimon_spark.format.paths import CONSUMER_PREFIX, MAIN_BRANCH, consumer_directory
+from paimon_spark.store.storage.listing import find_bytes, list_named
+from paimon_spark.store.storage.threads import in_threads
+
+
+def consumer_files(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, FileStatus]:
+    """The files of the consumers of a branch, by their ids."""
+    return list_named(file_io, consumer_directory(table, branch), CONSUMER_PREFIX)
+
+
+def consumer_positions(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, int]:
+    """For each consumer the id of the snapshot it will read next.
+
+    Raises:
+        CorruptFile: a file of a consumer says something else.
+    """
+    paths = {name: status.path for name, status in consumer_files(file_io, table, branch).items()}
+    found = zip(paths.items(), in_threads(lambda path: find_bytes(file_io, path), paths.values()), strict=True)
+    return {
+        name: parse_json_object(data, path).integer("nextSnapshot")
+        for (name, path), data in found
+        if data is not None  # else it was deleted meanwhile
+    }

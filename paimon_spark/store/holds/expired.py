@@ -1,0 +1,75 @@
+"""What a reader is told whose snapshot has expired: what is left, how long the table keeps, how to keep more.
+
+A reader notices it when he asks for a snapshot, while he plans, or in a task that finds a file deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from paimon_spark.errors import MissingFile, SnapshotNotFound
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+
+_ANY_NUMBER = 2**31 - 1
+
+
+def expired(store: SnapshotStore, options: Options, what: str) -> SnapshotNotFound:
+    """The error of a read that needs what has expired.
+
+    Args:
+        store: of the table and branch that was read.
+        options: of the table: its retention is told.
+        what: was asked for, and was not found; without a full stop.
+    """
+    return SnapshotNotFound(f"{what}; {store.available()}. {_retention(options)}. {_ADVICE}")
+
+
+_ADVICE = (
+    "What must stay readable longer needs a tag, a consumer that stands before it, or a longer "
+    f"'{o.SNAPSHOT_TIME_RETAINED.key}'; a long read keeps its own snapshot with "
+    f"'{o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED.key}' = '1 d'"
+)
+
+
+def _retention(options: Options) -> str:
+    least, most = options.value(o.SNAPSHOT_NUM_RETAINED_MIN), options.value(o.SNAPSHOT_NUM_RETAINED_MAX)
+    age = timedelta(milliseconds=options.value(o.SNAPSHOT_TIME_RETAINED))
+    text = (
+        f"The table keeps snapshots for {age} (h:mm:ss, '{o.SNAPSHOT_TIME_RETAINED.key}'), "
+        f"at least {least} of them ('{o.SNAPSHOT_NUM_RETAINED_MIN.key}')"
+    )
+    return text if most >= _ANY_NUMBER else f"{text} and at most {most} ('{o.SNAPSHOT_NUM_RETAINED_MAX.key}')"
+
+
+@contextmanager
+def telling_expiry(store: SnapshotStore, options: Options, *snapshot_ids: int | None) -> Iterator[None]:
+    """A file that is missing within is told as the expiry of the snapshot that is read, if that is the reason.
+
+    Args:
+        store: of the table and branch that is read.
+        options: of the table.
+        snapshot_ids: what is read; None is one that is not known.
+
+    Raises:
+        SnapshotNotFound: in the place of MissingFile, when one of the snapshots and all its tags are gone, or going.
+    """
+    try:
+        yield
+    except MissingFile as error:
+        gone = next((i for i in snapshot_ids if i is not None and _is_gone(store, i)), None)
+        if gone is None:
+            raise
+        what = f"snapshot {gone} of the table at {store.table} expired while it was being read"
+        raise expired(store, options, f"{what}: {error.path} is deleted") from error
+
+
+def _is_gone(store: SnapshotStore, snapshot_id: int) -> bool:
+    """Whether nothing keeps the snapshot, or an expiry that is under way takes it. Files go before their snapshot."""
+    if snapshot_id >= (expiring_until(store) or 0) and store.exists(snapshot_id):
+        return False
+    return all(tag.snapshot.id != snapshot_id for tag in store.tags().values())

@@ -1,0 +1,157 @@
+"""How long snapshots and changelogs are kept (features 3.13; Java: ExpireConfig, CoreOptions.expireConfig)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.store.storage.local_time import parse_local_timestamp
+
+Moment: TypeAlias = dt.datetime | str | int
+"""A time: with a zone or local, as text such as "2026-11-01 12:30:00" in the local zone, or as epoch millis."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """What stays of the snapshots, or of the long-lived changelogs.
+
+    Attributes:
+        retain_max: at most so many of the newest stay, however young.
+        retain_min: at least so many of the newest stay, however old.
+        millis_retained: what is younger stays.
+        keep_since: the same as a time, epoch millis.
+        max_deletes: at most so many go at a time.
+    """
+
+    retain_max: int
+    retain_min: int
+    millis_retained: int
+    keep_since: int
+    max_deletes: int
+
+
+@dataclass(frozen=True)
+class RetentionRules:
+    """Attributes:
+    snapshots, changelogs: what stays of each.
+    consumers_hold_snapshots: whether a consumer keeps the snapshots it has not read, not only their changelogs.
+    """
+
+    snapshots: Retention
+    changelogs: Retention
+    consumers_hold_snapshots: bool
+
+    @property
+    def is_decoupled(self) -> bool:
+        """Whether changelogs outlive their snapshots."""
+        snapshots, changelogs = self.snapshots, self.changelogs
+        return (
+            changelogs.retain_max > snapshots.retain_max
+            or changelogs.retain_min > snapshots.retain_min
+            or changelogs.millis_retained > snapshots.millis_retained
+        )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a call says of Retention; what is None is left to the options. older_than: in place of an age."""
+
+    retain_max: int | None = None
+    retain_min: int | None = None
+    older_than: Moment | None = None
+    max_deletes: int | None = None
+
+
+_NONE_GIVEN = Limits()
+
+
+def retention(values: Options, given: Limits = _NONE_GIVEN) -> Retention:
+    """What stays of the snapshots by the options `snapshot.*`, where the call does not say otherwise.
+
+    Raises:
+        OptionError: the numbers contradict each other, or the time is none.
+    """
+    return _retention(
+        _chosen(given.retain_max, values.value(o.SNAPSHOT_NUM_RETAINED_MAX)),
+        _chosen(given.retain_min, values.value(o.SNAPSHOT_NUM_RETAINED_MIN)),
+        values.value(o.SNAPSHOT_TIME_RETAINED),
+        given.older_than,
+        _chosen(given.max_deletes, values.value(o.SNAPSHOT_EXPIRE_LIMIT)),
+        o.SNAPSHOT_NUM_RETAINED_MIN.key,
+    )
+
+
+def changelog_retention(values: Options, snapshots: Retention, given: Limits = _NONE_GIVEN) -> Retention:
+    """What stays of the changelogs by the options `changelog.*`, else as of the snapshots. Errors the same."""
+    return _retention(
+        _chosen(given.retain_max, values.value(o.CHANGELOG_NUM_RETAINED_MAX), snapshots.retain_max),
+        _chosen(given.retain_min, values.value(o.CHANGELOG_NUM_RETAINED_MIN), snapshots.retain_min),
+        _chosen(values.value(o.CHANGELOG_TIME_RETAINED), snapshots.millis_retained),
+        given.older_than,
+        _chosen(given.max_deletes, snapshots.max_deletes),
+        o.CHANGELOG_NUM_RETAINED_MIN.key,
+    )
+
+
+def retention_rules(values: Options, snapshots: Retention | None = None) -> RetentionRules:
+    """The rules of a table; snapshots: other ones than the options say. Errors as in retention."""
+    snapshots = snapshots or retention(values)
+    rules = RetentionRules(snapshots, changelog_retention(values, snapshots), consumers_hold_snapshots=True)
+    only_changelogs = values.value(o.CONSUMER_CHANGELOG_ONLY) and rules.is_decoupled
+    return replace(rules, consumers_hold_snapshots=not only_changelogs)
+
+
+def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -> int:
+    """A time as epoch millis.
+
+    Args:
+        moment: a text is a local time.
+        argument: that the time was given for.
+        zone: of local times; None: that of this process.
+
+    Raises:
+        OptionError: it is no time; the message names the argument.
+    """
+    if isinstance(moment, dt.datetime):
+        return int(moment.timestamp() * 1000)
+    if not isinstance(moment, str):
+        return moment
+    try:
+        return parse_local_timestamp(moment, zone=zone)
+    except OptionError:
+        raise OptionError(
+            f"{argument} is '{moment}': expected a time such as 2026-11-01 12:30:00", arguments=(argument,)
+        ) from None
+
+
+def _retention(
+    retain_max: int, retain_min: int, millis_retained: int, older_than: Moment | None, max_deletes: int, key: str
+) -> Retention:
+    """key: the option that gives retain_min."""
+    if retain_min < 1:
+        raise OptionError(
+            f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more",
+            arguments=("retain_min",),
+        )
+    if retain_max < retain_min:
+        raise OptionError(
+            f"retain_max ({retain_max}) is less than retain_min ({retain_min}): give retain_min too, {retain_max} or "
+            f"less; without it the option '{key}' of the table holds",
+            arguments=("retain_max", "retain_min"),
+        )
+    if max_deletes < 0:
+        raise OptionError(f"max_deletes is {max_deletes}: give 0 or more", arguments=("max_deletes",))
+    now = time.time_ns() // 1_000_000
+    if older_than is not None:
+        millis_retained = now - epoch_millis(older_than, "older_than")
+    return Retention(retain_max, retain_min, millis_retained, now - millis_retained, max_deletes)
+
+
+def _chosen(*values: int | None) -> int:
+    """The first that is given; the last one always is."""
+    return next(value for value in values if value is not None)

@@ -1,0 +1,89 @@
+"""Whether snapshots that follow one another by their ids were also built on one another.
+
+A rollback takes snapshots away while others commit, and ids are used again: then a snapshot may follow one that it
+knows nothing of. Its base manifest list tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from paimon_spark.errors import CommitConflict, MissingFile
+from paimon_spark.format.manifest import FileKind, ManifestFileMeta
+from paimon_spark.format.paths import snapshot_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.metadata.entries import Identity
+from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
+from paimon_spark.store.metadata.table import Table
+
+_ROUNDS = 5
+
+
+def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
+    """Whether the changes of a snapshot are in the base of the following one; if it adds no file, the same files.
+
+    Manifests are mostly taken over as they are, and nobody else has their names: then the lists are enough.
+
+    Raises:
+        CorruptFile: the metadata of one cannot be read. MissingFile: one of them has expired.
+    """
+    base, changes = _metas(table, following.base_manifest_list), _metas(table, snapshot.delta_manifest_list)
+    if changes and _names(changes) <= _names(base):
+        return True
+    found, kinds = _kinds(table, base), _kinds(table, changes)
+    if any((found.get(file) == FileKind.ADD) != (kind == FileKind.ADD) for file, kind in kinds.items()):
+        return False
+    if FileKind.ADD in kinds.values():
+        return True  # nobody else has its files
+    try:
+        before = _kinds(table, _metas(table, snapshot.base_manifest_list))
+    except MissingFile:
+        return False  # what it names has expired: nothing that is there was built on it
+    return _live({**before, **kinds}) == _live(found)
+
+
+def cut_after(table: Table, last: Snapshot) -> None:
+    """Takes the snapshots after one away that are not built on it, with all that follow them, newest first.
+
+    Whoever has not noticed yet that his base went may put one more on top, so it looks again after each round.
+
+    Raises:
+        CommitConflict: others go on putting snapshots there.
+        CorruptFile: the metadata of a snapshot cannot be read. StorageError: the storage failed.
+    """
+    for _ in range(_ROUNDS):
+        loose = _loose(table, last)
+        for number in loose:
+            table.file_io.delete(snapshot_path(table.location, number, table.branch))
+        if not loose:
+            return
+    raise CommitConflict(
+        f"going back to snapshot {last.id} of {table.location}: other jobs go on putting snapshots on the state that "
+        "is being taken away; let the jobs rest that began before, and call it again"
+    )
+
+
+def _loose(table: Table, last: Snapshot) -> list[int]:
+    """What is listed may lack a snapshot that came a moment ago: what is missing is looked for by its name."""
+    store = table.snapshots
+    ids = store.ids()
+    while (following := store.find(last.id + 1)) is not None and builds_on(table, last, following):
+        last = following
+    return [number for number in reversed(ids) if number > last.id]
+
+
+def _metas(table: Table, name: str) -> list[ManifestFileMeta]:
+    return read_manifest_list(table.file_io, table.location, name)
+
+
+def _names(metas: Iterable[ManifestFileMeta]) -> set[str]:
+    return {meta.file_name for meta in metas}
+
+
+def _kinds(table: Table, metas: Sequence[ManifestFileMeta]) -> dict[Identity, int]:
+    """What the last entry of each file says."""
+    return {entry.identity: entry.kind for entry in read_manifests(table.file_io, table.location, metas)}
+
+
+def _live(kinds: dict[Identity, int]) -> set[Identity]:
+    return {file for file, kind in kinds.items() if kind == FileKind.ADD}

@@ -1,0 +1,91 @@
+"""What a commit changes: the messages of the tasks as manifest entries (Java: ManifestEntryChanges)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
+from paimon_spark.store.metadata.messages import CommitMessage
+
+DELETION_VECTORS = "DELETION_VECTORS"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The content of one snapshot's delta: data files, changelog files, index files."""
+
+    files: tuple[ManifestEntry, ...] = ()
+    changelog: tuple[ManifestEntry, ...] = ()
+    index: tuple[IndexManifestEntry, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.files or self.changelog or self.index)
+
+    @property
+    def deletes(self) -> bool:
+        """Whether live data is taken away, by file or by deletion vector: not an append then."""
+        return any(e.kind == FileKind.DELETE for e in self.files) or any(
+            e.index_type == DELETION_VECTORS for e in self.index
+        )
+
+    @property
+    def partitions(self) -> set[bytes]:
+        """The partition rows of files and deletion vectors."""
+        vectors = (e.partition for e in self.index if e.index_type == DELETION_VECTORS)
+        return {e.partition for e in self.files} | set(vectors)
+
+
+class NothingLeft(Exception):
+    """Raised where the changes of a commit are asked for: there are none, or others have made them meanwhile."""
+
+
+def appended(messages: Sequence[CommitMessage]) -> Changes:
+    """The part of messages that makes the APPEND (or OVERWRITE) snapshot."""
+    return Changes(
+        files=(
+            *_entries(FileKind.ADD, ((m, m.new_files) for m in messages)),
+            *_entries(FileKind.DELETE, ((m, m.deleted_files) for m in messages)),
+        ),
+        changelog=tuple(_entries(FileKind.ADD, ((m, m.changelog_files) for m in messages))),
+        index=tuple(entry for m in messages for entry in m.index_entries),
+    )
+
+
+def compacted(messages: Sequence[CommitMessage]) -> Changes:
+    """The part of messages that makes the COMPACT snapshot."""
+    return Changes(
+        files=(
+            *_entries(FileKind.DELETE, ((m, m.compact_before) for m in messages)),
+            *_entries(FileKind.ADD, ((m, m.compact_after) for m in messages)),
+        ),
+        changelog=tuple(_entries(FileKind.ADD, ((m, m.compact_changelog) for m in messages))),
+        index=tuple(entry for m in messages for entry in m.compact_index_entries),
+    )
+
+
+def numbered_by_snapshot(files: Sequence[ManifestEntry], snapshot_id: int) -> tuple[ManifestEntry, ...]:
+    """The entries, added files with their snapshot as their sequence number (`sequence.snapshot-ordering`)."""
+
+    def numbered(file: DataFileMeta) -> DataFileMeta:
+        return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
+
+    return tuple(e if e.kind == FileKind.DELETE else replace(e, file=numbered(e.file)) for e in files)
+
+
+def created_files(message: CommitMessage) -> Iterator[DataFileMeta]:
+    """The data and changelog files that the task of a message wrote: not those that only moved to another level."""
+    moved = {file.file_name for file in message.compact_before}
+    yield from message.new_files
+    yield from message.changelog_files
+    yield from (file for file in message.compact_after if file.file_name not in moved)
+    yield from message.compact_changelog
+
+
+def _entries(
+    kind: FileKind, files: Iterable[tuple[CommitMessage, tuple[DataFileMeta, ...]]]
+) -> Iterator[ManifestEntry]:
+    for message, metas in files:
+        for file in metas:
+            yield ManifestEntry(kind, message.partition, message.bucket, message.total_buckets, file)

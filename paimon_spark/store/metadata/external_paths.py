@@ -1,0 +1,115 @@
+"""Where files of a table may lie outside of its directory, and which of them the table may delete.
+
+An option of the table names the roots, and who can write the table can write its options: so they alone license
+nothing. A data file goes only if it lies in the directory of a bucket, an index file of the whole table only if a UUID
+is part of its name, as writers make them; and no directory from the root on may be that of another table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from paimon_spark.errors import OptionError
+from paimon_spark.file_io import ConfinedFileIO, FileIO, plain_location
+from paimon_spark.format.names import is_bucket_directory, is_inside
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import MAIN_BRANCH
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.storage.listing import list_branches
+
+_GLOBAL_INDEX = "global-index.external-path"
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PARTITION = re.compile(r"[^/]+=[^/]*")
+
+
+def data_paths(options: Options) -> Iterator[str]:
+    """The roots that `data-file.external-paths` names."""
+    for text in (options.value(o.DATA_FILE_EXTERNAL_PATHS) or "").split(","):
+        path = text.strip().rstrip("/")
+        if path:
+            yield path
+
+
+def check_external_path(file_io: FileIO, table: str, root: str) -> None:
+    """Whether a root is fit to hold files of the table at that location.
+
+    Raises:
+        OptionError: it is no absolute path, is the directory of a table, or holds this one.
+        OSError: the storage failed.
+    """
+    if not _is_root(root):
+        raise OptionError(f"'{root}', an external path of the table at {table}, is no absolute path of a directory")
+    if f"{plain_location(table)}/".startswith(f"{plain_location(root)}/") or file_io.exists(f"{root}/schema"):
+        raise OptionError(
+            f"'{root}', an external path of the table at {table}, is the directory of a table: files of that would be "
+            "taken for orphans of this one; give each table an external path of its own"
+        )
+
+
+def _is_root(path: str) -> bool:
+    plain = plain_location(path)
+    is_absolute = plain.startswith("/") or "://" in plain
+    return is_absolute and is_inside(plain.partition("://")[2] or plain)
+
+
+@dataclass(frozen=True)
+class ExternalPaths:
+    """See file_io.Outside: by the schemas of all branches, and the options of the caller.
+
+    Attributes:
+        file_io: the store, unconfined.
+        table: the table directory.
+        given: the options of the caller.
+    """
+
+    file_io: FileIO
+    table: str
+    given: tuple[tuple[str, str], ...] = ()
+
+    def root_of(self, path: str) -> str | None:
+        directory, _, name = plain_location(path).rpartition("/")
+        for root, is_for_data in self._roots.items():
+            base = plain_location(root)
+            if f"{directory}/".startswith(f"{base}/"):
+                below = directory[len(base) :]
+                if _may_hold(below, name, is_for_data) and not self._is_of_other_table(root, below):
+                    return root
+        return None
+
+    def _is_of_other_table(self, root: str, below: str) -> bool:
+        parts = [part for part in below.split("/") if part]
+        directories = (root + "".join(f"/{part}" for part in parts[:count]) for count in range(len(parts) + 1))
+        return any(self.file_io.exists(f"{directory}/schema") for directory in directories)
+
+    @cached_property
+    def _roots(self) -> dict[str, bool]:
+        """The roots, and whether data files lie there (else indexes)."""
+        found: dict[str, bool] = {}
+        for options in (Options(dict(self.given)), *self._stored()):
+            found.update(dict.fromkeys(data_paths(options), True))
+            index = options.get(_GLOBAL_INDEX)
+            if index and index.strip():
+                found.setdefault(index.strip().rstrip("/"), False)
+        return {root: is_for_data for root, is_for_data in found.items() if _is_root(root)}
+
+    def _stored(self) -> Iterator[Options]:
+        """Options of all times: a file keeps its place when the option changes."""
+        for branch in (MAIN_BRANCH, *list_branches(self.file_io, self.table)):
+            schemas = SchemaStore(self.file_io, self.table, branch)
+            yield from (Options(schemas.load(number).options) for number in schemas.ids())
+
+
+def confined(file_io: FileIO, table: str, given: Mapping[str, str]) -> ConfinedFileIO:
+    """The store of a table, which deletes nothing that is not the table's. given: the options of the caller."""
+    return ConfinedFileIO(file_io, table, ExternalPaths(file_io, table, tuple(given.items())))
+
+
+def _may_hold(directory: str, name: str, is_for_data: bool) -> bool:
+    """Whether writers put such a file, or directory of a bucket or partition, below an external path."""
+    if not is_for_data:
+        return not directory and _UUID.search(name) is not None
+    return is_bucket_directory(directory) or is_bucket_directory(name) or _PARTITION.fullmatch(name) is not None

@@ -1,0 +1,219 @@
+"""Manifests, manifest lists and index manifests on storage (format section 4; Java: ManifestFile, ManifestList)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from paimon_spark.errors import MissingFile
+from paimon_spark.file_io import FileIO
+from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.manifests.codec import (
+    check_size,
+    decode_manifest_list,
+    encode_manifest,
+    encode_manifest_list,
+)
+from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
+from paimon_spark.format.manifests.join import join_manifests
+from paimon_spark.format.options.core_options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE_SIZE, MB, Options
+from paimon_spark.format.paths import manifest_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.partition_stats import joined_stats, partition_stats
+from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.threads import in_threads
+
+WRITE_THREADS = 8
+WAITING_BYTES = 32 * MB
+
+
+def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None = None) -> list[ManifestFileMeta]:
+    """The manifests named by one manifest list, in its order.
+
+    Args:
+        file_io: the store of the table.
+        table: the table directory.
+        name: file name of the list, as a snapshot holds it.
+        size: its recorded size in bytes, checked if known.
+
+    Raises:
+        CorruptFile: the list is missing, of another size, or no manifest list.
+    """
+    path = manifest_path(table, name)
+    data = _read(file_io, path, "manifest list")
+    check_size(data, size, path)
+    return decode_manifest_list(data, path)
+
+
+def read_data_manifests(file_io: FileIO, table: str, snapshot: Snapshot) -> list[ManifestFileMeta]:
+    """All manifests that make up the live files of a snapshot: those of its base list, then of its delta list."""
+    return [
+        *read_manifest_list(file_io, table, snapshot.base_manifest_list, snapshot.base_manifest_list_size),
+        *read_manifest_list(file_io, table, snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
+    ]
+
+
+def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[tuple[str, bytes]]:
+    """(path, content) of manifests, in order, read by several threads.
+
+    Raises:
+        CorruptFile: one is missing or has another size than its list says.
+    """
+
+    def read(meta: ManifestFileMeta) -> tuple[str, bytes]:
+        path = manifest_path(table, meta.file_name)
+        data = _read(file_io, path, "manifest")
+        check_size(data, meta.file_size, path)
+        return path, data
+
+    return in_threads(read, metas)
+
+
+def read_manifests(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
+    """The entries of manifests in order, ADD and DELETE as they stand. Errors as in read_manifest_bytes."""
+    columns = read_manifest_columns(file_io, table, metas)
+    return columns.entries(range(len(columns)))
+
+
+def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> ManifestColumns:
+    """The same as columns, for many entries of which few are looked at. Errors as in read_manifest_bytes."""
+    return decode_manifests(read_manifest_bytes(file_io, table, metas))
+
+
+def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[IndexManifestEntry]:
+    """The index files of a snapshot; none when it names no index manifest."""
+    if name is None:
+        return []
+    path = manifest_path(table, name)
+    return decode_index_manifest(_read(file_io, path, "index manifest"), path)
+
+
+def _read(file_io: FileIO, path: str, what: str) -> bytes:
+    try:
+        return file_io.read_bytes(path)
+    except FileNotFoundError:
+        raise MissingFile(
+            f"cannot read the {what} {path}: it does not exist. If the snapshot that names it has just expired, "
+            "read a newer one; else the table is damaged and the file must be restored",
+            path,
+        ) from None
+
+
+def joined_meta(
+    metas: Sequence[ManifestFileMeta], name: str, size: int, partition_fields: Sequence[DataField]
+) -> ManifestFileMeta:
+    """What a list says of a manifest that holds the entries of all these."""
+
+    def common(pick: Callable[[Iterable[int]], int], attribute: str) -> int | None:
+        values = [getattr(meta, attribute) for meta in metas]
+        return None if None in values else pick(values)
+
+    return ManifestFileMeta(
+        file_name=name,
+        file_size=size,
+        num_added_files=sum(meta.num_added_files for meta in metas),
+        num_deleted_files=sum(meta.num_deleted_files for meta in metas),
+        partition_stats=joined_stats([meta.partition_stats for meta in metas], partition_fields),
+        schema_id=max(meta.schema_id for meta in metas),
+        min_bucket=common(min, "min_bucket"),
+        max_bucket=common(max, "max_bucket"),
+        min_level=common(min, "min_level"),
+        max_level=common(max, "max_level"),
+        min_row_id=common(min, "min_row_id"),
+        max_row_id=common(max, "max_row_id"),
+    )
+
+
+@dataclass
+class ManifestWriter:
+    """Writes the metadata files of one commit attempt and remembers them, so that a lost attempt can be undone.
+
+    Every name is new: nobody can read these files before a snapshot names them. They wait in memory and are written
+    together by ``flush``: a store syncs or answers for several files in the time of one.
+    """
+
+    file_io: FileIO
+    table: str
+    options: Options
+    partition_fields: Sequence[DataField]
+    written: list[str] = field(default_factory=list)
+    _waiting: list[tuple[str, bytes]] = field(default_factory=list)
+    _uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def write_manifests(self, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
+        """The entries in their order, in as many files as manifest.target-file-size asks for; none for no entries."""
+        if not entries:
+            return []
+        data = encode_manifest(entries, self._compression)
+        parts = min(len(entries), -(-len(data) // self.options.value(MANIFEST_TARGET_FILE_SIZE)))
+        if parts <= 1:
+            return [self._write_manifest(entries, data)]
+        size = -(-len(entries) // parts)
+        chunks = [entries[start : start + size] for start in range(0, len(entries), size)]
+        return [self._write_manifest(chunk, encode_manifest(chunk, self._compression)) for chunk in chunks]
+
+    def join_manifests(
+        self, metas: Sequence[ManifestFileMeta], files: Sequence[tuple[str, bytes]]
+    ) -> list[ManifestFileMeta] | None:
+        """Manifests that only add, as one; files are their names and bytes. None: not possible, rewrite them."""
+        data = join_manifests(files, self._compression)
+        if data is None:
+            return None
+        return [joined_meta(metas, self._write("manifest", data), len(data), self.partition_fields)]
+
+    def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
+        """(name, size in bytes) of a new manifest list; also an empty list is a file."""
+        data = encode_manifest_list(metas, self._compression)
+        return self._write("manifest-list", data), len(data)
+
+    def write_index_manifest(self, entries: Sequence[IndexManifestEntry]) -> str:
+        """The name of a new index manifest that holds just these entries."""
+        return self._write("index-manifest", encode_index_manifest(entries, self._compression))
+
+    def flush(self) -> None:
+        """Writes what waits; all files are durable on return."""
+        waiting, self._waiting = self._waiting, []
+        self.written += [path for path, _ in waiting]  # before the write: one that fails half-way leaves a file too
+        in_threads(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
+
+    def discard(self) -> None:
+        """Deletes what this attempt wrote."""
+        discard(self.file_io, self.written)
+        self.written.clear()
+
+    @property
+    def _compression(self) -> str:
+        return self.options.value(MANIFEST_COMPRESSION)
+
+    def _write_manifest(self, entries: Sequence[ManifestEntry], data: bytes) -> ManifestFileMeta:
+        name = self._write("manifest", data)
+        row_ids = [(e.file.first_row_id, e.file.row_count) for e in entries]
+        known = [(first, first + count - 1) for first, count in row_ids if first is not None]
+        complete = len(known) == len(row_ids)
+        return ManifestFileMeta(
+            file_name=name,
+            file_size=len(data),
+            num_added_files=sum(e.kind == FileKind.ADD for e in entries),
+            num_deleted_files=sum(e.kind == FileKind.DELETE for e in entries),
+            partition_stats=partition_stats([e.partition for e in entries], self.partition_fields),
+            schema_id=max(e.file.schema_id for e in entries),
+            min_bucket=min(e.bucket for e in entries),
+            max_bucket=max(e.bucket for e in entries),
+            min_level=min(e.file.level for e in entries),
+            max_level=max(e.file.level for e in entries),
+            min_row_id=min(first for first, _ in known) if complete else None,
+            max_row_id=max(last for _, last in known) if complete else None,
+        )
+
+    def _write(self, kind: str, data: bytes) -> str:
+        number = self._counts.get(kind, 0)
+        self._counts[kind] = number + 1
+        name = f"{kind}-{self._uuid}-{number}"
+        self._waiting.append((manifest_path(self.table, name), data))
+        if sum(len(data) for _, data in self._waiting) > WAITING_BYTES:
+            self.flush()
+        return name

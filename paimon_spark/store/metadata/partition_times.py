@@ -1,0 +1,112 @@
+"""The time that the values of a partition say (features 3.15; Java: PartitionTimeExtractor)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import partition_text
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.time_pattern import DEFAULT_PATTERN, time_pattern
+from paimon_spark.format.types import BINARIES, DataField
+
+
+def partition_times(schema: TableSchema, options: Options) -> Callable[[bytes], int]:
+    """A function from a partition row to nanoseconds from 1970-01-01 00:00 to the local time that it says.
+
+    The text of the first partition column is read, or `partition.timestamp-pattern` with ``$column`` replaced by its
+    text, as `partition.timestamp-formatter` says. A DATE is the text of its day number, so that it says no time.
+
+    Args:
+        schema: of a table with partition columns.
+        options: of the table.
+
+    Returns:
+        The function; it raises ValueError where a partition says no time, for a null among others.
+
+    Raises:
+        OptionError: the formatter cannot be read.
+    """
+    fields = schema.partition_fields
+    types = [field.type for field in fields]
+    pattern = options.value(o.PARTITION_TIMESTAMP_PATTERN)
+    formatter = options.value(o.PARTITION_TIMESTAMP_FORMATTER)
+    times = DEFAULT_PATTERN if formatter is None else time_pattern(formatter, o.PARTITION_TIMESTAMP_FORMATTER.key)
+
+    def nanos(row: bytes) -> int:
+        return times.parse(_text(decode_arity_row(row, types), fields, pattern))
+
+    return nanos
+
+
+def nanos_before(now: datetime, millis: int) -> int:
+    """Nanoseconds from 1970-01-01 00:00 to so many milliseconds before a local time."""
+    return (now - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1_000 - millis * 1_000_000
+
+
+def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
+    """Whether a compaction leaves a partition alone: see expired_by_values, with `compaction.skip-expired-partitions`.
+
+    Raises:
+        OptionError: the formatter cannot be read.
+    """
+    if options.value(o.COMPACTION_SKIP_EXPIRED_PARTITIONS):
+        return expired_by_values(schema, options, now)
+    return lambda row: False
+
+
+def expired_by_values(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
+    """Whether a partition is one to expire at a local time; never, but where they expire by `values-time`.
+
+    Raises:
+        OptionError: the formatter cannot be read.
+    """
+    lifetime = options.value(o.PARTITION_EXPIRATION_TIME)
+    by_values = options.value(o.PARTITION_EXPIRATION_STRATEGY) == "values-time"
+    if lifetime is None or not by_values or not schema.partition_keys:
+        return lambda row: False
+    times, limit = partition_times(schema, options), nanos_before(now, lifetime)
+
+    def is_too_old(row: bytes) -> bool:
+        try:
+            return times(row) < limit
+        except ValueError:  # it says no time, and never expires
+            return False
+
+    return is_too_old
+
+
+def check_of_partitions(schema: TableSchema, options: Options) -> Callable[[bytes], object] | None:
+    """What a writer asks of each new partition with `partition.timestamp-format.strict`; None: nothing.
+
+    The function raises ValueError where the values say no time as the other options `partition.timestamp-*` want it.
+
+    Raises:
+        OptionError: the formatter cannot be read.
+    """
+    wanted = (o.PARTITION_TIMESTAMP_FORMATTER, o.PARTITION_TIMESTAMP_PATTERN)
+    if not options.value(o.PARTITION_TIMESTAMP_FORMAT_STRICT) or all(options.value(x) is None for x in wanted):
+        return None
+    return partition_times(schema, options) if schema.partition_keys else None
+
+
+def _text(values: Sequence[Any], fields: Sequence[DataField], pattern: str | None) -> str:
+    if pattern is None:
+        return _value_text(values[0], fields[0])
+    text = pattern
+    for value, field in zip(values, fields, strict=True):
+        if value is None:  # any of them, asked for or not
+            raise ValueError(f"{field.name} is null")
+        if f"${field.name}" in text:
+            text = text.replace(f"${field.name}", _value_text(value, field))
+    return text
+
+
+def _value_text(value: Any, field: DataField) -> str:
+    if value is None or field.type.root in BINARIES:
+        raise ValueError(f"{field.name} is {'null' if value is None else 'of bytes'}")
+    return partition_text(value, field.type, legacy=True)

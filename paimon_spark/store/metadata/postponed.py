@@ -1,0 +1,103 @@
+"""Postponed files (bucket -2) of a table: their order, and the number of buckets that their rows need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import POSTPONE_BUCKET
+
+N = TypeVar("N", int, int | None)
+
+
+_NAME = re.compile(r"-u-(?P<user>.*)-s-(?P<writer>\d+)-w-(?P<uuid>.*)-(?P<number>\d+)\.[^-]*")
+
+
+@dataclass(frozen=True, order=True)
+class WritePlace:
+    """When the rows of a postponed file were written, compared with those of others.
+
+    The files of one batch commit of this project have one creation time, so their tasks count next; a writer of the
+    official system has one file after the other.
+    """
+
+    creation_time: int
+    user: str
+    writer: int
+    uuid: str
+    number: int
+
+
+def write_place(file: DataFileMeta) -> WritePlace:
+    """Where the rows of a postponed file come among all postponed rows of the partition."""
+    found = _NAME.search(file.file_name)
+    if found is None:
+        return WritePlace(file.creation_time or 0, "", 0, file.file_name, 0)
+    writer, number = int(found["writer"]), int(found["number"])
+    return WritePlace(file.creation_time or 0, found["user"], writer, found["uuid"], number)
+
+
+def in_write_order(files: Iterable[DataFileMeta]) -> list[DataFileMeta]:
+    """Postponed files of one partition, so that the rows of a later one are newer."""
+    return sorted(files, key=write_place)
+
+
+def created_at(entries: Sequence[ManifestEntry], millis: int) -> tuple[ManifestEntry, ...]:
+    """New postponed files with the time of their commit: rows that were committed later are newer.
+
+    Args:
+        entries: changes of a commit; others than new postponed files stay as they are.
+        millis: creation time, as local wall time.
+    """
+    return tuple(
+        replace(e, file=replace(e.file, creation_time=millis))
+        if e.bucket == POSTPONE_BUCKET and e.kind == FileKind.ADD
+        else e
+        for e in entries
+    )
+
+
+def bucket_number(rows: int, size: int, options: Options) -> int:
+    """The number of buckets of a partition that has none yet (features 2.2).
+
+    The option ``postpone.default-bucket-num``, else as many as the rows or bytes that wait need, as a power of two, at
+    most ``postpone.batch-write-fixed-bucket.max-parallelism`` (Java: PostponeUtils.decideFixedBucketNum).
+
+    Args:
+        rows, size: of the files that wait.
+        options: postpone.*.
+
+    Raises:
+        OptionError: one of them is not positive.
+    """
+    given = positive(options, o.POSTPONE_DEFAULT_BUCKET_NUM)
+    if given is not None:
+        return given
+    most = positive(options, o.POSTPONE_MAX_PARALLELISM)
+    return min(1 << (min(needed_buckets(rows, size, options), most) - 1).bit_length(), most)
+
+
+def needed_buckets(rows: int, size: int, options: Options) -> int:
+    """How many buckets of the target size the rows fill; arguments and errors as of bucket_number."""
+    target_rows = positive(options, o.POSTPONE_TARGET_ROW_NUM)
+    if target_rows is not None:
+        return max(1, -(-rows // target_rows))
+    return max(1, -(-size // positive(options, o.POSTPONE_TARGET_SIZE)))
+
+
+def positive(options: Options, option: o.Option[N]) -> N:
+    """The value of an option that must be above 0, if it has one.
+
+    Raises:
+        OptionError: it is not.
+    """
+    value = options.value(option)
+    if value is not None and value <= 0:
+        raise OptionError(f"the option '{option.key}' is {value}: it must be above 0")
+    return value

@@ -1,0 +1,51 @@
+"""The schema files of a table (format section 2; Java: SchemaManager, the reading half)."""
+
+from __future__ import annotations
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.file_io import FileIO
+from paimon_spark.format.paths import branch_root, schema_path
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.store.storage.listing import list_ids
+
+_PREFIX = "schema-"
+
+
+class SchemaStore:
+    """Reads the schemas of one table (or branch). Schema files are never rewritten, so each is read once and kept."""
+
+    def __init__(self, file_io: FileIO, table: str, branch: str = "main") -> None:
+        self.file_io = file_io
+        self.table = table
+        self.branch = branch
+        self._loaded: dict[int, TableSchema] = {}
+
+    def ids(self) -> list[int]:
+        """The ids of all schema files, ascending; empty when there is no table at the path."""
+        return list_ids(self.file_io, f"{branch_root(self.table, self.branch)}/schema", _PREFIX)
+
+    def latest(self) -> TableSchema | None:
+        """The schema with the highest id found by listing; None when there is no table (or branch)."""
+        ids = self.ids()
+        return self.load(ids[-1]) if ids else None
+
+    def load(self, schema_id: int) -> TableSchema:
+        """The schema with this id.
+
+        Raises:
+            CorruptFile: the file is missing or not a schema; old ones must stay as long as data files name them.
+        """
+        schema = self._loaded.get(schema_id)
+        if schema is None:
+            path = schema_path(self.table, schema_id, self.branch)
+            try:
+                data = self.file_io.read_bytes(path)
+            except FileNotFoundError:
+                raise CorruptFile(
+                    f"reading schema {schema_id} of the table at {self.table}: the file {path} is missing; found the "
+                    f"schema ids {self.ids()}. Restore the file: data files written with it cannot be read without"
+                ) from None
+            schema = decode_schema(data, path)
+            self._loaded[schema_id] = schema
+        return schema

@@ -1,0 +1,313 @@
+"""The snapshots and tags of a table (format section 3; Java: SnapshotManager, TagManager, the reading halves)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from paimon_spark.errors import SnapshotNotFound
+from paimon_spark.file_io import FileIO, FileStatus
+from paimon_spark.format.paths import (
+    CHANGELOG_PREFIX,
+    EARLIEST,
+    MAIN_BRANCH,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
+    changelog_directory,
+    changelog_path,
+    earliest_hint_path,
+    latest_hint_path,
+    snapshot_directory,
+    snapshot_path,
+    tag_directory,
+    tag_path,
+)
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import Tag, decode_snapshot, decode_tag
+from paimon_spark.store.storage.listing import find_bytes, list_ids, list_named, read_hint
+from paimon_spark.store.storage.local_time import time_text
+from paimon_spark.store.storage.threads import in_threads
+
+_LOOKAHEAD = 32  # snapshots
+_NAMED = 20  # tags in a message
+_NO_WATERMARK = -(2**63)  # written by engines without watermarks; the same as none
+
+
+def _watermark(snapshot: Snapshot) -> int:
+    return _NO_WATERMARK if snapshot.watermark is None else snapshot.watermark
+
+
+def has_watermark(snapshot: Snapshot) -> bool:
+    return snapshot.watermark is not None and snapshot.watermark != _NO_WATERMARK
+
+
+def last_until(millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]) -> int | None:
+    """The newest id from low to high that was committed at or before the epoch millis; None when all are later.
+
+    Of several committed in that very millisecond it is the one that Java's search meets first, so that both read the
+    same (SnapshotManager.earlierOrEqualTimeMills).
+    """
+    found = None
+    while low <= high:
+        middle = (low + high) // 2
+        snapshot = find(middle)
+        if snapshot is not None and snapshot.time_millis == millis:
+            return middle
+        if snapshot is None or snapshot.time_millis < millis:  # a missing one expired meanwhile: too old
+            found, low = (found if snapshot is None else middle), middle + 1
+        else:
+            high = middle - 1
+    return found
+
+
+def around_time(
+    millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]
+) -> tuple[Snapshot | None, Snapshot | None]:
+    """Of the ids from low to high, the newest committed before the epoch millis, and the oldest at it or later."""
+    before = since = None
+    while low <= high:
+        middle = (low + high) // 2
+        snapshot = find(middle)
+        if snapshot is None or snapshot.time_millis < millis:
+            before, low = snapshot or before, middle + 1
+        else:
+            since, high = snapshot, middle - 1
+    return before, since
+
+
+class SnapshotStore:
+    """Finds and reads the snapshots and tags of one table (or branch). Nothing is cached: others commit and expire."""
+
+    def __init__(self, file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> None:
+        self.file_io = file_io
+        self.table = table
+        self.branch = branch
+
+    @property
+    def directory(self) -> str:
+        return snapshot_directory(self.table, self.branch)
+
+    def ids(self) -> list[int]:
+        """All snapshot ids found by listing, ascending."""
+        return list_ids(self.file_io, self.directory, SNAPSHOT_PREFIX)
+
+    def exists(self, snapshot_id: int) -> bool:
+        return self.file_io.exists(snapshot_path(self.table, snapshot_id, self.branch))
+
+    def latest_id(self) -> int | None:
+        """The newest id. The LATEST hint is believed only when its snapshot exists and the next one does not."""
+        hint = self.latest_hint()
+        if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
+            return hint
+        ids = self.ids()
+        return ids[-1] if ids else None
+
+    def earliest_id(self) -> int | None:
+        """The oldest id. The EARLIEST hint is believed only when its snapshot exists."""
+        return self.earliest()[0]
+
+    def earliest(self) -> tuple[int | None, bool]:
+        """(earliest_id, whether the hint says so)."""
+        hint = read_hint(self.file_io, earliest_hint_path(self.table, self.branch))
+        if hint is not None and self.exists(hint):
+            return hint, True
+        ids = self.ids()
+        return (ids[0] if ids else None), False
+
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot; None when the table has none. With a true hint it takes three small reads."""
+        return self.hinted_latest()[0]
+
+    def hinted_latest(self) -> tuple[Snapshot | None, bool]:
+        """(latest, whether the hint says so)."""
+        hint = self.latest_hint()
+        if hint is not None and hint > 0 and self.find(hint + 1) is None:
+            snapshot = self.find(hint)
+            if snapshot is not None:
+                return snapshot, True
+        ids = self.ids()
+        for number in reversed(ids):  # a rollback may take the newest away between listing and reading
+            snapshot = self.find(number)
+            if snapshot is not None:
+                return snapshot, False
+        return (self.load(ids[-1]) if ids else None), False
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot, or None when its file does not exist.
+
+        Raises:
+            CorruptFile: the file is not a snapshot.
+        """
+        return self._find(snapshot_path(self.table, snapshot_id, self.branch))
+
+    def walk(self, ids: Sequence[int]) -> Iterator[Snapshot]:
+        """Those of the ids that are there, in the order given. They are read some at a time, as far as they are asked
+        for, and the first alone: often no other is."""
+        start, step = 0, 1
+        while start < len(ids):
+            found = in_threads(self.find, ids[start : start + step])
+            yield from (snapshot for snapshot in found if snapshot is not None)
+            start, step = start + step, _LOOKAHEAD
+
+    def find_kept(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot, be it expired and only in a tag; None when there is no such tag either. Errors as in find."""
+        found = self.find(snapshot_id)
+        return found or next((t.snapshot for t in self.tags().values() if t.snapshot.id == snapshot_id), None)
+
+    def find_change(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot, or its long-lived changelog after it has expired (format section 3.4), or None.
+
+        Of the latter only one manifest list can be read: the changelog list, or the delta list where there is no such.
+        """
+        snapshot = self.find(snapshot_id)
+        return self.find_changelog(snapshot_id) if snapshot is None else snapshot
+
+    def find_delta(self, snapshot_id: int) -> Snapshot | None:
+        """As find_change, but only if the delta list can be read."""
+        snapshot = self.find(snapshot_id)
+        if snapshot is not None:
+            return snapshot
+        expired = self.find_changelog(snapshot_id)
+        return None if expired is None or expired.changelog_manifest_list is not None else expired
+
+    def earliest_change_id(self) -> int:
+        """The oldest id for which find_change finds something; 1 for a table without snapshots."""
+        hint = self.hinted_changelog_id()
+        if hint is not None:
+            return hint
+        return min([*self.changelog_ids()[:1], self.earliest_id() or 1])
+
+    def hinted_changelog_id(self) -> int | None:
+        """The oldest long-lived changelog by the hint, if it is there."""
+        hint = read_hint(self.file_io, f"{changelog_directory(self.table, self.branch)}/{EARLIEST}")
+        return None if hint is None or self.find_changelog(hint) is None else hint
+
+    def changelog_ids(self) -> list[int]:
+        """The ids of all long-lived changelogs found by listing, ascending."""
+        return list_ids(self.file_io, changelog_directory(self.table, self.branch), CHANGELOG_PREFIX)
+
+    def find_changelog(self, snapshot_id: int) -> Snapshot | None:
+        """The long-lived changelog of that id, or None. Errors as in find."""
+        return self._find(changelog_path(self.table, snapshot_id, self.branch))
+
+    def _find(self, path: str) -> Snapshot | None:
+        data = find_bytes(self.file_io, path)
+        return None if data is None else decode_snapshot(data, path)
+
+    def load(self, snapshot_id: int) -> Snapshot:
+        """The snapshot.
+
+        Raises:
+            SnapshotNotFound: there is no such snapshot; the message names the ids that are there.
+        """
+        snapshot = self.find(snapshot_id)
+        if snapshot is None:
+            raise SnapshotNotFound(
+                f"reading snapshot {snapshot_id} of the table at {self.table}{self._branch_text()}: it never was or "
+                f"has expired; {self.available()}. Choose one of these, or a tag"
+            )
+        return snapshot
+
+    def available(self) -> str:
+        """What can be read, in words, for messages: the range of snapshots with their times, and the tags."""
+        ids = self.ids()
+        if not ids:
+            text = "the table has no snapshot"
+        elif len(ids) == 1:
+            text = f"the only snapshot is {ids[0]}{self._committed(ids)}"
+        else:
+            text = f"snapshots {ids[0]} to {ids[-1]} are available{self._committed(ids)}"
+        names = self.tag_names()
+        if not names:
+            return text
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return f"{text}; its tags are {', '.join(names[:_NAMED])}{more}"
+
+    def _committed(self, ids: list[int]) -> str:
+        found = (self.find(snapshot_id) for snapshot_id in sorted({ids[0], ids[-1]}))
+        times = " to ".join(time_text(snapshot.time_millis) for snapshot in found if snapshot is not None)
+        return f", committed {times}" if times else ""
+
+    def find_at_time(self, millis: int) -> Snapshot | None:
+        """The newest snapshot committed at or before the epoch millis; None when all are later.
+
+        Of several committed in that very millisecond it is one of them: see last_until.
+        """
+        low, high = self.earliest_id(), self.latest_id()
+        if low is None or high is None:
+            return None
+        found = last_until(millis, low, high, self.find)
+        return None if found is None else self.find(found)
+
+    def find_since_time(self, millis: int) -> Snapshot | None:
+        """The oldest snapshot committed at or after the epoch millis; None when all are earlier."""
+        low, high = self.earliest_id(), self.latest_id()
+        return None if low is None or high is None else around_time(millis, low, high, self.find)[1]
+
+    def find_at_watermark(self, watermark: int) -> Snapshot | None:
+        """The oldest snapshot whose watermark is at least this; None when there is none.
+
+        Watermarks never fall; a snapshot without one never answers. Of several with that very watermark it is the one
+        that Java's search meets first, or the oldest of all with a watermark, so that both read the same.
+        """
+        low, high = self.earliest_id(), self.latest_id()
+        if low is None or high is None:
+            return None
+        low, found = self._next_with_watermark(low, high)
+        if found is None or _watermark(found) >= watermark:
+            return found
+        found = None
+        while low <= high:
+            middle = (low + high) // 2
+            position, snapshot = self._next_with_watermark(middle, high)
+            if snapshot is not None and _watermark(snapshot) == watermark:
+                return snapshot
+            if snapshot is not None and _watermark(snapshot) < watermark:
+                low = position + 1
+            else:
+                found, high = snapshot or found, middle - 1
+        return found
+
+    def _next_with_watermark(self, low: int, high: int) -> tuple[int, Snapshot | None]:
+        """The first snapshot from low to high that has a watermark, and its id."""
+        for snapshot_id in range(low, high + 1):
+            snapshot = self.find(snapshot_id)
+            if snapshot is not None and has_watermark(snapshot):
+                return snapshot_id, snapshot
+        return high, None
+
+    def tag_names(self) -> list[str]:
+        """The names of all tags, sorted."""
+        return list(self.tag_files())
+
+    def tag_files(self) -> dict[str, FileStatus]:
+        """The files of all tags by name, sorted."""
+        return list_named(self.file_io, tag_directory(self.table, self.branch), TAG_PREFIX)
+
+    def find_tag(self, name: str) -> Tag | None:
+        """The tag, or None when its file does not exist."""
+        path = tag_path(self.table, name, self.branch)
+        data = find_bytes(self.file_io, path)
+        return None if data is None else decode_tag(data, path)
+
+    def tags(self) -> dict[str, Tag]:
+        """All tags by name; one deleted while listing is left out, one that gets another name has one of both."""
+        names = self.tag_names()
+        while True:
+            tags = zip(names, in_threads(self.find_tag, names), strict=True)
+            found = {name: tag for name, tag in tags if tag is not None}
+            if len(found) == len(names) or (again := self.tag_names()) == names:
+                return found
+            names = again
+
+    def latest_hint(self) -> int | None:
+        """What the hint LATEST says, true or not."""
+        return read_hint(self.file_io, latest_hint_path(self.table, self.branch))
+
+    def write_latest_hint(self, snapshot_id: int) -> None:
+        self.file_io.overwrite(latest_hint_path(self.table, self.branch), str(snapshot_id).encode())
+
+    def write_earliest_hint(self, snapshot_id: int) -> None:
+        self.file_io.overwrite(earliest_hint_path(self.table, self.branch), str(snapshot_id).encode())
+
+    def _branch_text(self) -> str:
+        return "" if self.branch == MAIN_BRANCH else f" (branch {self.branch})"

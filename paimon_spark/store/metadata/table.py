@@ -1,0 +1,76 @@
+"""A table as a value: where it is, its schema and its options (Java: FileStoreTable).
+
+What can be asked of a table stands in ``open.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Self
+
+from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.file_io import FileIO
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.metadata.table_options import ALONE
+
+
+class BucketMode(StrEnum):
+    """How rows find their bucket (features 3.23)."""
+
+    HASH_FIXED = "HASH_FIXED"
+    HASH_DYNAMIC = "HASH_DYNAMIC"
+    KEY_DYNAMIC = "KEY_DYNAMIC"
+    BUCKET_UNAWARE = "BUCKET_UNAWARE"
+    POSTPONE_MODE = "POSTPONE_MODE"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table as a caller opened it; picklable.
+
+    Attributes:
+        location: the table directory, absolute, without a slash at its end.
+        file_io: reaches its files.
+        schema: the latest schema, or that of the snapshot an option travels to; its options are the stored ones.
+        options: the stored options with those of the caller on top.
+        branch: whose schemas and snapshots are meant.
+        time_zone: in which conditions are read where local times meet instants; None: such conditions are refused.
+    """
+
+    location: str
+    file_io: FileIO
+    schema: TableSchema
+    options: Options
+    branch: str = "main"
+    time_zone: TimeZone | None = None
+
+    @cached_property
+    def schemas(self) -> SchemaStore:
+        return SchemaStore(self.file_io, self.location, self.branch)
+
+    @cached_property
+    def snapshots(self) -> SnapshotStore:
+        return SnapshotStore(self.file_io, self.location, self.branch)
+
+    @property
+    def bucket_mode(self) -> BucketMode:
+        buckets = self.options.value(o.BUCKET)
+        if not self.schema.primary_keys:
+            return BucketMode.BUCKET_UNAWARE if buckets == -1 else BucketMode.HASH_FIXED
+        if buckets == -2:
+            return BucketMode.POSTPONE_MODE
+        if buckets == -1:
+            covered = set(self.schema.partition_keys) <= set(self.schema.primary_keys)
+            return BucketMode.HASH_DYNAMIC if covered else BucketMode.KEY_DYNAMIC
+        return BucketMode.HASH_FIXED
+
+    @property
+    def alone(self) -> Self:
+        """The table as its own branch has it, for those who write to it."""
+        return replace(self, options=self.options.merged(ALONE))

@@ -1,0 +1,125 @@
+"""Options given by a caller when a table is opened (features 3; Java: AbstractFileStoreTable.copy, SchemaManager).
+
+A caller gives storage options (``s3.*``, ``fs.*``) and dynamic table options in one map, in any letter case: Spark
+lower-cases option keys, which hurts keys that hold column names or capitals.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Option, Options, parse_list
+from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys
+from paimon_spark.format.options.other_systems import OPTION_ADVICE
+from paimon_spark.format.rules.supported import check_call
+from paimon_spark.format.schema import TableSchema
+
+STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.")
+PATH = "path"
+ALONE = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
+"""Options with which a table is read without another branch."""
+_SESSION_PREFIX = "spark.paimon."
+
+
+def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """(storage options, the others). The option `path`, which Spark adds for load(path), is neither."""
+    storage, table = {}, {}
+    for key, value in options.items():
+        if key.lower().startswith(STORAGE_PREFIXES):
+            storage[key] = str(value)
+        elif key.lower() != PATH:
+            table[key] = str(value)
+    return storage, table
+
+
+def other_branch(options: Options, branch: str) -> str | None:
+    """The branch through which the table is read too, as its options say; None: it is read as its branch has it."""
+    name = options.value(o.SCAN_FALLBACK_BRANCH) or options.value(o.SCAN_PRIMARY_BRANCH)
+    return name if name and name != branch else None
+
+
+def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:
+    """The options under their true keys, whatever the letter case they came in.
+
+    Args:
+        options: keys in any letter case.
+        columns: the columns of the table, whose case keys such as ``fields.<column>.stats-mode`` take.
+
+    Raises:
+        OptionError: a key is unknown (the nearest known ones are named, or what stands for an option of another
+            system), or given twice with two values.
+    """
+    true_columns = {name.lower(): name for name in columns}
+    resolved: dict[str, str] = {}
+    for key, value in options.items():
+        true_key = known_key(key, true_columns)
+        if true_key is None and key.lower().startswith(_SESSION_PREFIX):
+            plain = key[len(_SESSION_PREFIX) :]
+            raise OptionError(f"the option '{key}' is a session setting of the official connector; give '{plain}'")
+        if true_key is None:
+            raise OptionError(_unknown(key))
+        if resolved.setdefault(true_key, value) != value:
+            raise OptionError(f"the option '{true_key}' is given twice: '{resolved[true_key]}' and '{value}'")
+    return resolved
+
+
+def _unknown(key: str) -> str:
+    advice = OPTION_ADVICE.get(key.lower())
+    if advice is not None:
+        return advice
+    near = difflib.get_close_matches(key.lower(), [k for k in known_keys() if "<" not in k], n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(repr(k) for k in near)}?" if near else ""
+    return f"the option '{key}' is not known{hint}"
+
+
+def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> None:
+    """Refuses bad values, and options that contradict what the table was made with; the same value again is fine.
+
+    Raises:
+        OptionError: a value cannot be parsed, cannot differ from the table's for one read or write, or asks for
+            something that this release does not do.
+    """
+    check_call(dynamic)
+    stored, given = Options(schema.options), Options(dynamic)
+    for option in o.TYPED_OPTIONS.values():
+        given.value(option)
+    for key, value in dynamic.items():
+        if key in _DECLARED_KEYS:
+            declared = schema.primary_keys if key == o.PRIMARY_KEY.key else schema.partition_keys
+            if [name.lower() for name in parse_list(value)] != [name.lower() for name in declared]:
+                raise OptionError(_contradiction(key, value, ",".join(declared) or "none"))
+        elif (key in IMMUTABLE_OPTIONS or key in _FIXED_PER_TABLE) and not _same(stored, key, value):
+            raise OptionError(_contradiction(key, value, stored.get(key, "not set")))
+
+
+_DECLARED_KEYS = (o.PRIMARY_KEY.key, o.PARTITION.key)
+# Not immutable in the official catalog, but a read or a write that sees them differently from the table is wrong.
+_FIXED_PER_TABLE = frozenset({o.BUCKET.key, o.DELETION_VECTORS_ENABLED.key})
+_TYPED: tuple[Option[Any], ...] = (
+    o.TYPE,
+    o.BUCKET,
+    o.BUCKET_KEY,
+    o.BUCKET_FUNCTION,
+    o.MERGE_ENGINE,
+    o.DELETION_VECTORS_ENABLED,
+    o.ROWKIND_FIELD,
+)
+
+
+def _same(stored: Options, key: str, value: str) -> bool:
+    """Whether the value says what the table says, defaults included where the option is typed."""
+    for option in _TYPED:
+        if option.key == key:
+            return bool(stored.value(option) == Options({key: value}).value(option))
+    return stored.get(key) == value
+
+
+def _contradiction(key: str, value: str, stored: str) -> str:
+    advice = "it cannot be changed for one read or write, leave it out"
+    if key == o.BUCKET.key and value.strip().isdecimal():
+        advice += f", or let PaimonTable.forPath(spark, path).rescale({value.strip()}) change it for the table"
+    return f"the option '{key}' = '{value}' contradicts the table, which has {stored}; {advice}"

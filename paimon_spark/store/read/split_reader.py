@@ -1,0 +1,328 @@
+"""Reading splits: lone files as they are, sections of several runs merged (Java: MergeFileSplitRead, ...)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.bucketing import assign_buckets
+from paimon_spark.arrow.predicates.evaluate import filter_batch
+from paimon_spark.arrow.predicates.predicate import Predicate, columns_of, restrict
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
+from paimon_spark.format.schema import (
+    KIND_TEXTS,
+    ROW_KIND_FIELD,
+    SEQUENCE_FIELD,
+    SEQUENCE_NUMBER,
+    VALUE_KIND,
+    VALUE_KIND_ID,
+)
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.merge.compaction.rules import needs_lookup
+from paimon_spark.merge.engines.choice import TableEngine, engine_for
+from paimon_spark.merge.engines.lookup import counts_levels, lowest_level, with_level
+from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
+from paimon_spark.merge.keys.window import DELETE, Kinds, MergeSpec, is_retract
+from paimon_spark.merge.runs.bag_difference import BagSpec, bag_difference
+from paimon_spark.merge.runs.difference import StateDifference
+from paimon_spark.merge.runs.sort_merge import merge_runs
+from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.metadata.newer_schemas import schema_of_file
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.read.deletion_files import read_deleted_positions
+from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
+from paimon_spark.store.read.sorted_runs import sorted_runs
+from paimon_spark.store.read.splits import DiffSplit, PostponeSplit, ReadUnit, Split
+from paimon_spark.store.read.tolerance import STRICT, Tolerance, tolerate
+
+BATCH_ROWS = 65536
+_KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False))
+_SHARE_BYTES = 32 * MB  # of files of append tables that are compared at once
+
+
+@dataclass(frozen=True)
+class SplitReader:
+    """Reads splits into batches of the wanted columns; picklable, holds no open file between calls.
+
+    Attributes:
+        table: what is read, with the options of the read.
+        fields: the columns of the result, in order. With ROW_KIND_FIELD among them, rows that retract are kept;
+            SEQUENCE_FIELD is the number of each row, of tables with primary keys.
+        predicate: rows for which it is not true are left out.
+        tolerance: which bad files are passed over; none by default, whatever the options of the table say.
+    """
+
+    table: Table
+    fields: tuple[DataField, ...]
+    predicate: Predicate
+    tolerance: Tolerance = STRICT
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return arrow_schema(self.fields)
+
+    def read(self, split: ReadUnit, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """The rows of a split; batches have at least one row and about batch_rows at most.
+
+        Raises:
+            CorruptFile: a data file or deletion vector is missing or damaged.
+            SnapshotNotFound: it is missing because the snapshot has expired meanwhile.
+            TableChanged: it was written with a newer schema, where a wanted column is another.
+            UnsupportedFeature: the numbers of rows wherein two states differ are asked for.
+        """
+        match split:
+            case DiffSplit() if self._numbers:
+                raise UnsupportedFeature(
+                    f"reading what differs in two states of {self.table.location}: such rows have no sequence numbers; "
+                    "set 'table-read.sequence-number.enabled' to false, or 'incremental-between-scan-mode' to delta"
+                )
+            case DiffSplit():
+                batches = self._different(split, batch_rows)
+            case PostponeSplit():
+                batches = self._with_postponed(split, batch_rows)
+            case _:
+                batches = self._state(split, batch_rows)
+        for batch in batches:
+            rows = filter_batch(self.predicate, batch)
+            if rows.num_rows:
+                yield self._project(rows)
+
+    @cached_property
+    def row_kinds(self) -> bool:
+        """Whether the result says what each row does, and has rows that take others back."""
+        return ROW_KIND_FIELD in self.fields
+
+    @cached_property
+    def _numbers(self) -> bool:
+        """Whether the result has the sequence number of each row."""
+        return SEQUENCE_FIELD in self.fields
+
+    def _state(self, split: Split, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        raw = (self._raw(split, file, batch_rows) for file in split.raw_files)
+        merged = (self._merged(split, section, batch_rows) for section in split.sections)
+        return itertools.chain.from_iterable(itertools.chain(raw, merged))
+
+    def _different(self, split: DiffSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows wherein two states differ, all columns of a row compared whatever is wanted of it.
+
+        A condition on values looks at the rows that come out: a row may satisfy it in one state only.
+        """
+        names = tuple(field.name for field in self._read_fields)
+        output = (*names, VALUE_KIND) if self.row_kinds else names
+        if not self.table.schema.primary_keys:
+            whole = replace(self, fields=self.table.schema.fields)
+            old, new = (partial(whole._rows_of, side, batch_rows) for side in (split.before, split.after))
+            shares = -(-sum(file.file_size for file in split.files) // _SHARE_BYTES)
+            return bag_difference(old, new, BagSpec(self.table.schema.fields, output, self.row_kinds, max(shares, 1)))
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
+        whole = replace(self, fields=(*self.table.schema.fields, ROW_KIND_FIELD), predicate=by_key)
+        before = [map(_as_deletes, whole._sorted_state(s, batch_rows)) for s in split.before]
+        after = [whole._sorted_state(s, batch_rows) for s in split.after]
+        compared = tuple(name for name in self.table.schema.names if name not in self.table.schema.primary_keys)
+        spec = MergeSpec(self.table.schema.key_fields, has_sequence=False)
+        engine = StateDifference(compared, self.row_kinds)
+        return merge_runs([*before, *after], spec, output or spec.key_names[:1], batch_rows, engine=engine)
+
+    def _rows_of(self, splits: Sequence[Split], batch_rows: int) -> Iterator[pa.RecordBatch]:
+        return itertools.chain.from_iterable(self.read(split, batch_rows) for split in splits)
+
+    def _sorted_state(self, split: Split, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a state with their kinds, sorted by key, without retractions; the split has sections only."""
+        merged = (self._merged(split, section, batch_rows, ordered=True) for section in split.sections)
+        return map(_without_retractions, itertools.chain.from_iterable(merged))
+
+    @cached_property
+    def _read_fields(self) -> tuple[DataField, ...]:
+        """The wanted columns, then those that only the predicate needs."""
+        stored = tuple(field for field in self.fields if field not in (ROW_KIND_FIELD, SEQUENCE_FIELD))
+        names = {field.name for field in stored}
+        more = (self.table.schema.by_name[name] for name in sorted(columns_of(self.predicate) - names))
+        return (*stored, *more)
+
+    @cached_property
+    def _merge_fields(self) -> tuple[DataField, ...]:
+        """The same, then the key columns, sequence fields and others the merge needs that are not among them.
+
+        Keys are read as value columns: `_KEY_k` holds the same values, and thin files have no other.
+        """
+        names = {field.name for field in self._read_fields}
+        columns = self._engine.columns([field.name for field in self._read_fields])
+        merge_only = (self.table.schema.by_name[name] for name in columns)
+        needed = (*self.table.schema.key_fields, *self._sequence_fields, *merge_only)
+        more = {field.name: field for field in needed if field.name not in names}
+        return (*self._read_fields, *more.values())
+
+    @cached_property
+    def _engine(self) -> TableEngine:
+        return engine_for(self.table.schema, self.table.options)
+
+    @cached_property
+    def _looks_up(self) -> bool:
+        """Whether a compaction of the table merges what leaves level 0 with the rows above (see engines.lookup)."""
+        return self._engine.name != "first-row" and needs_lookup(self.table.options)
+
+    @cached_property
+    def _grows(self) -> bool:
+        """Whether merged rows may be longer than those in files: lists and maps gathered from all rows of a key."""
+        nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
+        return not self._engine.whole_rows and any(field.type.root in nested for field in self._read_fields)
+
+    @cached_property
+    def _sequence_fields(self) -> tuple[DataField, ...]:
+        return tuple(self.table.schema.by_name[name] for name in self.table.options.value(o.SEQUENCE_FIELD))
+
+    def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows of a file that shares no key with others: what retracts has nothing to retract, and goes."""
+        has_kind = bool(self.table.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
+        system = ((SEQUENCE_FIELD,) if self._numbers else ()) + ((_KIND_FIELD,) if has_kind else ())
+        request = FileRequest(self._read_fields, system, self.predicate, probes=True)
+        for batch in self.rows_of_file(split, file, request, batch_rows):
+            yield _without_retractions(batch) if has_kind and not self.row_kinds else batch
+
+    def _merged(
+        self, split: Split, section: Section, batch_rows: int, ordered: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """The merged row of each key. Only a condition on keys may skip row groups before the merge.
+
+        Sequence numbers are not read where the age of the files settles which row is newer, nor row kinds where no file
+        holds a retraction (performance notes, 3a).
+        """
+        by_age = None if self._numbers else runs_by_age(section, [field.type for field in self.table.schema.key_fields])
+        has_kind = self.row_kinds or any(file.delete_row_count != 0 for run in section for file in run.files)
+        system = (() if by_age else (SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
+        request = FileRequest(self._merge_fields, system, by_key, probes=True)
+        spec = self._merge_spec(by_age is None, has_kind)
+        at_once = batch_rows // 2 if self._grows else batch_rows
+        by_level = self._looks_up and counts_levels(section, spec, self._engine.whole_rows)
+        runs = [self._run(split, run, request, at_once, by_level) for run in by_age or section]
+        engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
+        return merge_runs(runs, spec, self._output(spec), batch_rows, ordered, engine)
+
+    def _with_postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """The merged row of each key of some buckets and of the rows that wait to come into them."""
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
+        request = FileRequest(self._merge_fields, (SEQUENCE_FIELD, _KIND_FIELD), by_key, probes=True)
+        spec = self._merge_spec(has_sequence=True, has_kind=True)
+        by_level = self._looks_up and not self._engine.whole_rows
+        engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
+        runs = [
+            self._run(bucket, run, request, batch_rows, by_level)
+            for bucket in split.real
+            for run in _whole_runs(bucket)
+        ]
+        rows = self._postponed(split, batch_rows)
+        with sorted_runs(rows, spec, split.first_sequence, self._engine.merge) as waiting:
+            runs += ((with_level(rows, 0) for rows in run) for run in waiting) if by_level else waiting
+            yield from merge_runs(runs, spec, self._output(spec), batch_rows, engine=engine)
+
+    def _postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, Kinds]]:
+        """The rows that wait for the buckets of the split, as the merge wants them, and their kinds."""
+        fields, function = (
+            bucket_fields(self.table.schema, self.table.options),
+            self.table.options.value(o.BUCKET_FUNCTION),
+        )
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
+        request = FileRequest(self._merge_fields, (_KIND_FIELD,), by_key)
+        bucket_path, files = split.postponed_path, split.postponed
+        where = Split(split.partition, POSTPONE_BUCKET, bucket_path, files, snapshot_id=split.snapshot_id)
+        for file in split.postponed:
+            for batch in self.rows_of_file(where, file, request, batch_rows):
+                rows = filter_batch(by_key, batch)
+                if split.every > 1:
+                    buckets = assign_buckets(rows, fields, split.total_buckets, function)
+                    rows = rows.filter(pa.array(buckets % split.every == split.first))
+                if rows.num_rows:
+                    kinds: Kinds = rows.column(VALUE_KIND).to_numpy()
+                    yield rows.drop_columns([VALUE_KIND]), kinds
+
+    def _merge_spec(self, has_sequence: bool, has_kind: bool) -> MergeSpec:
+        return MergeSpec(
+            key_fields=self.table.schema.key_fields,
+            value_names=tuple(field.name for field in self._read_fields),
+            sequence_fields=self._sequence_fields,
+            sequence_descending=self.table.options.value(o.SEQUENCE_SORT_ORDER) == "descending",
+            ignore_delete=self.table.options.value(o.IGNORE_DELETE),
+            ignore_update_before=self.table.options.value(o.IGNORE_UPDATE_BEFORE),
+            keep_deletes=self.row_kinds,
+            has_sequence=has_sequence,
+            has_kind=has_kind,
+        )
+
+    def _output(self, spec: MergeSpec) -> tuple[str, ...]:
+        system = ((SEQUENCE_NUMBER,) if self._numbers else ()) + ((VALUE_KIND,) if self.row_kinds else ())
+        return (*spec.value_names, *system) or spec.key_names[:1]
+
+    def _run(
+        self, split: Split, run: SortedRun, request: FileRequest, batch_rows: int, by_level: bool
+    ) -> Iterator[pa.RecordBatch]:
+        for file in run.files:
+            for batch in self.rows_of_file(split, file, request, batch_rows):
+                rows = filter_batch(request.prunes, batch)
+                yield with_level(rows, file.level) if by_level else rows
+
+    def rows_of_file(
+        self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of one file of a split that live, in the columns of the request. Errors as in read."""
+        snapshots = SnapshotStore(self.table.file_io, self.table.location, self.table.schemas.branch)
+        with telling_expiry(snapshots, self.table.options, split.snapshot_id):
+            schema = schema_of_file(self.table.schema, self.table.schemas, file.schema_id, request.fields)
+            deletion = split.deletions.get(file.file_name)
+            deleted = None if deletion is None else read_deleted_positions(self.table.file_io, deletion)
+            path = data_file_path(split.bucket_path, file)
+            legacy_ltz = self.table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+            number = snapshot_sequence(self.table.options, path, file)
+            stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number)
+            yield from tolerate(read_file(self.table.file_io, stored, request, batch_rows), path, self.tolerance)
+
+    def _partition(self, split: Split) -> dict[str, Any]:
+        types = [field.type for field in self.table.schema.partition_fields]
+        return dict(zip(self.table.schema.partition_keys, decode_arity_row(split.partition, types), strict=True))
+
+    def _project(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.row_kinds:
+            batch = batch.append_column(arrow_schema([ROW_KIND_FIELD]).field(0), _kind_texts(batch))
+        if batch.num_columns != len(self.fields) or batch.schema.names != self.arrow_schema.names:
+            batch = batch.select(self.arrow_schema.names)
+        return batch if batch.schema.equals(self.arrow_schema) else batch.cast(self.arrow_schema)
+
+
+def _whole_runs(split: Split) -> Iterator[SortedRun]:
+    """The sections of a bucket, which ascend by key, as runs over all of them."""
+    for runs in itertools.zip_longest(*split.sections, fillvalue=SortedRun(())):
+        yield SortedRun(tuple(file for run in runs for file in run.files))
+
+
+def _without_retractions(batch: pa.RecordBatch) -> pa.RecordBatch:
+    retracts = is_retract(batch.column(VALUE_KIND).to_numpy())
+    return batch.filter(pa.array(~retracts)) if retracts.any() else batch
+
+
+def _as_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with the kind -D, which they have if nothing follows."""
+    place = batch.schema.get_field_index(VALUE_KIND)
+    kinds = pa.array(np.full(batch.num_rows, DELETE, np.int8))
+    return batch.set_column(place, batch.schema.field(place), kinds)
+
+
+def _kind_texts(batch: pa.RecordBatch) -> pa.Array:
+    """The kind of each row as text; without a word on it a row is an insert, as all are of tables without keys."""
+    place = batch.schema.get_field_index(VALUE_KIND)
+    texts = pa.array(KIND_TEXTS)
+    return pa.repeat(texts[0], batch.num_rows) if place < 0 else texts.take(batch.column(place))

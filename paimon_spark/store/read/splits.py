@@ -1,0 +1,206 @@
+"""The units of a read: files and sections of one bucket, packed to a target size (Java: DataSplit, SplitGenerator)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
+from paimon_spark.merge.keys.sections import Section
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionFile:
+    """Where the deletion vector of one data file lies; length as recorded (see format/deletion_vector.py)."""
+
+    path: str
+    offset: int
+    length: int
+    cardinality: int | None = None
+
+
+class _Files(ABC):
+    """What every unit of a read tells of its data files."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def files(self) -> Iterator[DataFileMeta]: ...
+
+    @property
+    def file_count(self) -> int:
+        return sum(1 for _ in self.files)
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the files: an upper bound of the rows that a read returns."""
+        return sum(file.row_count for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(file.file_size for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Split(_Files):
+    """What one task reads of one (partition, bucket).
+
+    Attributes:
+        partition: arity-prefixed BinaryRow.
+        bucket: number of the bucket.
+        bucket_path: directory of the files that name no path of their own.
+        raw_files: files that need no merge, in the order to read them.
+        sections: sorted runs that are merged, section by section.
+        deletions: deletion vectors by data file name.
+        snapshot_id: the snapshot that keeps the files, of a change the oldest one; None: not known.
+    """
+
+    partition: bytes
+    bucket: int
+    bucket_path: str
+    raw_files: tuple[DataFileMeta, ...]
+    sections: tuple[Section, ...] = ()
+    deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
+    snapshot_id: int | None = None
+
+    @property
+    def files(self) -> Iterator[DataFileMeta]:
+        """All data files of the split."""
+        yield from self.raw_files
+        for section in self.sections:
+            for run in section:
+                yield from run.files
+
+    @property
+    def exact_row_count(self) -> int | None:
+        """The rows that a read without a condition returns; None when only reading can tell."""
+        if self.sections:
+            return None
+        total = 0
+        for file in self.raw_files:
+            deletion = self.deletions.get(file.file_name)
+            if file.delete_row_count != 0 and file.min_key != EMPTY_ROW:  # append tables have no retractions
+                return None
+            if deletion is not None and deletion.cardinality is None:
+                return None
+            total += file.row_count - (0 if deletion is None else deletion.cardinality or 0)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class DiffSplit(_Files):
+    """Two states of the same keys, of which a task reads the difference (Java: IncrementalSplit).
+
+    Each side has one split a bucket; files of tables with keys are all in its sections, which ascend by key.
+    """
+
+    before: tuple[Split, ...]
+    after: tuple[Split, ...]
+
+    @property
+    def files(self) -> Iterator[DataFileMeta]:
+        """All data files of both states; one that lives in both comes twice, for it is read twice."""
+        for split in (*self.before, *self.after):
+            yield from split.files
+
+    @property
+    def exact_row_count(self) -> None:
+        """Only reading can tell how many rows differ."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class PostponeSplit(_Files):
+    """Some buckets of a partition, and the rows that wait to come into them (Java: PostponeMergePlan).
+
+    Attributes:
+        partition: arity-prefixed BinaryRow.
+        real: one split a bucket; all their files are in sections.
+        postponed: files of the partition, oldest first; all their rows are newer than those of real.
+        postponed_path: their directory.
+        first_sequence: a number above those of all rows of the partition's buckets.
+        total_buckets: the number of buckets of the partition.
+        every, first: of the postponed rows, those of the buckets first, first + every, ... belong to the split.
+        snapshot_id: the snapshot that keeps the files.
+    """
+
+    partition: bytes
+    real: tuple[Split, ...]
+    postponed: tuple[DataFileMeta, ...]
+    postponed_path: str
+    first_sequence: int
+    total_buckets: int
+    every: int
+    first: int
+    snapshot_id: int | None = None
+
+    @property
+    def files(self) -> Iterator[DataFileMeta]:
+        """All data files that are read."""
+        for split in self.real:
+            yield from split.files
+        yield from self.postponed
+
+    @property
+    def exact_row_count(self) -> None:
+        """Only reading can tell how many keys there are."""
+        return None
+
+
+ReadUnit: TypeAlias = Split | DiffSplit | PostponeSplit
+_Unit = TypeVar("_Unit", bound=ReadUnit)
+
+
+def pack_ordered(weights: Sequence[int], target: int) -> list[tuple[int, int]]:
+    """Neighbouring items in bins of at most the target weight, or of one item (Java: BinPacking.packForOrdered).
+
+    Returns:
+        The number of the first item of each bin, and of the one behind its last.
+    """
+    bins: list[tuple[int, int]] = []
+    start, room = 0, target
+    for number, weight in enumerate(weights):
+        if weight > room and number > start:
+            bins.append((start, number))
+            start, room = number, target
+        room -= weight
+    if weights:
+        bins.append((start, len(weights)))
+    return bins
+
+
+def pack_parts(
+    files: Sequence[DataFileMeta], sections: Sequence[Section], target: int, open_cost: int
+) -> Iterator[tuple[tuple[DataFileMeta, ...], tuple[Section, ...]]]:
+    """The files and sections of one bucket in groups for one split each; order is kept, files come first.
+
+    Args:
+        files: what needs no merge.
+        sections: what is merged; never cut.
+        target: bytes of a split.
+        open_cost: bytes that a file or section counts for at least.
+    """
+    weights = [max(file.file_size, open_cost) for file in files]
+    for section in sections:
+        weights.append(max(sum(file.file_size for run in section for file in run.files), open_cost))
+    count = len(files)
+    for start, end in pack_ordered(weights, target):
+        yield tuple(files[start:end]), tuple(sections[max(start - count, 0) : max(end - count, 0)])
+
+
+def group_splits(splits: Sequence[_Unit], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[_Unit, ...]]:
+    """Neighbouring splits in groups for one task each: many small buckets must not become as many tasks.
+
+    Args:
+        splits: of a plan.
+        target: bytes that a task shall read at most, unless one split is bigger.
+        open_cost: bytes that a file counts for at least.
+        parallelism: tasks get smaller than target rather than fewer than this (Java: BinPackingSplits).
+    """
+    weights = [sum(max(file.file_size, open_cost) for file in split.files) for split in splits]
+    fair = max(open_cost, min(target, sum(weights) // parallelism))
+    return [tuple(splits[start:end]) for start, end in pack_ordered(weights, fair)]

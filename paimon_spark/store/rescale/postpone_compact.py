@@ -1,0 +1,239 @@
+"""Compaction of postponed files: their rows move into the buckets of their partitions (features 2.2).
+
+One COMPACT commit takes the postponed files away and adds the new ones: a row is moved exactly once or not at all. The
+new files are of level 0; compacting the buckets is a compaction as any other (Java: SparkPostponeCompactProcedure).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.errors import CommitConflict, RetriesExhausted, UnsupportedFeature
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.paths import POSTPONE_BUCKET
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.compact.live_buckets import is_chosen
+from paimon_spark.store.compact.plan import partition_condition
+from paimon_spark.store.metadata.changes import Changes, compacted
+from paimon_spark.store.metadata.live_files import canonical_row
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.newer_schemas import check_rewritable
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.postponed import in_write_order
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.rescale.postpone_moves import (
+    MOVE_THREADS,
+    Move,
+    delete_created,
+    plan_moves,
+    run_moves,
+    settled_numbers,
+)
+from paimon_spark.store.write.write_plan import WritePlan, plan_write
+
+_log = logging.getLogger(__name__)
+
+TRIES = 3  # plans on new states of the table while others replace what is to be moved
+
+
+@dataclass(frozen=True)
+class PostponeCompaction:
+    """What a compaction of postponed files will do; picklable.
+
+    Attributes:
+        plan: of the write.
+        numbers: canonical partition -> its number of buckets.
+        files: canonical partition -> its postponed files, oldest first.
+    """
+
+    plan: WritePlan
+    numbers: dict[bytes, int]
+    files: dict[bytes, tuple[DataFileMeta, ...]]
+
+    def moves(self) -> list[Move]:
+        """The work, one move a partition, the largest first: reading Avro costs more than writing the buckets."""
+        sizes = {row: sum(f.file_size for f in files) for row, files in self.files.items()}
+        rows = sorted(sizes, key=lambda row: -sizes[row])
+        return [move for row in rows for move in plan_moves(row, self.files[row], self.numbers[row], parallelism=1)]
+
+
+@dataclass(frozen=True, repr=False)
+class PostponeResult(Result):
+    """What was moved.
+
+    Attributes:
+        snapshot_ids: the COMPACT snapshots it made, in order; none when there was nothing to move.
+        files, rows: postponed files that are gone, and what they held.
+        left: partitions in words whose files others replaced meanwhile; they are as those others left them.
+    """
+
+    snapshot_ids: tuple[int, ...] = ()
+    files: int = 0
+    rows: int = 0
+    left: tuple[str, ...] = ()
+
+
+def plan_postpone_compaction(table: Table, where: str | Predicate | None = None) -> PostponeCompaction:
+    """Looks for postponed files in the latest snapshot; no data file is read.
+
+    Args:
+        where: a condition on partition columns; None: all partitions.
+
+    Raises:
+        OptionError, PredicateError: the condition does not fit.
+        UnsupportedFeature: the table does not postpone buckets, or cannot be written.
+        OptionError: an option postpone.* is not positive.
+        TableChanged: the table was opened before its columns were changed.
+    """
+    if table.bucket_mode != BucketMode.POSTPONE_MODE:
+        raise UnsupportedFeature(
+            f"moving postponed files of {table.location}: its option 'bucket' is {table.options.get('bucket', '-1')}, "
+            "and only tables with 'bucket' = -2 have such files; use the compaction of the table"
+        )
+    check_writable(table.schema, table.options)
+    predicate = partition_condition(table, where)
+    plan = plan_write(table)
+    state = table_state(table, table.snapshots.load(plan.since) if plan.since else None)
+    files = {row: tuple(in_write_order(found)) for row, found in _postponed(state, predicate).items()}
+    ids = (file.schema_id for found in files.values() for file in found)
+    check_rewritable(table.location, table.schema, table.schemas, ids)
+    return PostponeCompaction(plan, settled_numbers(table, plan, files), files)
+
+
+def commit_postpone_compaction(
+    table: Table, commit_user: str, compaction: PostponeCompaction, messages: Sequence[CommitMessage]
+) -> PostponeResult:
+    """Makes the moved rows visible, in one COMPACT snapshot that also takes the postponed files away.
+
+    Partitions whose postponed files or number of buckets others have changed meanwhile are left out; their new files
+    are deleted.
+
+    Args:
+        commit_user: of the job.
+        compaction: what was planned.
+        messages: of all its moves.
+
+    Raises:
+        CommitConflict: all partitions were left out, or others as TableCommit.append. On CommitConflict and
+            RetriesExhausted nothing was committed, and the files of the messages are deleted.
+    """
+    left: set[bytes] = set()
+    every = [*_gone(compaction), *(_as_compacted(message) for message in messages)]
+
+    def changes(state: TableState) -> Changes:
+        left.clear()
+        left.update(_changed(state, compaction))
+        kept = [m for m in every if _row(table, m.partition) not in left]
+        if not kept:
+            raise CommitConflict(
+                f"moving the postponed files of {table.location}: others have replaced all of them meanwhile"
+            )
+        return compacted(kept)
+
+    request = CommitRequest(commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, changes, True)
+    try:
+        snapshot, _ = commit_request(table, request, compaction.plan.since)
+    except (CommitConflict, RetriesExhausted):
+        delete_created(table, messages)
+        raise
+    delete_created(table, [m for m in messages if _row(table, m.partition) in left])
+    gone = [file for row, files in compaction.files.items() if row not in left for file in files]
+    words = tuple(partition_words(table, row) for row in sorted(left))
+    return PostponeResult((snapshot.id,), len(gone), sum(file.row_count for file in gone), words)
+
+
+def compact_postponed(
+    table: Table,
+    where: str | Predicate | None = None,
+    run: Callable[[PostponeCompaction, str], list[CommitMessage]] | None = None,
+) -> PostponeResult:
+    """Moves all postponed rows into buckets and commits that; what others replace meanwhile is planned anew.
+
+    Args:
+        where: a condition on partition columns; None: all partitions.
+        run: does the moves of a plan for a commit user, all or none; None: in this process.
+
+    Raises:
+        As plan_postpone_compaction and commit_postpone_compaction.
+    """
+    result = PostponeResult()
+    for trial in range(TRIES):
+        compaction = plan_postpone_compaction(table, where)
+        if not compaction.files:
+            return result
+        user = str(uuid.uuid4())
+        messages = run(compaction, user) if run is not None else _run_here(table, compaction, user)
+        try:
+            done = commit_postpone_compaction(table, user, compaction, messages)
+        except CommitConflict as error:
+            if trial == TRIES - 1:
+                raise
+            _log.warning("%s; planning again", error)
+            continue
+        ids, files, rows = result.snapshot_ids + done.snapshot_ids, result.files + done.files, result.rows + done.rows
+        result = PostponeResult(ids, files, rows, done.left)
+        if not done.left:
+            break
+        _log.warning("the postponed files of %s of %s were replaced meanwhile", ", ".join(done.left), table.location)
+    return result
+
+
+def _run_here(table: Table, compaction: PostponeCompaction, user: str) -> list[CommitMessage]:
+    workers = min(MOVE_THREADS, os.cpu_count() or 1)
+    return run_moves(table, compaction.moves(), user, compaction.plan, workers)
+
+
+def _postponed(state: TableState, predicate: Predicate) -> dict[bytes, list[DataFileMeta]]:
+    """The live postponed files by canonical partition."""
+    found: dict[bytes, list[DataFileMeta]] = {}
+    for entry in state.live_entries(None):
+        if entry.bucket == POSTPONE_BUCKET:
+            found.setdefault(_row(state.table, entry.partition), []).append(entry.file)
+    return {row: files for row, files in found.items() if is_chosen(state.table, predicate, row)}
+
+
+def _changed(state: TableState, compaction: PostponeCompaction) -> set[bytes]:
+    """Partitions that are no longer as planned: a file is gone, or buckets are counted otherwise."""
+    fields = state.table.schema.partition_fields
+    live: dict[bytes, set[str]] = {}
+    changed: set[bytes] = set()
+    for entry in state.live_entries(PartitionFilter.of_rows(fields, compaction.files)):
+        row = _row(state.table, entry.partition)
+        if entry.bucket == POSTPONE_BUCKET:
+            live.setdefault(row, set()).add(entry.file.file_name)
+        elif entry.total_buckets > 0 and entry.total_buckets != compaction.numbers[row]:
+            changed.add(row)
+    for row, files in compaction.files.items():
+        if not {f.file_name for f in files} <= live.get(row, set()):
+            changed.add(row)
+    return changed
+
+
+def _gone(compaction: PostponeCompaction) -> Iterable[CommitMessage]:
+    for row, files in compaction.files.items():
+        yield CommitMessage(row, POSTPONE_BUCKET, POSTPONE_BUCKET, compact_before=files)
+
+
+def _as_compacted(message: CommitMessage) -> CommitMessage:
+    """What a writer wrote, as what a compaction wrote."""
+    return CommitMessage(
+        message.partition,
+        message.bucket,
+        message.total_buckets,
+        compact_after=message.new_files,
+        compact_changelog=message.changelog_files,
+    )
+
+
+def _row(table: Table, partition: bytes) -> bytes:
+    return canonical_row(partition, [field.type for field in table.schema.partition_fields])

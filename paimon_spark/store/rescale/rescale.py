@@ -1,0 +1,246 @@
+"""Another number of buckets for partitions that have rows: all of them are written again (Java: RescaleProcedure).
+
+One OVERWRITE snapshot replaces exactly the files that were read. What others add meanwhile would be lost, so then
+nothing is committed.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.errors import CommitConflict, OptionError, RetriesExhausted, UnsupportedFeature
+from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import schema_path
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.merge.compaction.append_picks import in_written_order
+from paimon_spark.merge.compaction.rules import compaction_rules
+from paimon_spark.merge.keys.sections import Section, partition_sections
+from paimon_spark.store.commit.attempt import CommitRequest, TableState
+from paimon_spark.store.commit.table_commit import CommitResult, commit_request
+from paimon_spark.store.compact.live_buckets import LiveBucket, live_buckets
+from paimon_spark.store.compact.plan import partition_condition
+from paimon_spark.store.metadata.changes import Changes, appended
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.live_files import canonical_row
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.newer_schemas import check_rewritable
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.publish import publish_file
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.read.splits import Split, pack_parts
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.rescale.postpone_moves import delete_created
+from paimon_spark.store.rescale.rewrite import Rewrite, as_stored, rewrite_here
+from paimon_spark.store.rescale.row_sources import SplitSource
+from paimon_spark.store.scan.split_plan import skips_level_zero
+from paimon_spark.store.write.write_plan import plan_write
+
+
+@dataclass(frozen=True)
+class RescalePlan:
+    """What a rescale will do.
+
+    Attributes:
+        rewrite: the rows of the partitions, and where they go.
+        files: (canonical partition, bucket, name) of all data files that are replaced.
+        index: names of the index files that go with them.
+        previous: partition in words -> its number of buckets now.
+    """
+
+    rewrite: Rewrite
+    files: frozenset[tuple[bytes, int, str]]
+    index: frozenset[str]
+    previous: dict[str, int]
+
+
+@dataclass(frozen=True, repr=False)
+class RescaleMetrics(Result):
+    """What a rescale did.
+
+    Attributes:
+        partitions: those that were written again, in words, and how many buckets they had.
+        rows, files, bytes: of the new data files.
+        millis: wall time, from the call to the commit.
+        snapshot_id: the snapshot it made; None when all partitions had the number of buckets already.
+    """
+
+    partitions: dict[str, int]
+    rows: int
+    files: int
+    bytes: int
+    millis: int
+    snapshot_id: int | None
+
+
+def rescale(
+    table: Table,
+    buckets: int,
+    where: str | Predicate | None = None,
+    run: Callable[[Rewrite], list[CommitMessage]] = rewrite_here,
+) -> RescaleMetrics:
+    """Brings partitions to a number of buckets, and the option ``bucket`` too if all partitions are meant.
+
+    Postponed files stay postponed, and so does the option of a table that postpones.
+
+    Args:
+        table: latest schema, with the options of the call.
+        buckets: at least 1.
+        where: a condition on partition columns; None: all partitions.
+        run: does the rewrite, all or nothing.
+
+    Raises:
+        OptionError: the number, or the condition.
+        UnsupportedFeature: the table has no fixed number of buckets, or cannot be written.
+        CommitConflict: others have changed a partition meanwhile; nothing was committed.
+        TableChanged: the table was opened before its columns were changed.
+        Others as TableCommit.append.
+    """
+    began = time.monotonic()
+    plan = plan_rescale(table, buckets, where)
+    result = None
+    if plan.files:
+        messages = run(plan.rewrite)
+        try:
+            result = commit_rescale(table, plan, messages)
+        except (CommitConflict, RetriesExhausted):
+            delete_created(table, messages)
+            raise
+    if where is None and table.bucket_mode == BucketMode.HASH_FIXED:
+        set_option(table, o.BUCKET.key, str(buckets))
+    millis = round((time.monotonic() - began) * 1000)
+    if result is None:
+        return RescaleMetrics({}, 0, 0, 0, millis, None)
+    return RescaleMetrics(plan.previous, result.rows, result.files, result.bytes, millis, result.snapshot_id)
+
+
+def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = None) -> RescalePlan:
+    """Looks at the latest snapshot; partitions that have the number of buckets are left alone.
+
+    Every live file is read, also those of level 0 that readers do not see yet.
+
+    Raises:
+        As rescale.
+    """
+    if type(buckets) is not int or buckets < 1:  # True is an int too
+        raise OptionError(f"rescaling {table.location} to {buckets!r} buckets: give a whole number above 0")
+    if table.bucket_mode not in (BucketMode.HASH_FIXED, BucketMode.POSTPONE_MODE):
+        raise UnsupportedFeature(
+            f"rescaling {table.location}: its option 'bucket' is {table.options.value(o.BUCKET)}, and only tables with "
+            "a fixed number of buckets, or with postponed ones, have a number to change"
+        )
+    predicate = partition_condition(table, where)
+    target = as_stored(table)
+    check_writable(target.schema, replace(target, options=target.options.merged({o.BUCKET.key: "1"})).options)
+    plan = replace(plan_write(table), overwrites=True)  # rows that move are no input
+    snapshot = table.snapshots.load(plan.since) if plan.since else None
+    found = live_buckets(table, snapshot, predicate)
+    chosen = [b for b in found if b.entries and b.entries[0].total_buckets != buckets]
+    check_rewritable(
+        table.location, table.schema, table.schemas, (file.schema_id for bucket in chosen for file in bucket.files)
+    )
+    sources = [SplitSource(split) for bucket in chosen for split in _splits(table, bucket)]
+    numbers = {b.place[0]: buckets for b in chosen}
+    rewrite = Rewrite(table, target, tuple(sources), numbers, str(uuid.uuid4()), plan, _level(table))
+    files = frozenset((*b.place, file.file_name) for b in chosen for file in b.files)
+    index = frozenset(e.file_name for e in _index_of(TableState(table, snapshot, (), ()), rewrite))
+    previous = {partition_words(table, b.place[0]): b.entries[0].total_buckets for b in chosen}
+    return RescalePlan(rewrite, files, index, previous)
+
+
+def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMessage]) -> CommitResult:
+    """Replaces the files that were read by the new ones, in one OVERWRITE snapshot.
+
+    Raises:
+        CommitConflict: other files are live now than were read, or other deletion vectors.
+        Others as TableCommit.append.
+    """
+    began = time.monotonic()
+    new = appended(messages)
+    fields, rewrite = table.schema.partition_fields, plan.rewrite
+
+    def changes(state: TableState) -> Changes:
+        live = [e for e in state.live_entries(PartitionFilter.of_rows(fields, rewrite.numbers)) if e.bucket >= 0]
+        index = _index_of(state, rewrite)
+        now = {(_row(table, e.partition), e.bucket, e.file.file_name): e for e in live}
+        changed = {row for row, _, _ in now.keys() ^ plan.files}
+        changed |= {_row(table, e.partition) for e in index if e.file_name not in plan.index}
+        if changed or len(index) != len(plan.index):
+            words = ", ".join(sorted(partition_words(table, row) for row in changed or rewrite.numbers)[:5])
+            raise CommitConflict(
+                f"rescaling {table.location}: other jobs have changed {words} since snapshot {rewrite.plan.since}, "
+                "which was read; nothing was replaced. Run it again when nobody writes there"
+            )
+        gone = (replace(entry, kind=FileKind.DELETE) for entry in live)
+        return Changes((*gone, *new.files), index=tuple(replace(e, kind=FileKind.DELETE) for e in index))
+
+    request = CommitRequest(
+        rewrite.commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, "OVERWRITE", changes, True
+    )
+    snapshot, attempts = commit_request(table, request, rewrite.plan.since)
+    files = [e.file for e in new.files]
+    rows, size = sum(f.row_count for f in files), sum(f.file_size for f in files)
+    return CommitResult(snapshot.id, attempts, rows, len(files), size, round((time.monotonic() - began) * 1000))
+
+
+def set_option(table: Table, key: str, value: str) -> None:
+    """Publishes a schema with this option, unless the latest has it.
+
+    Raises:
+        StorageError: the storage failed.
+    """
+    while True:
+        latest = table.schemas.latest()
+        if latest is None or latest.options.get(key) == value:
+            return
+        options = {**latest.options, key: value}
+        schema = replace(latest, id=latest.id + 1, options=options, time_millis=time.time_ns() // 1_000_000)
+        if publish_file(table.file_io, schema_path(table.location, schema.id, table.branch), encode_schema(schema)):
+            return
+
+
+def _splits(table: Table, bucket: LiveBucket) -> list[Split]:
+    """The rows of a bucket, in the order of its rows if it has one."""
+    entry = bucket.entries[0]
+    where = bucket_directory(table, entry.partition, entry.bucket)
+    alone: list[DataFileMeta] = []
+    sections: list[Section] = []
+    if table.schema.primary_keys:
+        for section in partition_sections(bucket.files, [f.type for f in table.schema.key_fields]):
+            if len(section) == 1:
+                alone += section[0].files
+            else:
+                sections.append(section)
+    else:
+        alone = list(in_written_order(bucket.files))
+    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    return [
+        Split(entry.partition, entry.bucket, where, *part, deletions=bucket.deletions)
+        for part in pack_parts(alone, sections, target, open_cost)
+    ]
+
+
+def _level(table: Table) -> int | None:
+    """The level of the new files: the highest, for they are all there is of their bucket; None: 0."""
+    if not table.schema.primary_keys:
+        return None
+    if not skips_level_zero(table.options) and not table.options.value(o.OVERWRITE_UPGRADE):
+        return None
+    return compaction_rules(table.options).max_level
+
+
+def _index_of(state: TableState, rewrite: Rewrite) -> list[IndexManifestEntry]:
+    """The live index files of the partitions that are rewritten."""
+    return [e for e in state.index_entries if e.bucket >= 0 and _row(state.table, e.partition) in rewrite.numbers]
+
+
+def _row(table: Table, partition: bytes) -> bytes:
+    return canonical_row(partition, [field.type for field in table.schema.partition_fields])

@@ -1,0 +1,145 @@
+"""Rows of a table written again into other buckets: what moves postponed rows and rescales partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import MB
+from paimon_spark.merge.compaction.steps import CompactStep
+from paimon_spark.merge.keys.sections import partition_sections
+from paimon_spark.store.compact.bucket import run_task
+from paimon_spark.store.compact.task import MergeTask
+from paimon_spark.store.metadata.live_files import canonical_row
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import pack_ordered
+from paimon_spark.store.rescale.postpone_moves import delete_created
+from paimon_spark.store.rescale.row_sources import PostponedSource, RowSource
+from paimon_spark.store.write.postpone_write import FixedBucketWrite
+from paimon_spark.store.write.row_rules import Kinds
+from paimon_spark.store.write.write_plan import WritePlan
+
+SOURCE_BYTES = 128 * MB  # of postponed files that one task reads
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One job; picklable.
+
+    Attributes:
+        table: that is read.
+        target: the same table as it is written to.
+        sources: of rows; those of a later one are newer.
+        numbers: canonical partition -> its number of buckets.
+        commit_user: of the job.
+        plan: made before the sources were chosen.
+        level: the new files of a bucket become one sorted run on this level; None: they stay as they are written, on 0.
+    """
+
+    table: Table
+    target: Table
+    sources: tuple[RowSource, ...]
+    numbers: Mapping[bytes, int]
+    commit_user: str
+    plan: WritePlan
+    level: int | None = None
+
+    @cached_property
+    def first_owners(self) -> dict[bytes, int]:
+        """For each canonical partition the number of its first bucket, all buckets counted through."""
+        first, counted = {}, 0
+        for partition, number in self.numbers.items():
+            first[partition] = counted
+            counted += number
+        return first
+
+    @property
+    def owners(self) -> int:
+        """How many buckets there are in all."""
+        return sum(self.numbers.values())
+
+    def partition_of(self, source: RowSource) -> bytes:
+        """The canonical partition of a source."""
+        return canonical_row(source.partition, [f.type for f in self.table.schema.partition_fields])
+
+    def write(self, batches: Iterable[tuple[pa.RecordBatch, Kinds | None]]) -> list[CommitMessage]:
+        """Writes rows; on any error what was written is deleted.
+
+        Args:
+            batches: all rows of some buckets, in their order.
+        """
+        plan = replace(self.plan, buckets=self.numbers)
+        write = FixedBucketWrite(self.target, self.commit_user, 0, plan, moves_rows=True)
+        done: list[CommitMessage] = []
+        try:
+            for batch, kinds in batches:
+                write.write(batch, kinds)
+            for message in write.finish():
+                done.append(message if self.level is None else _sorted(self.target, message, self.level))
+        except BaseException:
+            write.abort()
+            delete_created(self.target, done)
+            raise
+        return done
+
+
+def postponed_rewrite(
+    table: Table,
+    commit_user: str,
+    plan: WritePlan,
+    files: Mapping[bytes, Sequence[DataFileMeta]],
+    numbers: Mapping[bytes, int],
+) -> Rewrite:
+    """The rewrite that moves the rows of postponed or staged files into buckets.
+
+    Args:
+        files: canonical partition -> its files, oldest first.
+        numbers: canonical partition -> its number of buckets.
+    """
+    sources = [
+        PostponedSource(partition, tuple(found[start:end]))
+        for partition, found in files.items()
+        for start, end in pack_ordered([file.file_size for file in found], SOURCE_BYTES)
+    ]
+    return Rewrite(table, table, tuple(sources), numbers, commit_user, plan)
+
+
+def rewrite_here(rewrite: Rewrite) -> list[CommitMessage]:
+    """Does the job in this thread; on any error what it wrote is deleted.
+
+    Raises:
+        CorruptFile: a file of a source is missing or damaged.
+    """
+    return rewrite.write(batch for source in rewrite.sources for batch in source.rows(rewrite.table))
+
+
+def _sorted(table: Table, message: CommitMessage, level: int) -> CommitMessage:
+    """The new files of a bucket as one sorted run. If they are none, which many rows make, they are merged into one."""
+    sections = partition_sections(message.new_files, [f.type for f in table.schema.key_fields])
+    if all(len(section) == 1 for section in sections):
+        return replace(message, new_files=tuple(replace(f, level=level) for f in message.new_files))
+    steps = (CompactStep(tuple(sections), rewrites=True, changelog=False),)
+    task = MergeTask(message.partition, message.bucket, message.total_buckets, level, drop_deletes=True, steps=steps)
+    result = run_task(table, task)
+    delete_created(table, [message])
+    return replace(message, new_files=result.after)
+
+
+def as_stored(table: Table) -> Table:
+    """The table as one that takes its own merged rows back unchanged: no default fills a null, nothing is merged."""
+    fields = tuple(replace(f, default_value=None) for f in table.schema.fields)
+    options = {key: value for key, value in table.options.items() if key != o.ROWKIND_FIELD.key}
+    options |= {
+        o.MERGE_ENGINE.key: "deduplicate",
+        o.CHANGELOG_PRODUCER.key: "none",
+        o.DELETION_VECTORS_ENABLED.key: "false",
+        o.IGNORE_DELETE.key: "false",
+        o.IGNORE_UPDATE_BEFORE.key: "false",
+    }
+    return replace(table, schema=replace(table.schema, fields=fields), options=o.Options(options))

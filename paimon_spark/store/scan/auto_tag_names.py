@@ -1,0 +1,43 @@
+"""The names of tags that are created by the clock (features 3.14; Java: TagPeriodHandler)."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+
+_DAYS = {"with-dashes": r"(\d{4})-(\d\d)-(\d\d)", "without-dashes": r"(\d{4})(\d\d)(\d\d)"}
+_DAYS["without-dashes-and-spaces"] = _DAYS["without-dashes"]
+_HOURS = {
+    "with-dashes": r"(\d{4})-(\d\d)-(\d\d) (\d\d)",
+    "without-dashes": r"(\d{4})(\d\d)(\d\d) (\d\d)",
+    "without-dashes-and-spaces": r"(\d{4})(\d\d)(\d\d)(\d\d)",
+}
+_MINUTES = r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)"
+
+
+def auto_tag_time(name: str, options: Options) -> datetime | None:
+    """The local time that the name of an automatic tag stands for, or None for any other tag.
+
+    Args:
+        name: of the tag.
+        options: of the table: ``tag.creation-period-duration``, else ``tag.creation-period``, say how such names look,
+            together with ``tag.period-formatter``.
+    """
+    period, formatter = options.value(o.TAG_CREATION_PERIOD), options.value(o.TAG_PERIOD_FORMATTER)
+    if options.value(o.TAG_CREATION_PERIOD_DURATION) is not None:
+        pattern = _MINUTES
+    elif period == "daily":
+        name, pattern = name.split(" ")[0], _DAYS[formatter]
+    else:
+        pattern = _HOURS["with-dashes" if period == "two-hours" else formatter]
+    match = re.fullmatch(pattern, name, re.ASCII)
+    if match is None:
+        return None
+    year, month, day, hour, minute = (*(int(part) for part in match.groups()), 0, 0)[:5]
+    try:
+        return datetime(year, month, day, hour, minute)
+    except ValueError:  # digits, but no date
+        return None

@@ -1,0 +1,276 @@
+"""Reading through two branches: partitions that one lacks come from the other (Java: FallbackReadFileStoreTable).
+
+With `scan.fallback-branch` the table's own branch comes first, with `scan.primary-branch` the other one does. Each
+partition comes from one branch as a whole, whatever rows a condition asks for. Writes know their own branch only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.predicates.predicate import restrict
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.rules.supported import check_readable
+from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.merge.engines.choice import check_engine
+from paimon_spark.store.metadata.live_files import canonical_row, fold
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import other_branch
+from paimon_spark.store.read.split_reader import BATCH_ROWS, SplitReader
+from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
+from paimon_spark.store.read.tolerance import STRICT, tolerance
+from paimon_spark.store.scan.increments import reads_increment
+from paimon_spark.store.scan.read_fence import Fence
+from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries, skips_level_zero
+from paimon_spark.store.scan.table_scan import Plan, Scan
+from paimon_spark.store.scan.time_travel import travelled_schema
+from paimon_spark.store.scan.top_level import of_level, top_level
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSplit(Split):
+    """A split of the other branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPostponeSplit(PostponeSplit):
+    """A split with postponed rows of the other branch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchedReader(SplitReader):
+    """Reads the splits of both branches. other: reads those of the other branch."""
+
+    other: SplitReader
+
+    def read(self, split: ReadUnit, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """As SplitReader.read.
+
+        Raises:
+            DataError: a column that holds no NULL in the table holds one in the other branch.
+        """
+        if not isinstance(split, (OtherSplit, OtherPostponeSplit)):
+            yield from super().read(split, batch_rows)
+            return
+        for batch in self.other.read(split, batch_rows):
+            yield self._as_own(batch)
+
+    def _as_own(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        for column, field in zip(batch.columns, self.fields, strict=True):
+            if column.null_count and not field.type.nullable:
+                raise DataError(
+                    f"reading {self.table.location} through the branch '{self.other.table.branch}': its column "
+                    f"'{field.name}' holds NULL, which it must not in the branch '{self.table.branch}'; let both "
+                    "allow NULL"
+                )
+        if not self.fields:
+            return batch
+        return pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchedScan(Scan):
+    """A read through two branches; its attributes as a Scan are those of the table's own branch.
+
+    Attributes:
+        other: the same read of the other branch, whose fields and predicate are not looked at.
+        other_first: whether partitions that the other branch has come from there.
+        top_only: whether only files of the highest level count, as for ``$ro``.
+    """
+
+    other: Scan
+    other_first: bool
+    top_only: bool = False
+
+    def plan(self) -> Plan:
+        """As Scan.plan; the snapshot is that of the own branch.
+
+        Raises:
+            UnsupportedFeature: a change is to be read.
+        """
+        self._check_reads_state()
+        own = super().plan()
+        return self._united(own, self._other_now.plan() if self._other_is_there else Plan(None, ()))
+
+    def plan_fenced(self) -> tuple[Plan, tuple[Fence, ...]]:
+        """As Scan.plan_fenced, with tags in both branches."""
+        self._check_reads_state()
+        other, fences = self._other_now.plan_fenced() if self._other_is_there else (Plan(None, ()), ())
+        try:
+            own, more = super().plan_fenced()
+            fences += more
+            return self._united(own, other), fences
+        except BaseException:
+            self._take_down(fences)
+            raise
+
+    def _check_reads_state(self) -> None:
+        if reads_increment(self.table.options):
+            raise UnsupportedFeature(
+                f"reading a change of {self.table.location}: of which branch is not told, as the table is also read "
+                f"through the branch '{self.other.table.branch}'; set the option '{self._option}' to '' to read the "
+                "changes of its own branch, or name the branch by the option 'branch'"
+            )
+
+    def _united(self, own: Plan, other: Plan) -> Plan:
+        sides = [
+            (self, own.snapshot, self._shown(self, own.splits)),
+            (self.other, other.snapshot, [_marked(split) for split in self._shown(self._other_now, other.splits)]),
+        ]
+        (first, snapshot, splits), (_, _, more) = sides[::-1] if self.other_first else sides
+        known = set(map(self._partition, splits)) if self._shows_all(first) else self._partitions(first, snapshot)
+        return Plan(own.snapshot, (*splits, *(split for split in more if self._partition(split) not in known)))
+
+    def _shown(self, scan: Scan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
+        level = top_level(scan.table.schema, scan.table.options) if self.top_only else None
+        if level is None:
+            return list(splits)
+        return [split for split in (of_level(split, level) for split in splits) if split.raw_files]
+
+    def reader(self) -> BranchedReader:
+        """Reads the splits of a plan, here or on another machine."""
+        own = super().reader()
+        values = {f.name: getattr(own, f.name) for f in fields(own)}
+        return BranchedReader(**values, other=self._other_now.reader())
+
+    @property
+    def _is_strict(self) -> bool:
+        return tolerance(self.table.options) == STRICT == tolerance(self.other.table.options)
+
+    @property
+    def _other_is_there(self) -> bool:
+        """A tag may be one of the own branch only: then the other one had nothing to add to that state."""
+        name = self.table.options.value(o.SCAN_TAG_NAME)
+        return name is None or self.other.table.snapshots.find_tag(name) is not None
+
+    @property
+    def _option(self) -> str:
+        return (o.SCAN_PRIMARY_BRANCH if self.other_first else o.SCAN_FALLBACK_BRANCH).key
+
+    @property
+    def _other_now(self) -> Scan:
+        """The read of the other branch with the columns and the condition of this one."""
+        by_name = self.other.table.schema.by_name
+        made = (ROW_KIND_FIELD, SEQUENCE_FIELD)
+        columns = tuple(f if f in made else by_name[f.name] for f in self.fields)
+        return replace(self.other, fields=columns, predicate=self.predicate)
+
+    def _shows_all(self, scan: Scan) -> bool:
+        """Whether the splits of its plan tell its partitions: no file is left out for its values or its age."""
+        ages = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
+        by_partition = restrict(self.predicate, set(scan.table.schema.partition_keys))
+        return self.predicate == by_partition and not any(map(scan.table.options.is_set, ages))
+
+    def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:
+        """The partitions in which a branch has files that the read looks at, among those that the condition allows."""
+        if snapshot is None:
+            return set()
+        schema, options = scan.table.schema, scan.table.options
+        by_partition = restrict(self.predicate, set(schema.partition_keys))
+        request = ScanRequest(scan.table, by_partition)
+        skips = bool(schema.primary_keys) and skips_level_zero(options)
+        entries = read_entries(request, data_lists(snapshot), skips, merges_postponed(options))
+        live = fold(entries.columns, entries.partition_codes, entries.chosen)
+        level = top_level(schema, options) if self.top_only else None
+        if level is not None:
+            live = live[entries.columns.level[live] == level]
+        types = [f.type for f in schema.partition_fields]
+        codes = np.unique(entries.partition_codes[live]).tolist()
+        return {canonical_row(entries.columns.partitions[code], types) for code in codes}
+
+    def _partition(self, split: ReadUnit) -> bytes:
+        assert isinstance(split, (Split, PostponeSplit))  # only changes have others, and they are refused
+        return canonical_row(split.partition, [f.type for f in self.table.schema.partition_fields])
+
+
+def through_branches(own: Scan) -> Scan:
+    """The read, through the other branch if an option names one; one that is not there is passed over, as in Java.
+
+    Raises:
+        SchemaError: the branches do not have the same columns and partition columns.
+        UnsupportedFeature: this release cannot read the other branch.
+        SnapshotNotFound: an option travels to what is not there.
+    """
+    name = other_branch(own.table.options, own.table.branch)
+    if name is None:
+        return own
+    other = _other_scan(own, name)
+    if other is None:
+        _log.warning("%s is to be read through the branch '%s', which it does not have", own.table.location, name)
+        return own
+    _check_alike(own.table, other.table)
+    values = {f.name: getattr(own, f.name) for f in fields(own)}
+    return BranchedScan(**values, other=other, other_first=not own.table.options.value(o.SCAN_FALLBACK_BRANCH))
+
+
+def _other_scan(own: Scan, branch: str) -> Scan | None:
+    """The read of the other branch: its own stored options, with those that the caller gave on top."""
+    table = own.table
+    other = replace(table, branch=branch)
+    schema = other.schemas.latest()
+    if schema is None:
+        return None
+    stored = table.schemas.latest()
+    dynamic = _for_other(table, other, {} if stored is None else stored.options)
+    options = Options(schema.options).merged(dynamic)
+    name = options.value(o.SCAN_TAG_NAME)
+    if name is None or other.snapshots.find_tag(name) is not None:
+        schema = travelled_schema(schema, options, other.schemas, other.snapshots)
+    try:
+        check_readable(schema, options)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"reading {table.location} through the branch '{branch}': {error}") from None
+    if schema.primary_keys:
+        check_engine(schema, options)
+    return replace(own, table=replace(other, schema=schema, options=options))
+
+
+def _for_other(own: Table, other: Table, stored: Mapping[str, str]) -> dict[str, str]:
+    """The options of the caller as the other branch takes them: a snapshot id names that of the same time there."""
+    dynamic = {key: value for key, value in own.options.items() if stored.get(key) != value}
+    for key in (o.BRANCH.key, o.BUCKET.key):
+        dynamic.pop(key, None)
+    if own.options.is_set(o.SCAN_SNAPSHOT_ID):
+        chosen = own.snapshots.load(own.options.value(o.SCAN_SNAPSHOT_ID) or 0)
+        then = other.snapshots.find_at_time(chosen.time_millis)
+        dynamic[o.SCAN_SNAPSHOT_ID.key] = str(1 if then is None else then.id)
+    return dynamic
+
+
+def _check_alike(own: Table, other: Table) -> None:
+    """The same columns in the same order; only whether they may hold NULL may differ."""
+    mine, theirs = ([(f.name, f.type.with_nullable(True)) for f in t.schema.fields] for t in (own, other))
+    if mine != theirs:
+        raise SchemaError(_differ(own, other, "columns", _words(own.schema), _words(other.schema)))
+    if own.schema.partition_keys != other.schema.partition_keys:
+        keys = (", ".join(table.schema.partition_keys) or "none" for table in (own, other))
+        raise SchemaError(_differ(own, other, "partition columns", *keys))
+
+
+def _differ(own: Table, other: Table, what: str, mine: str, theirs: str) -> str:
+    return (
+        f"reading {own.location} through the branch '{other.branch}': the {what} must be the same in both, but those "
+        f"of '{own.branch}' are {mine}, those of '{other.branch}' are {theirs}. Change one of the schemas, or set the "
+        f"options '{o.SCAN_FALLBACK_BRANCH.key}' and '{o.SCAN_PRIMARY_BRANCH.key}' to '' to read one branch alone"
+    )
+
+
+def _words(schema: TableSchema) -> str:
+    return str(arrow_schema(schema.fields)).replace("\n", ", ")
+
+
+def _marked(split: ReadUnit) -> ReadUnit:
+    """The split, as one of the other branch."""
+    values = {f.name: getattr(split, f.name) for f in fields(split)}
+    return OtherPostponeSplit(**values) if isinstance(split, PostponeSplit) else OtherSplit(**values)

@@ -1,0 +1,51 @@
+"""The files of one bucket as parts to read, less those that statistics exclude (Java: MergeTreeSplitGenerator)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import TypeAlias
+
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.types import DataType
+from paimon_spark.merge.keys.sections import Section, partition_sections
+from paimon_spark.store.scan.file_filter import FileFilter
+
+Parts: TypeAlias = tuple[Sequence[DataFileMeta], Sequence[Section]]
+"""Files that share no key with another of the scan, and sorted runs that must be merged."""
+
+
+def append_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
+    """The files of an append table, oldest first: any may be left out by its statistics."""
+    return sorted(keep.matching_values(files), key=attrgetter("min_sequence_number")), ()
+
+
+def compacted_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
+    """Files of which every key lives in one row: vectors delete the others. Nothing is merged."""
+    return keep.matching_values(keep.matching_keys(files)), ()
+
+
+def merged_parts(
+    files: Sequence[DataFileMeta], key_types: Sequence[DataType], keep: FileFilter, whole_rows: bool = True
+) -> Parts:
+    """The files of a bucket of which the rows of a key are merged.
+
+    A file whose keys cannot match may go before the merge. By its values a file may go only when it stands alone, and a
+    section only as a whole: leaving a newer version out would bring an older one back to life.
+
+    Args:
+        whole_rows: a merged row is one of those that were merged. Else it may hold values that no file has: no section
+            goes by its values.
+    """
+    left = keep.matching_keys(files)
+    if len(left) < 2 or (left[0].level > 0 and all(file.level == left[0].level for file in left)):
+        return keep.matching_values(left), ()
+    alone: list[DataFileMeta] = []
+    sections: list[Section] = []
+    for section in partition_sections(left, key_types):
+        files_of_section = [file for run in section for file in run.files]
+        if len(section) == 1:
+            alone.extend(keep.matching_values(files_of_section))
+        elif not whole_rows or keep.matching_values(files_of_section):
+            sections.append(section)
+    return alone, sections

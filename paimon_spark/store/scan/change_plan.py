@@ -1,0 +1,254 @@
+"""From a change of a table to the splits of a scan (Java: IncrementalDeltaStartingScanner, SnapshotReaderImpl)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.manifest import DataFileMeta, FileKind
+from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import bucket_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataType
+from paimon_spark.merge.keys.sections import partition_sections
+from paimon_spark.store.metadata.live_files import Indices, canonical_row, fold, group_by_bucket
+from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
+from paimon_spark.store.read.splits import DeletionFile, DiffSplit, ReadUnit, Split, pack_ordered, pack_parts
+from paimon_spark.store.scan.file_filter import FileFilter
+from paimon_spark.store.scan.increments import Difference, Increment
+from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries
+
+_JOINED = ".cc-"
+_Place: TypeAlias = tuple[int, int, str]
+"""What tells a file of a partition: bucket, level, name."""
+
+
+@dataclass(frozen=True)
+class _Bucket:
+    """One bucket in one state, that of a snapshot. totals: the numbers of buckets that its files know of."""
+
+    partition: bytes
+    number: int
+    totals: frozenset[int]
+    files: Mapping[_Place, DataFileMeta]
+    deletions: Mapping[str, DeletionFile]
+    snapshot_id: int
+
+    def rows_of(self) -> dict[_Place, DeletionFile | None]:
+        """Which rows live here: files, and what deletes some of their rows."""
+        return {place: self.deletions.get(file.file_name) for place, file in self.files.items()}
+
+    def only(self, places: Collection[_Place]) -> _Bucket:
+        return replace(self, files={place: file for place, file in self.files.items() if place in places})
+
+
+def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[ReadUnit, ...]:
+    """The splits that hold every row of a change that may satisfy the predicate.
+
+    Raises:
+        CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
+        UnsupportedFeature: a commit took files away without being an overwrite or a compaction; or
+            `postpone.merge-on-read`, which tells no changes.
+        OptionError: as plan_splits.
+    """
+    table = request.table
+    if merges_postponed(table.options):
+        raise UnsupportedFeature(
+            f"reading the changes of the table at {table.location}: 'postpone.merge-on-read' merges whole snapshots; "
+            "read with it set to 'false', which shows what has come into buckets"
+        )
+    if isinstance(change, Increment):
+        return tuple(_plan_increment(request, change))
+    return tuple(_plan_difference(request, change))
+
+
+def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Split]:
+    """The files of all commits, those of a bucket in the order of the commits. A row counts by itself: nothing merges,
+    and any file may be left out by its statistics."""
+    table = request.table
+    entries = read_entries(request, [_list_of(snapshot, increment.changelog) for snapshot in increment.snapshots])
+    columns = entries.columns
+    if (columns.kind[entries.chosen] == FileKind.DELETE).any():
+        raise UnsupportedFeature(
+            f"reading the changes of the table at {table.location}: a commit of kind APPEND deletes files, so its "
+            "new files alone do not tell what it did; compare states with 'incremental-between-scan-mode' = 'diff'"
+        )
+    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    groups = group_by_bucket(columns, entries.partition_codes, entries.chosen)
+    for (partition, bucket), files in _files_of(request, columns, groups, keep):
+        _refuse_joined(request, files)
+        where = _directory(request, partition, bucket)
+        for part in pack_parts(keep.matching_values(keep.matching_keys(files)), (), target, open_cost):
+            yield Split(partition, bucket, where, *part, snapshot_id=increment.snapshots[0].id)
+
+
+def _refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
+    """Flink can join the changelog files of many buckets into one, of which the others are parts."""
+    joined = next((file.file_name for file in files if _JOINED in file.file_name), None)
+    if joined is not None:
+        raise UnsupportedFeature(
+            f"reading the changes of the table at {request.table.location}: the changelog file {joined} was joined "
+            "with those of other buckets ('changelog.precommit-compact'), which this release does not read; compare "
+            "states with 'incremental-between-scan-mode' = 'diff'"
+        )
+
+
+def _list_of(snapshot: Snapshot, changelog: bool) -> tuple[str, int | None]:
+    if changelog and snapshot.changelog_manifest_list is not None:
+        return snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size
+    return snapshot.delta_manifest_list, snapshot.delta_manifest_list_size
+
+
+def _plan_difference(request: ScanRequest, change: Difference) -> Iterator[ReadUnit]:
+    """The buckets of both states side by side, without files that tell nothing about the difference.
+
+    Files of level 0 count also where plain reads do not see them, as in the official system.
+    """
+    before = {} if change.before is None else _state(request, change.before)
+    after = _state(request, change.after)
+    for one, other in _pairs(request, before, after):
+        if request.table.schema.primary_keys:
+            yield from _keyed_splits(request, one, other)
+        else:
+            yield from _unkeyed_splits(request, one, other)
+
+
+def _state(request: ScanRequest, snapshot: Snapshot) -> dict[tuple[bytes, int], _Bucket]:
+    """The buckets of a state, by canonical partition and number."""
+    table = request.table
+    entries = read_entries(request, data_lists(snapshot))
+    live = fold(entries.columns, entries.partition_codes, entries.chosen)
+    groups = group_by_bucket(entries.columns, entries.partition_codes, live)
+    deletions: DeletionFiles = {}
+    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+    if groups and has_vectors:
+        deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
+    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    types = [field.type for field in table.schema.partition_fields]
+    state: dict[tuple[bytes, int], _Bucket] = {}
+    of_groups = zip(groups, _files_of(request, entries.columns, groups, keep), strict=True)
+    for group, ((partition, bucket), files) in of_groups:
+        key = canonical_row(partition, types), bucket
+        totals = frozenset(np.unique(entries.columns.total_buckets[group]).tolist())
+        left = keep.matching_keys(files) if table.schema.primary_keys else keep.matching_values(files)
+        vectors = deletions.get(key, {})
+        found = {file.file_name: vectors[file.file_name] for file in left if file.file_name in vectors}
+        places = {(bucket, file.level, file.file_name): file for file in left}
+        state[key] = _Bucket(partition, bucket, totals, places, found, snapshot.id)
+    return state
+
+
+def _pairs(
+    request: ScanRequest, before: Mapping[tuple[bytes, int], _Bucket], after: Mapping[tuple[bytes, int], _Bucket]
+) -> Iterator[tuple[list[_Bucket], list[_Bucket]]]:
+    """Buckets that have to be compared with each other: one and the same, or all of a partition where keys moved.
+
+    Keys keep their bucket as long as their partition keeps its number of them; with dynamic buckets an overwrite may
+    put a key into another one.
+    """
+    partitions: dict[bytes, tuple[list[_Bucket], list[_Bucket]]] = {}
+    for side, state in enumerate((before, after)):
+        for (partition, _), bucket in state.items():
+            partitions.setdefault(partition, ([], []))[side].append(bucket)
+    for sides in partitions.values():
+        totals = {total for side in sides for bucket in side for total in bucket.totals}
+        keeps_buckets = len(totals) == 1 and (min(totals) > 0 or not request.table.schema.primary_keys)
+        numbers = {bucket.number for side in sides for bucket in side} if keeps_buckets else {None}
+        for number in sorted(numbers, key=lambda n: -1 if n is None else n):
+            one, other = ([b for b in side if number is None or b.number == number] for side in sides)
+            yield one, other
+
+
+def _keyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
+    """Files of sections of keys that meet no other, but for sections that are the same in both states."""
+    table = request.table
+    old, new = _rows_of(before), _rows_of(after)
+    if max(len(before), len(after)) > 1:
+        if old != new:
+            yield DiffSplit(_sections(request, before), _sections(request, after))
+        return
+    files = {place: file for bucket in (*before, *after) for place, file in bucket.files.items()}
+    number = (before or after)[0].number
+    sections = _places_by_section(number, files, [field.type for field in table.schema.key_fields])
+    different = [s for s in sections if {p: old.get(p, 0) for p in s} != {p: new.get(p, 0) for p in s}]
+    weights = [sum(files[place].file_size for place in section) for section in different]
+    for start, end in pack_ordered(weights, table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)):
+        places = frozenset(itertools.chain.from_iterable(different[start:end]))
+        one, other = ([bucket.only(places) for bucket in side] for side in (before, after))
+        yield DiffSplit(_sections(request, one), _sections(request, other))
+
+
+def _places_by_section(
+    bucket: int, files: Mapping[_Place, DataFileMeta], key_types: Sequence[DataType]
+) -> list[list[_Place]]:
+    sections = partition_sections(list(files.values()), key_types)
+    return [[(bucket, file.level, file.file_name) for run in section for file in run] for section in sections]
+
+
+def _sections(request: ScanRequest, buckets: Iterable[_Bucket]) -> tuple[Split, ...]:
+    """A split of each bucket that has files, all of them in sections."""
+    types = [field.type for field in request.table.schema.key_fields]
+    return tuple(
+        replace(_split(request, bucket), sections=tuple(partition_sections(list(bucket.files.values()), types)))
+        for bucket in buckets
+        if bucket.files
+    )
+
+
+def _unkeyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
+    """Files of one state only. Where all are of the state after, their rows are the difference."""
+    table = request.table
+    old, new = _rows_of(before), _rows_of(after)
+    gone = {place for place in old if place not in new or new[place] != old[place]}
+    added = {place for place in new if place not in old or new[place] != old[place]}
+    if gone:
+        yield DiffSplit(
+            tuple(_raw(_split(request, b), b.only(gone)) for b in before),
+            tuple(_raw(_split(request, b), b.only(added)) for b in after),
+        )
+        return
+    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    for bucket in after:
+        for part in pack_parts(list(bucket.only(added).files.values()), (), target, open_cost):
+            yield replace(_split(request, bucket), raw_files=part[0])
+
+
+def _raw(split: Split, bucket: _Bucket) -> Split:
+    return replace(split, raw_files=tuple(bucket.files.values()))
+
+
+def _rows_of(buckets: Iterable[_Bucket]) -> dict[_Place, DeletionFile | None]:
+    return {place: deletion for bucket in buckets for place, deletion in bucket.rows_of().items()}
+
+
+def _split(request: ScanRequest, bucket: _Bucket) -> Split:
+    """A split of the bucket without files."""
+    where = _directory(request, bucket.partition, bucket.number)
+    return Split(bucket.partition, bucket.number, where, (), (), bucket.deletions, bucket.snapshot_id)
+
+
+def _directory(request: ScanRequest, partition: bytes, bucket: int) -> str:
+    table = request.table
+    directory = partition_directory(table.schema, table.options, partition)
+    return bucket_path(table.location, directory, bucket, table.options)
+
+
+def _files_of(
+    request: ScanRequest, columns: ManifestColumns, groups: Sequence[Indices], keep: FileFilter
+) -> Iterator[tuple[tuple[bytes, int], list[DataFileMeta]]]:
+    """The place and the files of each group, in its order."""
+    chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
+    files = iter(columns.data_files(chosen, keep.needs_statistics, bool(request.table.schema.primary_keys)))
+    for group in groups:
+        first = int(group[0])
+        partition, bucket = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])
+        yield (partition, bucket), list(itertools.islice(files, len(group)))

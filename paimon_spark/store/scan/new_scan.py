@@ -1,0 +1,51 @@
+"""Reads of a table, through another branch too if an option says so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from paimon_spark.arrow.predicates.predicate import TRUE, Predicate, columns_of
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.rules.readable_columns import check_columns
+from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import other_branch
+from paimon_spark.store.scan.table_scan import Scan
+
+
+def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
+    """A read of chosen fields of the rows that satisfy a predicate.
+
+    Raises:
+        UnsupportedFeature: this release cannot read one of the fields. Others as in through_branches.
+    """
+    _check_columns(table, fields, columns_of(predicate))
+    own = Scan(table, tuple(fields), predicate)
+    if other_branch(table.options, table.branch) is None:
+        return own
+    from paimon_spark.store.scan.branched_scan import through_branches
+
+    return through_branches(own)
+
+
+def tables_read(table: Table) -> tuple[Table, ...]:
+    """The branches that rows are read from, as tables of their own; a partition comes from the first that has it.
+
+    Errors as in through_branches.
+    """
+    if other_branch(table.options, table.branch) is None:
+        return (table,)
+    from paimon_spark.store.scan.branched_scan import BranchedScan
+
+    scan = new_scan(table, (), TRUE)
+    if not isinstance(scan, BranchedScan):
+        return (table,)
+    other, own = scan.other.table.alone, table.alone
+    return (other, own) if scan.other_first else (own, other)
+
+
+def _check_columns(table: Table, fields: Sequence[DataField], conditions: Collection[str]) -> None:
+    try:
+        check_columns(table.schema, fields, conditions)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"reading {table.location}: {error}") from None

@@ -1,0 +1,80 @@
+"""Splits of partitions with postponed rows, `postpone.merge-on-read` = true (Java: PostponeMergeReadBuilder).
+
+The official engines shuffle the postponed rows to the buckets they will get. Here a split has some buckets of a
+partition and reads all postponed files of the partition, of which it takes the rows of its buckets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.merge.keys.sections import partition_sections
+from paimon_spark.store.metadata.live_files import canonical_row
+from paimon_spark.store.metadata.postponed import in_write_order
+from paimon_spark.store.read.deletion_files import DeletionFiles, partition_directory
+from paimon_spark.store.read.splits import PostponeSplit, Split
+from paimon_spark.store.scan.file_filter import FileFilter
+
+
+@dataclass(frozen=True)
+class PostponePlan:
+    """How partitions with postponed rows are cut.
+
+    Attributes:
+        location: of the table.
+        keep: whose condition on keys leaves out files in buckets; postponed files have no statistics.
+        deletions: deletion vectors of files in buckets.
+        snapshot_id: the snapshot that is read.
+    """
+
+    location: str
+    schema: TableSchema
+    options: Options
+    keep: FileFilter
+    deletions: DeletionFiles
+    snapshot_id: int
+
+    def splits(self, entries: Sequence[ManifestEntry]) -> Iterator[PostponeSplit]:
+        """The splits of one partition: as many as its bytes fill, and no more than it has buckets.
+
+        Args:
+            entries: the files of the partition that a read looks at, postponed ones among them.
+        """
+        partition = entries[0].partition
+        directory = partition_directory(self.schema, self.options, partition)
+        waiting = in_write_order(e.file for e in entries if e.bucket == POSTPONE_BUCKET)
+        real = [e for e in entries if e.bucket != POSTPONE_BUCKET]
+        total = max((e.total_buckets for e in real), default=1)
+        size = sum(e.file.file_size for e in entries)
+        every = min(total, -(-size // self.options.value(o.SOURCE_SPLIT_TARGET_SIZE)) or 1)
+        newest = max((e.file.max_sequence_number for e in real), default=-1)
+        for first in range(every):
+            buckets: dict[int, list[DataFileMeta]] = {}
+            for entry in real:
+                if entry.bucket % every == first:
+                    buckets.setdefault(entry.bucket, []).append(entry.file)
+            yield PostponeSplit(
+                partition=partition,
+                real=tuple(self._bucket(partition, directory, bucket, files) for bucket, files in buckets.items()),
+                postponed=tuple(waiting),
+                postponed_path=bucket_path(self.location, directory, POSTPONE_BUCKET, self.options),
+                first_sequence=newest + 1,
+                total_buckets=total,
+                every=every,
+                first=first,
+                snapshot_id=self.snapshot_id,
+            )
+
+    def _bucket(self, partition: bytes, directory: str, bucket: int, files: Sequence[DataFileMeta]) -> Split:
+        """A bucket with all its files in sections, in key order."""
+        types = [field.type for field in self.schema.partition_fields]
+        sections = partition_sections(self.keep.matching_keys(files), [f.type for f in self.schema.key_fields])
+        where = bucket_path(self.location, directory, bucket, self.options)
+        vectors = self.deletions.get((canonical_row(partition, types), bucket), {})
+        return Split(partition, bucket, where, (), tuple(sections), vectors, self.snapshot_id)

@@ -1,0 +1,53 @@
+"""The columns that a read names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.column_names import parse_columns
+from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
+from paimon_spark.format.types import DataField
+
+
+def row_kind_field(schema: TableSchema) -> DataField:
+    """The column that says what each row does.
+
+    Raises:
+        OptionError: the table has a column of that name.
+    """
+    if ROW_KIND in schema.by_name:
+        raise OptionError(
+            f"row kinds were asked for in a column '{ROW_KIND}', but the table has a column of that name; rename that "
+            f"to read row kinds"
+        )
+    return ROW_KIND_FIELD
+
+
+def find_fields(schema: TableSchema, columns: str | Sequence[str]) -> tuple[DataField, ...]:
+    """The fields of the columns, found by exact name, else in any letter case; ``_row_kind`` is one of every table.
+
+    Args:
+        columns: names, or one text of names with commas between them.
+
+    Raises:
+        OptionError: a column is not there, named twice, or its letter case fits several.
+    """
+    by_lower: dict[str, list[DataField]] = {}
+    for field in (*schema.fields, *(() if ROW_KIND in schema.by_name else (ROW_KIND_FIELD,))):
+        by_lower.setdefault(field.name.lower(), []).append(field)
+    fields: list[DataField] = []
+    for name in parse_columns(columns) if isinstance(columns, str) else columns:
+        exact = schema.by_name.get(name)
+        found = [exact] if exact is not None else by_lower.get(name.lower(), [])
+        if len(found) > 1:
+            raise OptionError(f"the column '{name}' fits {', '.join(f.name for f in found)}: write its exact name")
+        if not found:
+            near = difflib.get_close_matches(name, schema.names, n=1)
+            hint = f", did you mean '{near[0]}'?" if near else ""
+            raise OptionError(f"no column '{name}'{hint}; the columns are {', '.join(schema.names)}")
+        if found[0] in fields:
+            raise OptionError(f"the column '{found[0].name}' is named twice among the columns to read")
+        fields.append(found[0])
+    return tuple(fields)

@@ -1,0 +1,280 @@
+"""From a snapshot to the splits of a scan (Java: AbstractFileStoreScan, SnapshotReaderImpl, the split generators).
+
+Entries stay columns until they are chosen: only files that a split may read become objects.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
+from paimon_spark.arrow.predicates.pruning import match_values
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.merge.engines.choice import engine_for
+from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
+from paimon_spark.store.metadata.manifest_files import read_manifest_columns, read_manifest_list
+from paimon_spark.store.metadata.newer_schemas import schema_of_file
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
+from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
+from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split, pack_parts
+from paimon_spark.store.scan.bucket_parts import Parts, append_parts, compacted_parts, merged_parts
+from paimon_spark.store.scan.file_filter import FileFilter, manifest_filter
+from paimon_spark.store.scan.integer_stats import leave_out_by_integers
+from paimon_spark.store.scan.postpone_plan import PostponePlan
+from paimon_spark.store.storage.local_time import local_wall_millis
+
+Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """What is to be planned.
+
+    Attributes:
+        table: what is read, with the options of the read.
+        predicate: over the columns of the table.
+        created_since: None, or only files made at or after this instant (epoch millis).
+    """
+
+    table: Table
+    predicate: Predicate
+    created_since: int | None = None
+
+
+def skips_level_zero(options: Options) -> bool:
+    """Whether fresh files stay invisible until they are compacted, and nothing has to be merged."""
+    if options.value(o.MERGE_ENGINE) == "first-row":
+        return True
+    return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
+
+
+def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
+    """The splits that hold every row of the snapshot that may satisfy the predicate, and few others.
+
+    Raises:
+        CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
+        OptionError: `scan.bucket` with `postpone.merge-on-read`.
+        UnsupportedFeature: `postpone.merge-on-read` of files by their creation time.
+    """
+    table = request.table
+    skips = bool(table.schema.primary_keys) and skips_level_zero(table.options)
+    waits = merges_postponed(table.options)
+    if waits and request.created_since is not None:
+        raise UnsupportedFeature(
+            f"reading {table.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
+            "files by their creation time; leave out one of the two"
+        )
+    entries = read_entries(request, data_lists(snapshot), skips, waits)
+    columns, partition_codes = entries.columns, entries.partition_codes
+    live = fold(columns, partition_codes, entries.chosen)
+    only_keys = (bool(table.schema.primary_keys) and not skips) or waits
+    live = leave_out_by_integers(columns, live, request.predicate, table.schema, table.schemas, only_keys)
+    groups = group_by_bucket(columns, partition_codes, live)
+    deletions: DeletionFiles = {}
+    has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+    if groups and has_vectors:
+        deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
+    with_waiting = {int(partition_codes[g[0]]) for g in groups if columns.bucket[g[0]] == POSTPONE_BUCKET}
+    plain = [group for group in groups if int(partition_codes[group[0]]) not in with_waiting]
+    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    merged = PostponePlan(table.location, table.schema, table.options, keep, deletions, snapshot.id)
+    of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
+    waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
+    splits: tuple[Split | PostponeSplit, ...] = (*_splits(request, columns, plain, deletions, snapshot.id), *waiting)
+    return _in_partition_order(request, splits) if table.options.value(o.SCAN_PLAN_SORT_PARTITION) else splits
+
+
+def _in_partition_order(
+    request: ScanRequest, splits: Sequence[Split | PostponeSplit]
+) -> tuple[Split | PostponeSplit, ...]:
+    """The splits by the values of their partitions, null first; those of one partition keep their order."""
+    types = [field.type for field in request.table.schema.partition_fields]
+    found = {split.partition for split in splits}
+    keys = {p: [(value is not None, value) for value in decode_arity_row(p, types)] for p in found}
+    return tuple(sorted(splits, key=lambda split: keys[split.partition]))
+
+
+def merges_postponed(options: Options) -> bool:
+    """Whether a read merges the rows that wait with those in buckets."""
+    return options.value(o.BUCKET) == POSTPONE_BUCKET and options.value(o.POSTPONE_MERGE_ON_READ)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Manifest entries that a scan looks at.
+
+    Attributes:
+        columns: all entries of the manifests, in their order.
+        partition_codes: of each entry, see canonical_partitions.
+        chosen: ascending numbers of those whose partition and bucket may hold rows of the scan.
+    """
+
+    columns: ManifestColumns
+    partition_codes: Indices
+    chosen: Indices
+
+
+def data_lists(snapshot: Snapshot) -> tuple[tuple[str, int | None], ...]:
+    """(name, size) of the manifest lists that make up a state, base before delta."""
+    return (
+        (snapshot.base_manifest_list, snapshot.base_manifest_list_size),
+        (snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
+    )
+
+
+def read_entries(
+    request: ScanRequest,
+    lists: Iterable[tuple[str, int | None]],
+    skips_zero: bool = False,
+    postponed: bool = False,
+) -> Entries:
+    """The entries of manifest lists, less manifests whose partitions cannot match.
+
+    Args:
+        request: the scan.
+        lists: (name, size) of manifest lists.
+        skips_zero: whether files of level 0 are not chosen.
+        postponed: whether postponed files are.
+
+    Raises:
+        CorruptFile, OptionError: as plan_splits.
+        TableChanged: a file has a newer schema, where a column of the condition is another.
+    """
+    table = request.table
+    may_hold = manifest_filter(request.predicate, table.schema.partition_fields)
+    manifests = [
+        meta
+        for name, size in lists
+        for meta in read_manifest_list(table.file_io, table.location, name, size)
+        if may_hold is None or may_hold(meta.partition_stats)
+    ]
+    columns = read_manifest_columns(table.file_io, table.location, manifests)
+    canonical = canonical_partitions(columns, [field.type for field in table.schema.partition_fields])
+    partition_codes = canonical[columns.partition_code]
+    mask = _entry_mask(request, columns, canonical, partition_codes)
+    if skips_zero:
+        mask &= (columns.level > 0) | (columns.bucket == POSTPONE_BUCKET)
+    if not postponed:
+        mask &= columns.bucket >= 0  # postponed files hold rows without a bucket: a plain read ignores them
+    conditions = [table.schema.by_name[name] for name in columns_of(request.predicate)]
+    for schema_id in np.unique(columns.schema_id[mask & (columns.schema_id > table.schema.id)]).tolist():
+        schema_of_file(table.schema, table.schemas, schema_id, conditions)  # statistics of others tell nothing
+    return Entries(columns, partition_codes, np.flatnonzero(mask))
+
+
+def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indices, partition_codes: Indices) -> Mask:
+    """The entries that bucket and partition leave: rules that keep or drop all entries of one file together."""
+    table = request.table
+    mask: Mask = np.ones(len(columns.bucket), np.bool_)
+    only_bucket = table.options.value(o.SCAN_BUCKET)
+    if only_bucket is not None:
+        if merges_postponed(table.options):
+            raise OptionError(
+                f"reading {table.location}: 'scan.bucket' = {only_bucket} contradicts 'postpone.merge-on-read', for "
+                "rows that wait have no bucket yet; leave out one of the two"
+            )
+        mask &= columns.bucket == only_bucket
+    wanted = restrict(request.predicate, set(table.schema.partition_keys))
+    if not isinstance(wanted, AlwaysTrue):
+        types = [field.type for field in table.schema.partition_fields]
+        matches = np.zeros(len(columns.partitions), np.bool_)
+        for code in np.unique(canonical).tolist():
+            values = decode_arity_row(columns.partitions[code], types)
+            matches[code] = match_values(wanted, dict(zip(table.schema.partition_keys, values, strict=True))) is True
+        mask &= matches[partition_codes]
+    return _mask_buckets(request, columns, mask)
+
+
+def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) -> Mask:
+    """Point lookups touch only the buckets their keys hash to, by the number of buckets that each entry names."""
+    table = request.table
+    fields = bucket_fields(table.schema, table.options)
+    buckets = BucketFilter(request.predicate, fields, table.options.value(o.BUCKET_FUNCTION))
+    if not buckets.is_useful:
+        return mask
+    ids = [field.id for field in fields]
+    alike = [i for i in np.unique(columns.schema_id[mask]).tolist() if _hashes_alike(request, i, ids)]
+    prunable = np.isin(columns.schema_id, alike)
+    for total in np.unique(columns.total_buckets[mask]).tolist():
+        allowed = buckets.buckets(total)
+        if allowed is not None:
+            mask &= ~prunable | (columns.total_buckets != total) | np.isin(columns.bucket, sorted(allowed))
+    return mask
+
+
+def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]) -> bool:
+    """Whether files of that schema got their buckets from columns of the same types as today's."""
+    table = request.table
+    if schema_id == table.schema.id:
+        return True
+    then = {field.id: field.type.with_nullable(True) for field in table.schemas.load(schema_id).fields}
+    now = {field.id: field.type.with_nullable(True) for field in table.schema.fields}
+    return all(then.get(i) == now[i] for i in field_ids)
+
+
+def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[DataFileMeta]], Parts]:
+    """How the files of a bucket of this table become parts of splits."""
+    table = request.table
+    if not table.schema.primary_keys:
+        return partial(append_parts, keep=keep)
+    if skips_level_zero(table.options):
+        return partial(compacted_parts, keep=keep)
+    return partial(
+        merged_parts,
+        key_types=[field.type for field in table.schema.key_fields],
+        keep=keep,
+        whole_rows=engine_for(table.schema, table.options).whole_rows,
+    )
+
+
+def _splits(
+    request: ScanRequest,
+    columns: ManifestColumns,
+    groups: Sequence[Indices],
+    deletions: DeletionFiles,
+    snapshot_id: int,
+) -> Iterator[Split]:
+    table = request.table
+    target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
+    open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+    types = tuple(field.type for field in table.schema.partition_fields)
+    keep = FileFilter(request.predicate, table.schema, table.schemas)
+    parts_of = _parts_of(request, keep)
+    since = None if request.created_since is None else local_wall_millis(request.created_since)
+    directories: dict[bytes, str] = {}
+    chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
+    # All at once: making objects costs little more for many buckets than for one.
+    files_of_all = iter(columns.data_files(chosen, keep.needs_statistics, bool(table.schema.primary_keys)))
+    for group in groups:
+        files = list(itertools.islice(files_of_all, len(group)))
+        if since is not None:
+            files = [file for file in files if (file.creation_time or 0) >= since]
+        alone, sections = parts_of(files)
+        if not alone and not sections:
+            continue
+        first = int(group[0])
+        partition, bucket = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])
+        if partition not in directories:
+            directories[partition] = partition_directory(table.schema, table.options, partition)
+        where = bucket_path(table.location, directories[partition], bucket, table.options)
+        vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
+        for part in pack_parts(alone, sections, target, open_cost):
+            split = Split(partition, bucket, where, *part, snapshot_id=snapshot_id)
+            if vectors:
+                found = {file.file_name: vectors[file.file_name] for file in split.files if file.file_name in vectors}
+                split = replace(split, deletions=found)
+            yield split

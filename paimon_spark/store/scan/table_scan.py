@@ -1,0 +1,215 @@
+"""One read of a table: which columns, which rows, of which snapshot (Java: ReadBuilder).
+
+A scan travels to other processes: some plan, others read. So what plans and what reads is imported when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from paimon_spark.arrow.predicates.predicate import AlwaysFalse, AlwaysTrue, Predicate
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.rules.readable_columns import check_all_columns
+from paimon_spark.format.schema import ROW_KIND_FIELD
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
+from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import ReadUnit, group_splits
+from paimon_spark.store.read.tolerance import STRICT, tolerance
+from paimon_spark.store.scan.increments import Difference, Increment, find_increment, reads_increment
+from paimon_spark.store.scan.read_fence import Fence, put_up_fence, take_down_fence
+from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
+from paimon_spark.store.storage.threads import in_threads
+
+if TYPE_CHECKING:
+    from paimon_spark.store.read.split_reader import SplitReader
+    from paimon_spark.store.scan.split_plan import ScanRequest
+
+READ_THREADS = 4
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a scan will read. snapshot is None for a table that nobody has written to, and for an empty increment."""
+
+    snapshot: Snapshot | None
+    splits: tuple[ReadUnit, ...]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state.
+
+    Attributes:
+        table: what is read, with the options of the read.
+        fields: the columns of the result, in order. ROW_KIND_FIELD among them keeps rows that retract.
+        predicate: over the columns of the table; rows for which it is not true are left out.
+    """
+
+    table: Table
+    fields: tuple[DataField, ...]
+    predicate: Predicate
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return arrow_schema(self.fields)
+
+    def plan(self) -> Plan:
+        """The snapshot that the options choose, and the splits that hold its rows.
+
+        Raises:
+            SnapshotNotFound: an option names a snapshot, tag or time that is not there, or it expires meanwhile.
+            CorruptFile: metadata is missing or damaged.
+        """
+        return self._plan(self._chosen())
+
+    def plan_fenced(self) -> tuple[Plan, tuple[Fence, ...]]:
+        """As plan, for a read that follows: where the options ask for it, tags keep what it stands on.
+
+        Returns:
+            The plan, and the tags. They go when their time is up, or by read_fence.take_down_fence.
+        """
+        chosen, fences = self._chosen(), list[Fence]()
+        millis = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
+        if millis is None:
+            return self._plan(chosen), ()
+        try:
+            for snapshot in self._to_keep(chosen):
+                fence = put_up_fence(self.table.snapshots, snapshot, millis, self.table.options)
+                fences += [] if fence is None else [fence]
+            return self._plan(chosen), tuple(fences)
+        except BaseException:
+            self._take_down(fences)
+            raise
+
+    @contextmanager
+    def fenced(self) -> Iterator[Plan]:
+        """The plan of a read within: its tags go when that is over. Errors as in plan."""
+        plan, fences = self.plan_fenced()
+        try:
+            yield plan
+        finally:
+            self._take_down(fences)
+
+    def _take_down(self, fences: Iterable[Fence]) -> None:
+        for fence in fences:
+            take_down_fence(SnapshotStore(self.table.file_io, self.table.location, fence.branch), fence)
+
+    def _chosen(self) -> Travel | Increment | Difference:
+        if reads_increment(self.table.options):
+            return find_increment(self.table.options, self.table.snapshots) or Travel(None)
+        return resolve_snapshot(self.table.options, self.table.snapshots)
+
+    def _to_keep(self, chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
+        """What a tag can keep: states. Of the commits of an increment the last one, as in Java, unless it expired."""
+        if isinstance(self.predicate, AlwaysFalse):
+            return ()
+        states = _states(chosen)
+        if isinstance(chosen, Increment):
+            return tuple(s for s in states[-1:] if self.table.snapshots.exists(s.id))
+        return states
+
+    def _plan(self, chosen: Travel | Increment | Difference) -> Plan:
+        states = _states(chosen)
+        if not states or isinstance(self.predicate, AlwaysFalse):
+            return Plan(states[-1] if states else None, ())
+        with telling_expiry(self.table.snapshots, self.table.options, *(state.id for state in states)):
+            if isinstance(chosen, Travel):
+                from paimon_spark.store.scan.split_plan import plan_splits
+
+                return Plan(states[-1], plan_splits(self._request(chosen.created_since), states[-1]))
+            if isinstance(chosen, Difference):
+                self._check_all_columns()
+            from paimon_spark.store.scan.change_plan import plan_change
+
+            return Plan(states[-1], plan_change(self._request(), chosen))
+
+    def _check_all_columns(self) -> None:
+        """Two states are compared in all columns."""
+        try:
+            check_all_columns(self.table.schema)
+        except UnsupportedFeature as error:
+            raise UnsupportedFeature(
+                f"comparing two states of {self.table.location}, in all columns: {error}, or read what the commits "
+                f"wrote, with '{o.INCREMENTAL_BETWEEN_SCAN_MODE.key}' = 'delta'"
+            ) from None
+
+    def _request(self, created_since: int | None = None) -> ScanRequest:
+        from paimon_spark.store.scan.split_plan import ScanRequest
+
+        return ScanRequest(self.table, self.predicate, created_since)
+
+    def tasks(self) -> list[tuple[ReadUnit, ...]]:
+        """The splits of a fenced plan in groups of about `source.split.target-size`, for one task each.
+
+        Nobody knows when tasks are through: tags of the read live until their time is up. Errors as in plan.
+        """
+        target, cost = (
+            self.table.options.value(o.SOURCE_SPLIT_TARGET_SIZE),
+            self.table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST),
+        )
+        return group_splits(self.plan_fenced()[0].splits, target, cost)
+
+    def reader(self) -> SplitReader:
+        """Reads the splits of a plan, here or on another machine."""
+        from paimon_spark.store.read.split_reader import SplitReader
+
+        return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.options))
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
+        reader = self.reader()
+        with self.fenced() as plan:
+            for split in plan.splits:
+                yield from reader.read(split)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows at once; splits are read by several threads, their order is kept."""
+        reader = self.reader()
+        with self.fenced() as plan:
+            parts = in_threads(lambda split: list(reader.read(split)), plan.splits, READ_THREADS)
+        batches = [batch for part in parts for batch in part]
+        if not self.fields:
+            return _rows_without_columns(sum(batch.num_rows for batch in batches))
+        return pa.Table.from_batches(batches, self.arrow_schema)
+
+    def count(self) -> int:
+        """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
+        knows = isinstance(self.predicate, AlwaysTrue) and self._is_strict
+        reader = replace(self, fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
+        with self.fenced() as plan:
+            known = [split.exact_row_count if knows else None for split in plan.splits]
+            others = [split for split, count in zip(plan.splits, known, strict=True) if count is None]
+            counts = in_threads(lambda split: [b.num_rows for b in reader.read(split)], others, READ_THREADS)
+        return sum(count for count in known if count is not None) + sum(map(sum, counts))
+
+    @property
+    def _is_strict(self) -> bool:
+        """Whether no file is passed over, so that each has the rows that it is said to have."""
+        return tolerance(self.table.options) == STRICT
+
+
+def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
+    """The snapshots that a read stands on, oldest first."""
+    match chosen:
+        case Travel():
+            return () if chosen.snapshot is None else (chosen.snapshot,)
+        case Increment():
+            return chosen.snapshots
+        case Difference():
+            return (chosen.after,) if chosen.before is None else (chosen.before, chosen.after)
+
+
+def _rows_without_columns(count: int) -> pa.Table:
+    return pa.table({"": pa.nulls(count)}).select([])

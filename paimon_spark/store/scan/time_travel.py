@@ -1,0 +1,250 @@
+"""Which snapshot a batch read sees (features 1.1; Java: TimeTravelUtil, AbstractDataTableScan, SchemaValidation)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_spark.errors import OptionError, SnapshotNotFound
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.store.holds.expired import expired
+from paimon_spark.store.holds.retention import retention_rules
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.snapshots import SnapshotStore, around_time
+from paimon_spark.store.storage.local_time import parse_local_timestamp, time_text
+
+_TRAVEL = (
+    o.SCAN_VERSION,
+    o.SCAN_SNAPSHOT_ID,
+    o.SCAN_TAG_NAME,
+    o.SCAN_WATERMARK,
+    o.SCAN_TIMESTAMP,
+    o.SCAN_TIMESTAMP_MILLIS,
+)
+_INCREMENTAL = (o.INCREMENTAL_BETWEEN, o.INCREMENTAL_BETWEEN_TIMESTAMP, o.INCREMENTAL_TO_AUTO_TAG)
+_CREATION = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
+
+# The options a mode needs one of; every other option of the three groups above contradicts it.
+_NEEDED: dict[str, Sequence[Option[Any]]] = {
+    "from-timestamp": (o.SCAN_TIMESTAMP_MILLIS, o.SCAN_TIMESTAMP),
+    "from-snapshot": (o.SCAN_SNAPSHOT_ID, o.SCAN_TAG_NAME, o.SCAN_WATERMARK, o.SCAN_VERSION),
+    "from-snapshot-full": (o.SCAN_SNAPSHOT_ID, o.SCAN_VERSION),
+    "from-file-creation-time": (o.SCAN_FILE_CREATION_TIME_MILLIS,),
+    "from-creation-timestamp": (o.SCAN_CREATION_TIME_MILLIS,),
+    "incremental": _INCREMENTAL,
+}
+TIME_TRAVEL_OPTIONS: tuple[Option[Any], ...] = (o.SCAN_MODE, *_TRAVEL, *_INCREMENTAL, *_CREATION)
+
+
+@dataclass(frozen=True)
+class Travel:
+    """Where a batch read stands.
+
+    Attributes:
+        snapshot: what is read; None when the table has no snapshot yet, and for increments (see increments.py).
+        is_pinned: an option chose the snapshot, so its schema is used and not the latest one.
+        created_since: None, or only files made at or after this instant (epoch millis) are read.
+    """
+
+    snapshot: Snapshot | None
+    is_pinned: bool = False
+    created_since: int | None = None
+
+
+def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
+    """The snapshot that the scan options choose.
+
+    Raises:
+        OptionError: options contradict each other, or one has a bad value.
+        SnapshotNotFound: there is no such snapshot, tag, time or watermark; the message names what is available.
+    """
+    mode = resolved_mode(options)
+    if mode in ("latest-full", "full", "latest"):
+        return Travel(snapshots.latest())
+    if mode == "compacted-full":
+        return Travel(_last_compacted(options, snapshots))
+    if mode == "from-file-creation-time":
+        return Travel(snapshots.latest(), created_since=options.value(o.SCAN_FILE_CREATION_TIME_MILLIS))
+    if mode == "from-creation-timestamp":
+        return _since_creation(options, snapshots)
+    if mode == "from-snapshot-full" and options.is_set(o.SCAN_VERSION):
+        return Travel(_at_full_version(options, snapshots), is_pinned=True)
+    if mode in ("from-timestamp", "from-snapshot", "from-snapshot-full"):
+        return Travel(_pinned(options, snapshots), is_pinned=True)
+    return Travel(None)
+
+
+def resolved_mode(options: Options) -> str:
+    """The scan mode with `default` replaced as features 1.1 says.
+
+    Raises:
+        OptionError: options contradict each other, or the mode.
+    """
+    mode = options.value(o.SCAN_MODE)
+    given = [option for option in (*_TRAVEL, *_INCREMENTAL, *_CREATION) if options.is_set(option)]
+    names = " and ".join(f"'{option.key}'" for option in given)
+    if len(given) > 1:
+        raise OptionError(f"{names} are both set, but only one option may choose what is read; leave one")
+    if mode == "default":
+        mode = next((mode for mode, needed in _NEEDED.items() if any(x in needed for x in given)), "latest-full")
+    needed = _NEEDED.get(mode, ())
+    if needed and not given:
+        choices = " or ".join(f"'{option.key}'" for option in needed)
+        raise OptionError(f"'scan.mode' = '{mode}' needs the option {choices}")
+    if given and given[0] not in needed:
+        raise OptionError(f"'scan.mode' = '{mode}' contradicts the option {names}; leave one of the two")
+    return mode
+
+
+def _set_value(options: Options, option: Option[int | None]) -> int:
+    value = options.value(option)
+    if value is None:
+        raise OptionError(f"the option '{option.key}' is needed")
+    return value
+
+
+def _pinned(options: Options, snapshots: SnapshotStore) -> Snapshot:
+    if options.is_set(o.SCAN_VERSION):
+        return _at_version(options, snapshots)
+    if options.is_set(o.SCAN_TAG_NAME):
+        return _at_tag(str(options.value(o.SCAN_TAG_NAME)), snapshots)
+    if options.is_set(o.SCAN_SNAPSHOT_ID):
+        return at_id(_set_value(options, o.SCAN_SNAPSHOT_ID), options, snapshots)
+    if options.is_set(o.SCAN_WATERMARK):
+        return _at_watermark(_set_value(options, o.SCAN_WATERMARK), snapshots)
+    if options.is_set(o.SCAN_TIMESTAMP):
+        return _at_time(parse_local_timestamp(str(options.value(o.SCAN_TIMESTAMP))), options, snapshots)
+    return _at_time(_set_value(options, o.SCAN_TIMESTAMP_MILLIS), options, snapshots)
+
+
+def _at_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
+    """A tag of that name, else `watermark-<millis>`, else a snapshot id."""
+    version = str(options.value(o.SCAN_VERSION))
+    tag = snapshots.find_tag(version)
+    if tag is not None:
+        return tag.snapshot
+    watermark = re.fullmatch(r"watermark-(-?\d+)", version, re.ASCII)
+    if watermark is not None:
+        return _at_watermark(int(watermark[1]), snapshots)
+    if _is_id(version):
+        return at_id(int(version), options, snapshots)
+    raise SnapshotNotFound(
+        f"'scan.version' = '{version}': the table at {snapshots.table} has no tag of that name, and it is neither a "
+        f"snapshot id nor watermark-<millis>; {snapshots.available()}"
+    )
+
+
+def _at_full_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
+    """The version where the mode wants an id: no tag of that name may come before it."""
+    version = str(options.value(o.SCAN_VERSION))
+    if not _is_id(version) or snapshots.find_tag(version) is not None:
+        raise OptionError(
+            f"'scan.mode' = 'from-snapshot-full' needs a snapshot id, and 'scan.version' = '{version}' is none; leave "
+            "'scan.mode' out to read a tag or a watermark"
+        )
+    return at_id(int(version), options, snapshots)
+
+
+def _is_id(version: str) -> bool:
+    return version.isascii() and version.isdigit()
+
+
+def _at_tag(name: str, snapshots: SnapshotStore) -> Snapshot:
+    tag = snapshots.find_tag(name)
+    if tag is None:
+        raise SnapshotNotFound(
+            f"'scan.tag-name' = '{name}': the table at {snapshots.table} has no tag of that name, or its time is up; "
+            f"{snapshots.available()}. A tag lives as long as was said when it was made, else as long as "
+            f"'{o.TAG_DEFAULT_TIME_RETAINED.key}' says"
+        )
+    return tag.snapshot
+
+
+def at_id(snapshot_id: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
+    """The snapshot of that id; an expired one as long as a tag keeps it (Java 2.0.0 refuses that).
+
+    Raises:
+        SnapshotNotFound: it has expired, or never was.
+    """
+    snapshot = snapshots.find_kept(snapshot_id)
+    if snapshot is not None:
+        return snapshot
+    latest = snapshots.latest_id()
+    if latest is None or not 0 < snapshot_id <= latest:
+        return snapshots.load(snapshot_id)
+    raise expired(
+        snapshots, options, f"reading snapshot {snapshot_id} of the table at {snapshots.table}: it has expired"
+    )
+
+
+def _at_watermark(watermark: int, snapshots: SnapshotStore) -> Snapshot:
+    snapshot = snapshots.find_at_watermark(watermark)
+    if snapshot is None:
+        raise SnapshotNotFound(
+            f"'scan.watermark' = {watermark}: no snapshot of the table at {snapshots.table} has a watermark that high; "
+            f"{snapshots.available()}"
+        )
+    return snapshot
+
+
+def _at_time(millis: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
+    snapshot = snapshots.find_at_time(millis)
+    if snapshot is None:
+        raise expired(
+            snapshots,
+            options,
+            f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old",
+        )
+    return snapshot
+
+
+def travelled_schema(
+    schema: TableSchema, options: Options, schemas: SchemaStore, snapshots: SnapshotStore
+) -> TableSchema:
+    """The schema of the snapshot that the options travel to, else the given one. Errors as in resolve_snapshot."""
+    if not any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
+        return schema
+    travel = resolve_snapshot(options, snapshots)
+    if not travel.is_pinned or travel.snapshot is None or travel.snapshot.schema_id == schema.id:
+        return schema
+    return schemas.load(travel.snapshot.schema_id)
+
+
+def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
+    """The first snapshot made at or after the time, when an older commit proves it the first; else a filter on files.
+
+    Changelogs that outlive their snapshots prove it too, but cannot be read as a state.
+    """
+    millis = _set_value(options, o.SCAN_CREATION_TIME_MILLIS)
+    latest = snapshots.latest()
+    if latest is None:
+        return Travel(None)
+    decoupled = retention_rules(options).is_decoupled
+    find = snapshots.find_change if decoupled else snapshots.find
+    oldest = snapshots.earliest_change_id() if decoupled else snapshots.earliest_id()
+    before, since = (None, None) if oldest is None else around_time(millis, oldest, latest.id, find)
+    if before is None or since is None or since.id != before.id + 1:
+        return Travel(latest, created_since=millis)
+    return Travel(at_id(since.id, options, snapshots))
+
+
+def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:
+    """The newest COMPACT snapshot (of a full compaction, where these have a rhythm), else the latest one."""
+    rhythm: int | None = None
+    if options.value(o.CHANGELOG_PRODUCER) == "full-compaction" or options.is_set(o.FULL_COMPACTION_DELTA_COMMITS):
+        rhythm = options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 1
+    latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
+    if latest is None or earliest is None:
+        return None
+    for snapshot in snapshots.walk(range(latest, earliest - 1, -1)):
+        if snapshot.commit_kind != CommitKind.COMPACT:
+            continue
+        identifier = snapshot.commit_identifier
+        if rhythm is None or identifier % rhythm == 0 or identifier == 2**63 - 1:
+            return snapshot
+    return snapshots.load(latest)

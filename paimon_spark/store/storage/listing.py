@@ -1,0 +1,43 @@
+"""Files told by the beginning of their names: numbered ones (``schema-3``, ``snapshot-17``) and named ones (``tag-a``).
+
+With them the hints that point at the newest and the oldest. Format section 1, "Hints"; Java: FileUtils, HintFileUtils.
+"""
+
+from __future__ import annotations
+
+from paimon_spark.file_io import FileIO, FileStatus
+from paimon_spark.format.paths import BRANCH_PREFIX, MAX_ID_DIGITS, branches_directory, id_of
+
+
+def list_ids(file_io: FileIO, directory: str, prefix: str) -> list[int]:
+    """The numbers of the files ``<prefix><number>`` in the directory, ascending. A missing directory has none."""
+    numbers = (id_of(status.name, prefix) for status in file_io.list(directory))
+    return sorted(number for number in numbers if number is not None)
+
+
+def list_named(file_io: FileIO, directory: str, prefix: str) -> dict[str, FileStatus]:
+    """The files ``<prefix><name>`` in the directory by name, sorted. A missing directory has none."""
+    found = (s for s in file_io.list(directory) if s.name.startswith(prefix) and not s.is_directory)
+    return {s.name.removeprefix(prefix): s for s in sorted(found, key=lambda s: s.name)}
+
+
+def list_branches(file_io: FileIO, table: str) -> dict[str, FileStatus]:
+    """The directories of branches by name, sorted; the main branch has none. One may hold nothing, or no schema yet."""
+    listed = file_io.list(branches_directory(table))
+    found = (s for s in listed if s.name.startswith(BRANCH_PREFIX) and s.is_directory)
+    return {s.name.removeprefix(BRANCH_PREFIX): s for s in sorted(found, key=lambda s: s.name)}
+
+
+def read_hint(file_io: FileIO, path: str) -> int | None:
+    """The number in a hint file; None when the hint is absent or being rewritten. A hint is never the truth."""
+    data = find_bytes(file_io, path)
+    text = "" if data is None else data.decode("ascii", "replace").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS else None
+
+
+def find_bytes(file_io: FileIO, path: str) -> bytes | None:
+    """What a file holds; None when there is none."""
+    try:
+        return file_io.read_bytes(path)
+    except FileNotFoundError:
+        return None

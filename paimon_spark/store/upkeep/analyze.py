@@ -1,0 +1,142 @@
+"""Statistics of a table, counted by somebody and kept by an ANALYZE snapshot (features 8; Java: commitStatistics).
+
+Every later snapshot inherits them as long as the schema stays what it was.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.paths import statistics_path
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.format.table_statistics import ANALYZED, ColumnStatistics, TableStatistics, encode_statistics
+from paimon_spark.format.types import DataField
+from paimon_spark.store.commit.attempt import CommitRequest, TableState
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.failure import discarding_if_failed
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.live_files import canonical_partitions, fold
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.scan.projection import find_fields
+
+ALL = "all"
+
+Count: TypeAlias = Callable[[Snapshot, Sequence[DataField]], tuple[int, Mapping[str, ColumnStatistics]]]
+"""Reads a snapshot: its number of rows, and what is in some columns."""
+
+
+@dataclass(frozen=True, repr=False)
+class AnalyzeMetrics(Result):
+    """What an analysis found.
+
+    Attributes:
+        snapshot_id: the snapshot it made; None: the table has no snapshot to be looked at.
+        statistics: what it keeps.
+        millis: wall time.
+    """
+
+    snapshot_id: int | None
+    statistics: TableStatistics | None
+    millis: int
+
+
+def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> AnalyzeMetrics:
+    """Counts the rows of the latest snapshot and keeps the result in an ANALYZE snapshot.
+
+    The size is that of the data files times the share of their rows that a read gives. (Java takes the share for 0
+    wherever it is not 1.)
+
+    Args:
+        table: with the options of the call.
+        columns: names, any letter case, or one text of them with commas; "all"; None: only the rows are counted.
+        count: does the reading.
+
+    Raises:
+        OptionError: a column is not there, or an option chooses a snapshot.
+        UnsupportedFeature: a column has a type without statistics, or the table cannot be written.
+        RetriesExhausted, CommitStateUnknown: as TableCommit.append.
+    """
+    began = time.monotonic()
+    check_writable(table.schema, table.options)
+    refuse_travel(table, "analyzed")
+    fields = analyzed_fields(table, columns)
+    latest = table.snapshots.latest()
+    if latest is None:
+        return AnalyzeMetrics(None, None, _millis(began))
+    rows, known = count(latest, fields)
+    stored_rows, size = _stored(table, latest)
+    share = size * rows // stored_rows if stored_rows else 0
+    statistics = TableStatistics(latest.id, latest.schema_id, rows, share, known)
+    snapshot = commit_statistics(table, statistics, latest.id)
+    return AnalyzeMetrics(snapshot.id, statistics, _millis(began))
+
+
+def analyzed_fields(table: Table, columns: str | Sequence[str] | None) -> tuple[DataField, ...]:
+    """The columns to look at. Errors as in analyze."""
+    if columns is None:
+        return ()
+    every = isinstance(columns, str) and columns.lower() == ALL
+    fields = table.schema.fields if every else find_fields(table.schema, columns)
+    without = [field for field in fields if field.type.root not in ANALYZED]
+    if without:
+        named = ", ".join(f"'{field.name}' ({field.type.root})" for field in without)
+        others = ", ".join(field.name for field in table.schema.fields if field.type.root in ANALYZED) or "none"
+        raise UnsupportedFeature(
+            f"analyzing {table.location}: there are no statistics of the types of {named}; leave these columns out. "
+            f"Columns with statistics: {others}"
+        )
+    return fields
+
+
+def commit_statistics(table: Table, statistics: TableStatistics, since: int) -> Snapshot:
+    """Makes the snapshot that has these statistics; its rows are those of the snapshot before.
+
+    Args:
+        since: the id of the latest snapshot when the work began.
+
+    Raises:
+        RetriesExhausted, CommitStateUnknown: as TableCommit.append.
+    """
+    name = f"stat-{uuid.uuid4()}-0"
+    path = statistics_path(table.location, name)
+    request = CommitRequest(
+        user=new_user(table),
+        identifier=BATCH_COMMIT_IDENTIFIER,
+        kind=CommitKind.ANALYZE,
+        operation=None,
+        changes=_nothing,
+        checks_files=False,
+        statistics=name,
+    )
+    with discarding_if_failed(table, request, since, lambda: [path]):
+        table.file_io.write_bytes(path, encode_statistics(statistics))
+        return commit_request(table, request, since)[0]
+
+
+def _stored(table: Table, snapshot: Snapshot) -> tuple[int, int]:
+    """(rows, bytes) of the live files."""
+    metas = read_data_manifests(table.file_io, table.location, snapshot)
+    columns = read_manifest_columns(table.file_io, table.location, metas)
+    canonical = canonical_partitions(columns, [f.type for f in table.schema.partition_fields])
+    live = fold(columns, canonical[columns.partition_code], np.arange(len(columns)))
+    return int(columns.row_count[live].sum()), int(columns.file_size[live].sum())
+
+
+def _nothing(state: TableState) -> Changes:
+    return Changes()
+
+
+def _millis(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)

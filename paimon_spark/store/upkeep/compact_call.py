@@ -1,0 +1,56 @@
+"""A compaction that somebody calls for: of postponed rows first, then of the buckets; at last what follows a commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner, compact_table
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.rescale.postpone_compact import PostponeResult, compact_postponed
+from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.upkeep.maintenance import maintain
+
+_WITHOUT_WAITING = {o.LOOKUP_COMPACT.key: "radical"}  # for more files, as writers do with gentle
+
+
+def compact_on_call(
+    table: Table,
+    runner: TaskRunner,
+    where: str | None = None,
+    full: bool | None = None,
+    move_postponed: Callable[[Table, str | None], PostponeResult] = compact_postponed,
+) -> CompactionMetrics:
+    """Compacts what a call names, without waiting for more files as writers may.
+
+    Args:
+        table: with the options of the call.
+        runner: where the tasks run; stopped on return.
+        where, full: as for compact_table.
+        move_postponed: moves rows that wait for a bucket.
+
+    Raises:
+        OptionError: an option chooses a snapshot.
+        PaimonError: the table cannot be written; or as compact_table.
+    """
+    check_writable(table.schema, table.options)
+    refuse_travel(table, "compacted")
+    table = replace(table, options=table.options.merged(_WITHOUT_WAITING))
+    began = time.monotonic()
+    try:
+        postpones = table.bucket_mode is BucketMode.POSTPONE_MODE
+        moved = move_postponed(table, where) if postpones else PostponeResult()
+        metrics = compact_table(table, runner, where, full)
+    finally:
+        runner.stop()
+    maintain(table, dedicated=True)
+    return replace(
+        metrics,
+        snapshot_ids=moved.snapshot_ids + metrics.snapshot_ids,
+        postponed_files=moved.files,
+        postponed_rows=moved.rows,
+        millis=round((time.monotonic() - began) * 1000),
+    )

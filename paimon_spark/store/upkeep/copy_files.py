@@ -1,0 +1,307 @@
+"""Copying a table file by file (features 7, copy; Java: CopyFilesProcedure).
+
+The latest state is copied: data files with their sidecars, deletion vectors and hash indexes, under new names, as one
+snapshot. Java renames data files but not their deletion vectors, and leaves sidecars behind; here both follow.
+Changelogs, tags, branches and older snapshots are not copied, as in Java.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.file_io import FileIO
+from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry, ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.failure import discarding_if_failed
+from paimon_spark.store.commit.overwrite import overwritten
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.compact.commit import place_of
+from paimon_spark.store.compact.live_buckets import is_chosen
+from paimon_spark.store.compact.plan import partition_condition
+from paimon_spark.store.expire.delete import delete_empty_directories
+from paimon_spark.store.metadata.changes import DELETION_VECTORS, Changes, NothingLeft
+from paimon_spark.store.metadata.file_paths import bucket_directory
+from paimon_spark.store.metadata.index_manifests import HASH
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.upkeep.copy_target import CopyTarget, find_target
+
+_PIECE = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FileCopy:
+    """One file to be copied; size in bytes, None where nobody recorded it."""
+
+    source: str
+    target: str
+    size: int | None
+
+
+CopyAll: TypeAlias = Callable[[FileIO, FileIO, Sequence[FileCopy]], None]
+"""Copies files from one store to another; all are durable on return, and after an error no copy is under way."""
+
+
+@dataclass(frozen=True, repr=False)
+class CopyMetrics(Result):
+    """What was copied.
+
+    Attributes:
+        location: the target.
+        created: whether the target table was made.
+        source_snapshot_id: which state was copied; None: the source has no snapshot.
+        snapshot_id: the snapshot made in the target; None: there were no files to copy, and none to replace.
+        partitions: in words, sorted.
+        files, index_files: how many; sidecars are not counted.
+        rows: in the data files, rows of equal keys count each.
+        bytes: of data and index files.
+        millis: wall time.
+    """
+
+    location: str
+    created: bool
+    source_snapshot_id: int | None
+    snapshot_id: int | None
+    partitions: tuple[str, ...]
+    files: int
+    index_files: int
+    rows: int
+    bytes: int
+    millis: int
+
+
+def copy_here(source: FileIO, target: FileIO, files: Sequence[FileCopy]) -> None:
+    """Copies files by threads of this process. Errors as in copy_file."""
+    in_threads(partial(copy_file, source, target), files)
+
+
+def copy_file(source: FileIO, target: FileIO, file: FileCopy) -> None:
+    """Copies one file.
+
+    Raises:
+        CorruptFile: it is not there, or has another size than the metadata say.
+        StorageError: a store failed.
+    """
+    try:
+        with source.open_input(file.source) as given, target.open_output(file.target) as made:
+            while piece := given.read(_PIECE):
+                made.write(piece)
+            copied = made.tell()
+    except FileNotFoundError:
+        raise CorruptFile(
+            f"copying {file.source}: the file does not exist. If the snapshot that names it has just expired, copy "
+            "again, and keep the snapshot with a tag meanwhile; else the table is damaged"
+        ) from None
+    if file.size is not None and copied != file.size:
+        raise CorruptFile(f"copying {file.source}: it has {copied} bytes, and its metadata say {file.size}")
+
+
+def copy_table(
+    table: Table,
+    target: str,
+    where: str | None = None,
+    options: Mapping[str, str] | None = None,
+    copy_all: CopyAll = copy_here,
+) -> CopyMetrics:
+    """Copies the latest state of a table, or of some partitions, to another one.
+
+    A new target has the schemas and options of the source, but for those that name places or branches. In a table that
+    is there the partitions that have rows in the source are replaced; all of it if it has no partition columns, or
+    `dynamic-partition-overwrite` is false.
+
+    Args:
+        table: the source, on its branch.
+        target: the directory of the target.
+        where: a condition on partition columns, such as ``dt < '2026-11-01'``; None: all.
+        options: storage options of the target.
+        copy_all: does the copying.
+
+    Raises:
+        OptionError, PredicateError: the condition does not fit, the target lies in the source, or an option chooses a
+            snapshot.
+        SchemaError: the target does not fit the source, or something else is there.
+        UnsupportedFeature: the target could not be written, or the source has files of a kind that is not copied.
+        CorruptFile: a file of the source is missing or not what it should be.
+        Others as TableCommit.append. After any error the target is as it was; a new one is absent, or empty.
+    """
+    began = time.monotonic()
+    refuse_travel(table, "copied")
+    condition = partition_condition(table, where)
+    chosen = find_target(table, target, options or {})
+    latest = table.snapshots.latest()
+    copies = _Copies() if latest is None else _copies(table, chosen, table_state(table, latest), condition)
+    snapshot = _copy(table, chosen, copies, copy_all)
+    return _metrics(chosen, table, latest, copies, snapshot, began)
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """What the target gets: entries of its manifests, and the files that these name."""
+
+    entries: tuple[ManifestEntry, ...] = ()
+    indexes: tuple[IndexManifestEntry, ...] = ()
+    files: tuple[FileCopy, ...] = ()
+
+
+def _copies(table: Table, target: CopyTarget, state: TableState, condition: Predicate) -> _Copies:
+    entries = [entry for entry in state.live_entries(None) if is_chosen(table, condition, entry.partition)]
+    touched = {place_of(table, entry.partition, 0) for entry in entries}  # an index without files is left behind
+    indexes = [entry for entry in state.index_entries if place_of(table, entry.partition, 0) in touched]
+    _check_order_stays(table, entries)
+    return _plan(table, target, entries, indexes)
+
+
+def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll) -> Snapshot | None:
+    """Copies and commits; None: there was nothing to commit. Errors as in copy_table."""
+    table, paths = target.table, [file.target for file in copies.files]
+    since = table.snapshots.latest_id() or 0
+    try:
+        copy_all(source.file_io, table.file_io, copies.files)
+        target.publish()
+    except BaseException:
+        discard(table.file_io, paths)
+        delete_empty_directories(table, {(entry.partition, entry.bucket) for entry in copies.entries})
+        raise
+    changes = partial(_replaced, table, copies)
+    request = CommitRequest(
+        new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, changes, checks_files=True
+    )
+    with suppress(NothingLeft), discarding_if_failed(table, request, since, lambda: paths):
+        return commit_request(table, request, since)[0]
+    return None
+
+
+def _check_order_stays(table: Table, entries: Sequence[ManifestEntry]) -> None:
+    """With `sequence.snapshot-ordering` files get the number of the snapshot that adds them, here all the same one."""
+    if not table.schema.primary_keys or not table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
+        return
+    levels: dict[tuple[bytes, int], set[int]] = {}
+    for entry in entries:
+        levels.setdefault((entry.partition, entry.bucket), set()).add(entry.file.level)
+    if any(found != {max(found)} or 0 in found for found in levels.values()):
+        raise UnsupportedFeature(
+            f"copying {table.location}: with {o.SEQUENCE_SNAPSHOT_ORDERING.key} the order of rows that are not "
+            "compacted yet would be lost; compact the table fully, then copy it"
+        )
+
+
+def _plan(
+    source: Table, target: CopyTarget, entries: Sequence[ManifestEntry], indexes: Sequence[IndexManifestEntry]
+) -> _Copies:
+    schema_ids = {number: target.schema_id_of(source.schemas.load(number)) for number in _schemas_of(entries)}
+    prefix = target.table.options.value(o.DATA_FILE_PREFIX)
+    drawn = uuid.uuid4()
+    made: list[ManifestEntry] = []
+    files: list[FileCopy] = []
+    names: dict[str, str] = {}
+    for number, entry in enumerate(entries):
+        new_name = names[entry.file.file_name] = _new_name(entry, prefix, f"{drawn}-{number}")
+        copied = _renamed(entry.file, new_name, schema_ids[entry.file.schema_id])
+        made.append(replace(entry, kind=FileKind.ADD, file=copied))
+        files += _file_copies(source, target.table, entry, copied)
+    made_indexes: list[IndexManifestEntry] = []
+    for number, index in enumerate(indexes):
+        if index.index_type not in (HASH, DELETION_VECTORS):
+            raise UnsupportedFeature(
+                f"copying {source.location}: index files of type {index.index_type} are not copied by this release; "
+                "drop the index before"
+            )
+        new = _renamed_index(index, index_name(str(drawn), number), names)
+        made_indexes.append(new)
+        paths = (_index_path(source, index), _index_path(target.table, new))
+        files.append(FileCopy(*paths, index.file_size))
+    return _Copies(tuple(made), tuple(made_indexes), tuple(files))
+
+
+def _schemas_of(entries: Sequence[ManifestEntry]) -> set[int]:
+    return {entry.file.schema_id for entry in entries}
+
+
+def _new_name(entry: ManifestEntry, prefix: str, drawn: str) -> str:
+    """A name nobody has. The format stays readable in it, and of postponed files their order (see postpone_files)."""
+    old = entry.file.file_name
+    if entry.bucket == POSTPONE_BUCKET and "-u-" in old:
+        before, _, after = old.partition("-u-")
+        return f"{before}-u-{drawn.rpartition('-')[0]}-{after}"
+    return f"{prefix}{drawn}.{old.rpartition('-')[2].partition('.')[2]}"
+
+
+def _renamed(file: DataFileMeta, name: str, schema_id: int) -> DataFileMeta:
+    extra = tuple(_extra_name(file.file_name, other, name) for other in file.extra_files)
+    return replace(file, file_name=name, schema_id=schema_id, extra_files=extra, external_path=None)
+
+
+def _extra_name(old: str, extra: str, new: str) -> str:
+    stem = old.partition(".")[0]
+    return new + extra.removeprefix(old) if extra.startswith(old) else extra.replace(stem, new.partition(".")[0])
+
+
+def _renamed_index(entry: IndexManifestEntry, name: str, names: Mapping[str, str]) -> IndexManifestEntry:
+    """Vectors of files that are no longer live keep the old name, which no file of the target has."""
+    ranges = entry.deletion_ranges
+    if ranges is not None:
+        ranges = tuple(replace(r, data_file=names.get(r.data_file, r.data_file)) for r in ranges)
+    return replace(entry, kind=FileKind.ADD, file_name=name, deletion_ranges=ranges, external_path=None)
+
+
+def _file_copies(source: Table, target: Table, entry: ManifestEntry, copied: DataFileMeta) -> Iterator[FileCopy]:
+    old, new = (bucket_directory(table, entry.partition, entry.bucket) for table in (source, target))
+    yield FileCopy(data_file_path(old, entry.file), data_file_path(new, copied), entry.file.file_size)
+    for extra, made in zip(entry.file.extra_files, copied.extra_files, strict=True):
+        yield FileCopy(extra_file_path(old, entry.file, extra), extra_file_path(new, copied, made), None)
+
+
+def _index_path(table: Table, entry: IndexManifestEntry) -> str:
+    directory = bucket_directory(table, entry.partition, entry.bucket)
+    return index_file_path(table.location, directory, entry, table.options)
+
+
+def _replaced(target: Table, copies: _Copies, state: TableState) -> Changes:
+    """Asked anew in every attempt, so that what others have added goes too.
+
+    Raises:
+        NothingLeft: no files come, and there are none to go.
+    """
+    fields = target.schema.partition_fields
+    only_touched = bool(fields) and target.options.value(o.DYNAMIC_PARTITION_OVERWRITE)
+    partitions = {entry.partition for entry in copies.entries}
+    replaced = PartitionFilter.of_rows(fields, partitions) if only_touched else None
+    changes = overwritten(state, Changes(copies.entries, index=copies.indexes), replaced)
+    if changes.is_empty:
+        raise NothingLeft
+    return changes
+
+
+def _metrics(
+    target: CopyTarget, source: Table, latest: Snapshot | None, copies: _Copies, made: Snapshot | None, began: float
+) -> CopyMetrics:
+    files = [entry.file for entry in copies.entries]
+    return CopyMetrics(
+        location=target.table.location,
+        created=bool(target.new_schemas),
+        source_snapshot_id=None if latest is None else latest.id,
+        snapshot_id=None if made is None else made.id,
+        partitions=tuple(sorted(partition_words(source, row) for row in {entry.partition for entry in copies.entries})),
+        files=len(files),
+        index_files=len(copies.indexes),
+        rows=sum(file.row_count for file in files),
+        bytes=sum(file.file_size for file in files) + sum(entry.file_size for entry in copies.indexes),
+        millis=round((time.monotonic() - began) * 1000),
+    )

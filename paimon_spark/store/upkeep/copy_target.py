@@ -1,0 +1,207 @@
+"""The table that another one is copied to: made with the same schemas, or one that fits (Java: CopySchemaOperator).
+
+Java reads every copied file by the one schema of the target, and so files of an older schema wrongly. Here a new target
+gets all schemas, and in a table that is there each file needs one with the very same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paimon_spark.errors import OptionError, SchemaError, TableAlreadyExists
+from paimon_spark.file_io import FileIO, absolute_location, file_io_for, is_same_store, local_path
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.paths import schema_path
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.store.metadata.external_paths import confined
+from paimon_spark.store.metadata.publish import publish_file
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import split_storage_options
+from paimon_spark.store.open import find_stored_table, open_table
+from paimon_spark.store.read.bucket_filter import bucket_fields
+
+_OWN = ("path", "branch", "data-file.external-paths", "global-index.external-path", "scan.fallback-", "scan.primary-")
+"""Prefixes of options that speak of places and branches of the one table; two tables must not share a place."""
+
+_ALIKE: tuple[Option[Any], ...] = (o.BUCKET, o.BUCKET_FUNCTION, o.FILE_FORMAT, o.MERGE_ENGINE)
+"""Options without which writers and readers of a table there would look for rows elsewhere. Java knows but three."""
+
+_ALIKE_WITH_KEYS: tuple[Option[Any], ...] = (
+    o.DELETION_VECTORS_ENABLED,
+    o.SEQUENCE_FIELD,
+    o.SEQUENCE_SORT_ORDER,
+    o.SEQUENCE_SNAPSHOT_ORDERING,
+    o.IGNORE_DELETE,
+    o.IGNORE_UPDATE_BEFORE,
+    o.AGGREGATION_REMOVE_RECORD_ON_DELETE,
+    o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
+    o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
+)
+"""Options, beside those that begin with `fields.`, that say which row comes of those with one key."""
+
+
+@dataclass(frozen=True)
+class CopyTarget:
+    """Where files are copied to.
+
+    Attributes:
+        table: as it will be, or is.
+        new_schemas: to be published before anything is committed, oldest first.
+    """
+
+    table: Table
+    new_schemas: tuple[TableSchema, ...]
+
+    def publish(self) -> None:
+        """Makes the table.
+
+        Raises:
+            TableAlreadyExists: somebody else has made another one there meanwhile.
+        """
+        table = self.table
+        for schema in self.new_schemas:
+            if not publish_file(table.file_io, schema_path(table.location, schema.id), encode_schema(schema)):
+                raise TableAlreadyExists(
+                    f"copying to {table.location}: another job has made a table there meanwhile; nothing was copied. "
+                    "Copy again if that table is the one you meant"
+                )
+
+    def schema_id_of(self, schema: TableSchema) -> int:
+        """The id of the schema by which the target reads files that were written with a schema of the source.
+
+        Raises:
+            SchemaError: it has none.
+        """
+        published = {schema.id for schema in self.new_schemas}
+        if schema.id in published:
+            return schema.id
+        schemas = self.table.schemas
+        for number in reversed(schemas.ids()):
+            if _columns(schemas.load(number)) == _columns(schema):
+                return number
+        raise SchemaError(
+            f"copying to {self.table.location}: some data files were written with {', '.join(schema.names)} (schema "
+            f"{schema.id}), and the table there never had just these columns; copy to a new path, or compact the "
+            "source fully before"
+        )
+
+
+def find_target(source: Table, location: str, options: Mapping[str, str]) -> CopyTarget:
+    """The target of a copy; nothing is written.
+
+    Args:
+        source: what is copied.
+        location: of the target; nothing is there, or a table that fits, or a branch of it: ``<path>$branch_<name>``.
+        options: of the call, storage options of the target among them.
+
+    Raises:
+        OptionError: it is the source itself, or inside it.
+        SchemaError: the table there does not fit, or something else is there.
+        SnapshotNotFound: the target is a branch that its table does not have.
+        UnsupportedFeature: the target could not be written.
+    """
+    storage, _ = split_storage_options(options)
+    root = absolute_location(location)
+    file_io = file_io_for(root, storage)
+    schemas = _new_schemas(source)
+    latest = schemas[-1]
+    made = Table(root, confined(file_io, root, {}), latest, Options(latest.options))
+    _check_apart(source, root)
+    there = SchemaStore(file_io, root)
+    ids = there.ids()
+    if not ids and find_stored_table(root, storage) is None:  # else it is a branch
+        _check_empty(file_io, root)
+        check_writable(latest, made.options)
+        return CopyTarget(made, schemas)
+    if ids and _is_begun(made, there, ids, schemas):  # a copy that broke off while it made the table
+        return CopyTarget(made, schemas)
+    table = open_table(root, storage)
+    check_writable(table.schema, table.options)
+    _check_fits(source, table)
+    return CopyTarget(table, ())
+
+
+def _new_schemas(source: Table) -> tuple[TableSchema, ...]:
+    schemas = (source.schemas.load(number) for number in source.schemas.ids())
+    return tuple(replace(schema, options=_without_places(schema.options)) for schema in schemas)
+
+
+def _without_places(options: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in options.items() if not key.lower().startswith(_OWN)}
+
+
+def _check_apart(source: Table, root: str) -> None:
+    places = (root, source.location)
+    inner, outer = (f"{local_path(place) if is_same_store(place, '/') else place}/" for place in places)
+    if inner.startswith(outer) or outer.startswith(inner):
+        raise OptionError(
+            f"copying {source.location} to {root}: that is the table itself, or one of them would lie in the other; "
+            "choose a path beside it"
+        )
+
+
+def _check_empty(file_io: FileIO, root: str) -> None:
+    found = sorted(status.name for status in file_io.list(root) if not status.name.startswith((".", "_")))
+    if found and found != ["schema"]:
+        raise SchemaError(
+            f"copying to {root}: the directory is not empty ({', '.join(found[:5])}), and holds no Paimon table; check "
+            "the path, or empty the directory, if these are files of a copy that broke off"
+        )
+
+
+def _is_begun(made: Table, there: SchemaStore, ids: Iterable[int], schemas: Iterable[TableSchema]) -> bool:
+    wanted = {schema.id: encode_schema(schema) for schema in schemas}
+    same = all(wanted.get(number) == encode_schema(there.load(number)) for number in ids)
+    return same and made.snapshots.latest_id() is None
+
+
+def _check_fits(source: Table, target: Table) -> None:
+    """The rules of Java, and more without which rows would change."""
+    theirs, ours = target.schema, source.schema
+    differing = [x.key for x in _ALIKE if target.options.value(x) != source.options.value(x)]
+    if ours.primary_keys:
+        differing += [x.key for x in _ALIKE_WITH_KEYS if target.options.value(x) != source.options.value(x)]
+        differing += sorted({key for key, _ in _of_fields(source.options) ^ _of_fields(target.options)})
+    elif source.options.value(o.DELETION_VECTORS_ENABLED) and not target.options.value(o.DELETION_VECTORS_ENABLED):
+        differing.append(o.DELETION_VECTORS_ENABLED.key)
+    if theirs.primary_keys == ours.primary_keys and _bucket_names(source) != _bucket_names(target):
+        differing.append(o.BUCKET_KEY.key)
+    if differing:
+        raise SchemaError(
+            f"copying {source.location} to the table at {target.location}: they differ in {', '.join(differing)}; copy "
+            "to a new path"
+        )
+    for what, one, other in (
+        ("the primary keys", theirs.primary_keys, ours.primary_keys),
+        ("the partition columns", theirs.partition_keys, ours.partition_keys),
+    ):
+        if one != other:
+            raise SchemaError(
+                f"copying {source.location} to the table at {target.location}: {what} are "
+                f"{', '.join(other) or 'none'}, and there {', '.join(one) or 'none'}; copy to a new path"
+            )
+    missing = [field.name for field in ours.fields if field not in theirs.fields]
+    if missing:
+        raise SchemaError(
+            f"copying {source.location} to the table at {target.location}: the table there lacks {', '.join(missing)}, "
+            "or has them with another type or id; copy to a new path"
+        )
+
+
+def _bucket_names(table: Table) -> list[str]:
+    return [field.name for field in bucket_fields(table.schema, table.options)]
+
+
+def _of_fields(options: Options) -> set[tuple[str, str]]:
+    return {(key, value) for key, value in options.items() if key.startswith("fields.")}
+
+
+def _columns(schema: TableSchema) -> tuple[object, ...]:
+    fields = tuple(replace(field, description=None, default_value=None) for field in schema.fields)
+    return fields, schema.primary_keys, schema.partition_keys

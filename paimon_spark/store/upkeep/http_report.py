@@ -1,0 +1,99 @@
+"""Telling an HTTP service that a partition is done (Java: HttpReportMarkDoneAction, SimpleHttpClient)."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from paimon_spark.errors import OptionError, PartitionNotMarked
+from paimon_spark.format.options import core_options as o
+
+TIMEOUT = 180.0
+"""Seconds that an answer may take, as in Java."""
+
+RETRIES = 5
+_LATER = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+_LONGEST_WAIT = 64.0
+
+
+@dataclass(frozen=True)
+class HttpReport:
+    """Where and about what to report.
+
+    Attributes:
+        url: takes a POST with a JSON object of these and of the partition, and answers ``{"result": "SUCCESS"}``.
+        params: any text, or None.
+        table: its name.
+        location: its directory.
+        timeout: seconds.
+        wait: lets seconds pass.
+    """
+
+    url: str
+    params: str | None
+    table: str
+    location: str
+    timeout: float = TIMEOUT
+    wait: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        if urlsplit(self.url).scheme not in ("http", "https"):
+            raise OptionError(
+                f"'{o.PARTITION_MARK_DONE_ACTION_HTTP_URL.key}' is '{self.url}': http-report needs a URL that begins "
+                "with http:// or https://"
+            )
+
+    def send(self, partition: str) -> None:
+        """Reports one partition, such as ``dt=2026-11-01/``; one that is asked to come later does, a few times.
+
+        Raises:
+            PartitionNotMarked: the service did not answer, or did not answer SUCCESS.
+        """
+        body = {"params": self.params, "table": self.table, "path": self.location, "partition": partition}
+        answer = self._post(partition, json.dumps(body, ensure_ascii=False).encode())
+        try:
+            found = json.loads(answer)
+        except ValueError:
+            raise self._failed(partition, f"the answer is no JSON: {answer[:100]!r}") from None
+        result = found.get("result") if isinstance(found, dict) else None
+        if not isinstance(result, str) or result.upper() != "SUCCESS":
+            raise self._failed(partition, f"the answer has the result {result!r}, not SUCCESS")
+
+    def _post(self, partition: str, body: bytes) -> bytes:
+        headers = {"Content-Type": "application/json; charset=UTF-8"}
+        request = Request(self.url, body, headers, method="POST")
+        for number in range(RETRIES + 1):
+            try:
+                with urlopen(request, timeout=self.timeout) as response:
+                    answer: bytes = response.read()
+                    return answer
+            except HTTPError as error:
+                with error:
+                    if error.code not in _LATER or number == RETRIES:
+                        raise self._failed(partition, f"the answer was {error.code} {error.reason}") from error
+                    later = _seconds_later(error.headers.get("Retry-After"), number)
+            except (OSError, HTTPException) as error:
+                raise self._failed(partition, f"{type(error).__name__}: {error}") from error
+            self.wait(later)
+        raise AssertionError("the last try returns or raises")
+
+    def _failed(self, partition: str, why: str) -> PartitionNotMarked:
+        host = urlsplit(self.url).hostname  # what else a URL holds may be secret
+        return PartitionNotMarked(
+            f"reporting the partition {partition.rstrip('/')} of {self.location} to {host} failed: {why}. See to the "
+            "service, and mark the partition again"
+        )
+
+
+def _seconds_later(header: str | None, number: int) -> float:
+    if header is not None and header.strip().isdecimal():
+        return min(float(header), _LONGEST_WAIT)
+    return min(2.0**number, _LONGEST_WAIT) * (1 + random.random() / 10)

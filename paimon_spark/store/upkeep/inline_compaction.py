@@ -1,0 +1,131 @@
+"""Compaction right after a write, of the buckets it touched (features 3.23; Java: MergeTreeWriter, DataWrite).
+
+A writer in Java compacts its buckets before it commits. Here the rows are committed first and the same picks are made
+then, as a compaction of its own: whatever happens to it, the rows are in the table.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from paimon_spark.errors import PaimonError, RowsNotVisible
+from paimon_spark.format.options import core_options as o
+from paimon_spark.merge.compaction.rules import needs_lookup
+from paimon_spark.store.compact.commit import Place, place_of
+from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner, compact_table
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.scan.split_plan import skips_level_zero
+
+_log = logging.getLogger(__name__)
+
+
+def compact_after_write(
+    table: Table, messages: Sequence[CommitMessage], runner: TaskRunner
+) -> CompactionMetrics | None:
+    """Compacts the buckets that committed messages wrote to, as a writer of the official system would.
+
+    The picks are those of universal compaction, with level 0 taken up where the table needs it; of all files with
+    `full-compaction.delta-commits`. `commit.force-compact` and `num-sorted-run.stop-trigger` make a writer wait for its
+    compaction: this one always waits. With `write-only` nothing is compacted.
+
+    Args:
+        table: with the options of the write.
+        messages: what was committed.
+        runner: where tasks run; stopped on return.
+
+    Returns:
+        What was done; None when the table is not compacted by its writers. A compaction that fails is logged: it never
+        makes the write fail.
+
+    Raises:
+        RowsNotVisible: the compaction failed, and readers of the table do not see the rows before one is made.
+    """
+    try:
+        places = {
+            place_of(table, message.partition, message.bucket)
+            for message in messages
+            if message.new_files and message.bucket >= 0
+        }
+        if not places or table.bucket_mode is BucketMode.BUCKET_UNAWARE:
+            return None
+        if table.options.value(o.WRITE_ONLY):
+            _say_what_waits(table, messages)
+            return None
+        return _compact(table, messages, places, runner)
+    finally:
+        runner.stop()
+
+
+def _compact(
+    table: Table, messages: Sequence[CommitMessage], places: set[Place], runner: TaskRunner
+) -> CompactionMetrics | None:
+    full = (table.options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 0) > 0
+    hides_rows = bool(table.schema.primary_keys) and skips_level_zero(table.options)
+    try:
+        metrics = compact_table(table, runner, full=full, places=places)
+        waiting = _waiting_rows(table, messages, places) if hides_rows else 0
+    except (PaimonError, OSError) as error:
+        if hides_rows:
+            raise RowsNotVisible(_not_visible(table, messages, str(error))) from error
+        _log.warning(
+            "the rows are committed to %s, but compacting the buckets failed; %s takes them: %s",
+            table.location,
+            _call(table),
+            error,
+        )
+        return None
+    if waiting and metrics.dropped:
+        raise RowsNotVisible(_not_visible(table, messages, metrics.dropped[0].reason))
+    if waiting:  # lookup-compact = gentle waits for more files
+        _log.warning("%d rows of %s are not visible yet; %s shows them", waiting, table.location, _call(table))
+    return metrics
+
+
+def _waiting_rows(table: Table, messages: Sequence[CommitMessage], places: set[Place]) -> int:
+    """Rows of the messages that still lie in level 0."""
+    written = {file.file_name for message in messages for file in message.new_files}
+    return sum(
+        entry.file.row_count
+        for bucket in live_buckets(table, table.snapshots.latest(), places=places)
+        for entry in bucket.entries
+        if entry.file.level == 0 and entry.file.file_name in written
+    )
+
+
+def _say_what_waits(table: Table, messages: Sequence[CommitMessage]) -> None:
+    if not table.schema.primary_keys:
+        return
+    if skips_level_zero(table.options):
+        _log.warning(
+            "write-only: %d rows are committed to %s and not visible yet; %s shows them",
+            _rows(messages),
+            table.location,
+            _call(table),
+        )
+    elif needs_lookup(table.options):
+        _log.warning(
+            "write-only: %d rows are committed to %s; %s writes their changelog",
+            _rows(messages),
+            table.location,
+            _call(table),
+        )
+    else:
+        _log.info("write-only: %d rows wait in level 0 of %s for %s", _rows(messages), table.location, _call(table))
+
+
+def _not_visible(table: Table, messages: Sequence[CommitMessage], why: str) -> str:
+    return (
+        f"{_rows(messages)} rows are committed to {table.location}, but readers do not see them yet, because "
+        f"compacting their buckets failed. Do not write them again: {_call(table)} shows them. The cause: {why}"
+    )
+
+
+def _rows(messages: Sequence[CommitMessage]) -> int:
+    return sum(file.row_count for message in messages for file in message.new_files)
+
+
+def _call(table: Table) -> str:
+    return f"PaimonTable.forPath(spark, '{table.location}').optimize().compact(full=False)"

@@ -1,0 +1,86 @@
+"""All manifests of a table merged on demand (features 7; Java: FileStoreCommitImpl.compactManifest)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+
+from paimon_spark.format.manifest import ManifestFileMeta
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.store.commit.attempt import CommitRequest, TableState
+from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.commit.manifest_merge import plan_full_merge
+from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_bytes
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+
+
+@dataclass(frozen=True, repr=False)
+class ManifestMetrics(Result):
+    """What a merge of the manifests did.
+
+    Attributes:
+        snapshot_id: the snapshot it made; None: there was nothing to merge.
+        manifests_before, manifests_after: how many name the live files.
+        bytes_before, bytes_after: of these.
+        millis: wall time.
+    """
+
+    snapshot_id: int | None
+    manifests_before: int
+    manifests_after: int
+    bytes_before: int
+    bytes_after: int
+    millis: int
+
+
+def compact_manifests(table: Table) -> ManifestMetrics:
+    """Rewrites the manifests so that none deletes and at most one is small, as one COMPACT snapshot.
+
+    The rows, the schema and the statistics of the table stay what they are. Manifests that have the size of
+    `manifest.target-file-size` and name live files only are kept as they are.
+
+    Raises:
+        CorruptFile: a manifest cannot be read; nothing was committed.
+        UnsupportedFeature: the table cannot be written.
+        RetriesExhausted, CommitStateUnknown: as TableCommit.append.
+    """
+    began = time.monotonic()
+    check_writable(table.schema, table.options)
+    latest = table.snapshots.latest()
+    before = [] if latest is None else read_data_manifests(table.file_io, table.location, latest)
+    read = partial(read_manifest_bytes, table.file_io, table.location)
+    if latest is None or plan_full_merge(before, table.options, read, table.schema.partition_fields) is None:
+        return _metrics(None, before, before, began)
+    request = CommitRequest(
+        user=new_user(table),
+        identifier=BATCH_COMMIT_IDENTIFIER,
+        kind=CommitKind.COMPACT,
+        operation=None,
+        changes=_nothing,
+        checks_files=False,
+        rewrites_manifests=True,
+    )
+    snapshot, _ = commit_request(table, request, latest.id)
+    return _metrics(snapshot.id, before, read_data_manifests(table.file_io, table.location, snapshot), began)
+
+
+def _nothing(state: TableState) -> Changes:
+    return Changes()
+
+
+def _metrics(
+    snapshot_id: int | None, before: list[ManifestFileMeta], after: list[ManifestFileMeta], began: float
+) -> ManifestMetrics:
+    return ManifestMetrics(
+        snapshot_id=snapshot_id,
+        manifests_before=len(before),
+        manifests_after=len(after),
+        bytes_before=sum(meta.file_size for meta in before),
+        bytes_after=sum(meta.file_size for meta in after),
+        millis=round((time.monotonic() - began) * 1000),
+    )

@@ -1,0 +1,154 @@
+"""Telling others that partitions are complete (features 7, 7.1; Java: PartitionMarkDoneAction, WriteHelper).
+
+The actions of `partition.mark-done-action` do it. Two of them tell a metastore, one is a class of Java: those are
+refused, as in Java where a table has no metastore.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any, TypeAlias
+
+from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
+from paimon_spark.errors import OptionError, PaimonError, PredicateError, UnsupportedFeature
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import MAIN_BRANCH, partition_path
+from paimon_spark.format.rules.supported import unsupported_mark_done
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+from paimon_spark.store.storage.success_files import SUCCESS, touch_success_file
+from paimon_spark.store.upkeep.http_report import HttpReport
+
+_log = logging.getLogger(__name__)
+
+Partitions: TypeAlias = str | Iterable[Mapping[str, Any]]
+"""Values of partition columns; as text ``dt=2026-11-01,hour=10;dt=2026-11-02,hour=0``."""
+
+_Action: TypeAlias = Callable[[str], None]
+
+
+@dataclass(frozen=True, repr=False)
+class PartitionsMarked(Result):
+    """partitions: their directories, relative to the table; actions: what was done for each, by name."""
+
+    partitions: tuple[str, ...]
+    actions: tuple[str, ...]
+
+
+def mark_partition_done(table: Table, partitions: Partitions) -> PartitionsMarked:
+    """Does the actions of the option `partition.mark-done-action` for partitions.
+
+    ``success-file`` writes ``_SUCCESS`` into the directory of the partition, ``http-report`` sends a POST.
+
+    Args:
+        table: with partition columns.
+        partitions: values of the first or of all partition columns; whether there are such rows is not looked at.
+            Instants without a zone are of UTC, as in the names of directories.
+
+    Raises:
+        OptionError: the table has no partitions, or the values or options cannot be read.
+        UnsupportedFeature: the action is one of a metastore, or a class of Java.
+        PartitionNotMarked: the service that is reported to failed; what was done before is done.
+        CorruptFile: there is a ``_SUCCESS`` of another system.
+    """
+    return _mark(table, [_directory(table, spec) for spec in _specs(partitions)])
+
+
+def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
+    """After a batch write with `partition.end-input-to-done`: marks the partitions it wrote to.
+
+    The rows are committed whatever happens here: what fails is logged.
+    """
+    if not table.options.value(o.PARTITION_END_INPUT_TO_DONE) or not table.schema.partition_keys:
+        return
+    fields = table.schema.partition_fields
+    rows = dict.fromkeys(message.partition for message in messages)
+    try:
+        values = [decode_arity_row(row, [f.type for f in fields]) for row in rows]
+        _mark(table, list(dict.fromkeys(_path(table, one) for one in values)))
+    except (PaimonError, OSError) as error:
+        _log.warning(
+            "the rows are committed to %s, but marking their partitions done failed; mark_partition_done does it: %s",
+            table.location,
+            error,
+        )
+
+
+def _mark(table: Table, directories: Sequence[str]) -> PartitionsMarked:
+    given = table.options.value(o.PARTITION_MARK_DONE_ACTION)
+    names = tuple(dict.fromkeys(given))
+    actions = [_action(table, name) for name in names]  # all are looked at before anything is done
+    for directory in directories:
+        for action in actions:
+            action(directory)
+    return PartitionsMarked(tuple(directory.rstrip("/") for directory in directories), names)
+
+
+def _action(table: Table, name: str) -> _Action:
+    if name == "success-file":
+        return lambda directory: touch_success_file(table.file_io, f"{table.location}/{directory}{SUCCESS}")
+    if name == "http-report":
+        url = table.options.value(o.PARTITION_MARK_DONE_ACTION_HTTP_URL)
+        if not url:
+            raise OptionError(f"http-report needs the option '{o.PARTITION_MARK_DONE_ACTION_HTTP_URL.key}'")
+        params = table.options.value(o.PARTITION_MARK_DONE_ACTION_HTTP_PARAMS)
+        return HttpReport(url, params, _table_name(table), table.location).send
+    why = unsupported_mark_done(name)
+    if why is None:
+        raise OptionError(
+            f"'{o.PARTITION_MARK_DONE_ACTION.key}' has '{name}': expected success-file, http-report, or both"
+        )
+    raise UnsupportedFeature(
+        f"cannot mark partitions of {table.location} done: '{o.PARTITION_MARK_DONE_ACTION.key}' has '{name}', {why}"
+    )
+
+
+def _specs(partitions: Partitions) -> list[Mapping[str, Any]]:
+    if not isinstance(partitions, str):
+        return list(partitions)
+    specs: list[Mapping[str, Any]] = []
+    for text in partitions.split(";"):
+        pairs = [pair.split("=", 1) for pair in text.split(",") if pair.strip()]
+        if not pairs or any(len(pair) != 2 for pair in pairs):
+            raise OptionError(f"'{text}' names no partition: expected column=value, such as dt=2026-11-01,hour=10")
+        specs.append({key.strip(): value.strip() for key, value in pairs})
+    return specs
+
+
+def _directory(table: Table, spec: Mapping[str, Any]) -> str:
+    """The path of the partitions with these values, relative to the table."""
+    fields, keys = table.schema.partition_fields, table.schema.partition_keys
+    if not spec or set(spec) != set(keys[: len(spec)]):
+        raise OptionError(
+            f"marking {dict(spec)} of {table.location} done: give values for its first partition columns, or all; they "
+            f"are {', '.join(keys) or 'none'}"
+        )
+    default = table.options.value(o.PARTITION_DEFAULT_NAME)
+    values = []
+    for field in fields[: len(spec)]:
+        given = spec[field.name]
+        try:
+            literal = literal_of(None if given == default else given)
+            values.append(cast_literal(literal, field.type, UTC).value)
+        except PredicateError as error:
+            raise OptionError(f"marking {dict(spec)} of {table.location} done: {field.name}: {error}") from None
+    return _path(table, values)
+
+
+def _path(table: Table, values: Sequence[Any]) -> str:
+    fields = table.schema.partition_fields[: len(values)]
+    default, legacy = table.options.value(o.PARTITION_DEFAULT_NAME), table.options.value(o.PARTITION_LEGACY_NAME)
+    return partition_path(values, fields, default, legacy)
+
+
+def _table_name(table: Table) -> str:
+    """``database.table`` as Java makes it of the directory; the table alone outside of a warehouse."""
+    folder, _, name = table.location.rpartition("/")
+    database, dot, _ = folder.rpartition("/")[2].rpartition(".db")
+    branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"
+    return f"{database}.{name}{branch}" if dot else f"{name}{branch}"

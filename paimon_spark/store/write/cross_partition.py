@@ -1,0 +1,226 @@
+"""Keys of a table whose primary key does not hold its partition columns (features 5.2; Java: GlobalIndexAssigner).
+
+A key is in one partition at a time. What becomes of a row whose key is in another partition says the merge engine:
+
+- deduplicate: the key is deleted where it is, and the row comes into its own partition;
+- partial-update, aggregation: the row goes where the key is; its partition columns are overwritten;
+- first-row: the row is left out.
+
+Several rows of one key in one job are taken one after the other, each sees what the one before has done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_spark.arrow.bucketing import Buckets, group_rows, row_codes
+from paimon_spark.errors import DataError, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.store.buckets.bucket_assigner import BucketFilling, bucket_rules
+from paimon_spark.store.metadata.partition_stats import same_partition
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.dynamic_plan import DynamicPlan
+from paimon_spark.store.write.row_rules import DELETE, Kinds
+
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+NEW = -1  # the bucket of a row that comes in
+
+
+@dataclass(frozen=True)
+class KeyRows:
+    """Keys of the table and rows that come in; all of a key are among them, or none.
+
+    Attributes:
+        rows: all columns of the table. Of keys of the table only key and partition columns count.
+        kinds: of each row.
+        buckets: of keys of the table; NEW for rows that come in.
+        places: the order of the rows that come in; keys of the table have lower ones.
+    """
+
+    rows: pa.RecordBatch
+    kinds: Kinds
+    buckets: Buckets
+    places: Indices
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The rows ordered by key, then place.
+
+    Attributes:
+        order: positions in KeyRows.
+        first: for each row of the order, where the rows of its key begin.
+        parts: partition number of each.
+        buckets: of each, NEW for rows that come in.
+        partitions: the partition row of each number.
+    """
+
+    order: Indices
+    first: Indices
+    parts: Indices
+    buckets: Buckets
+    partitions: list[bytes]
+
+    @property
+    def is_first(self) -> Mask:
+        firsts: Mask = self.first == np.arange(len(self.first))
+        return firsts
+
+
+class CrossPartitionAssigner:
+    """One task of the road to a cross-partition table: it sees all rows and keys of its share of the keys."""
+
+    def __init__(self, table: Table, plan: DynamicPlan, assigner: int, assigners: int) -> None:
+        """
+        Args:
+            plan: its rows tell how full buckets are: rows in files, of which some may be of one key.
+            assigner: the number of this task's share.
+            assigners: how many shares there are; each opens and fills buckets of its own.
+
+        Raises:
+            OptionError: an option of dynamic buckets makes no sense.
+        """
+        self._table = table
+        self._engine = table.options.value(o.MERGE_ENGINE)
+        self._rules = bucket_rules(table.options, partitioned=False)
+        self._canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+        self._rows: Mapping[bytes, Mapping[int, int]] = plan.rows
+        self._share = assigner, assigners
+        self._fillings: dict[bytes, BucketFilling] = {}
+
+    def assign(self, given: KeyRows) -> KeyRows:
+        """What is to be written, in the order of keys and places; a deletion stands before the row that moves the key.
+
+        Raises:
+            DataError: the table holds a key twice, or there are too many buckets.
+        """
+        segments = self._segments(given)
+        match self._engine:
+            case "deduplicate":
+                return self._moved(given, segments)
+            case "first-row":
+                return self._redirected(given, segments, only_same=True)
+            case _:
+                return self._redirected(given, segments, only_same=False)
+
+    def _segments(self, given: KeyRows) -> _Segments:
+        schema = self._table.schema
+        codes = row_codes(given.rows, tuple(schema.by_name[name] for name in schema.primary_keys))
+        order = np.lexsort((given.places, codes))
+        ordered = codes[order]
+        starts = np.concatenate([np.ones(len(ordered), np.bool_)[:1], ordered[1:] != ordered[:-1]])
+        first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
+        parts = np.empty(len(order), np.int64)
+        partitions: list[bytes] = []
+        for partition, _, positions in group_rows(given.rows, schema.partition_fields, None):
+            parts[positions] = len(partitions)
+            partitions.append(partition)
+        segments = _Segments(order, first, parts[order], given.buckets[order], partitions)
+        twice = np.flatnonzero((segments.buckets != NEW) & ~segments.is_first)
+        if len(twice):
+            key = given.rows.select(schema.primary_keys).slice(int(order[twice[0]]), 1).to_pylist()[0]
+            raise DataError(
+                f"the table {self._table.location} holds the key {key} in two places; several jobs have written to it "
+                "at once. Delete the key from one of them before you write it again"
+            )
+        return segments
+
+    def _opened(self, segments: _Segments, wanted: Mask) -> Buckets:
+        """The buckets of the segments' rows, with new ones for the rows that begin to live in a partition."""
+        buckets = segments.buckets.copy()
+        for part in np.unique(segments.parts[wanted]).tolist():
+            chosen = np.flatnonzero(wanted & (segments.parts == part))
+            buckets[chosen] = self._filling(segments.partitions[part]).take(len(chosen))
+        return buckets
+
+    def _filling(self, partition: bytes) -> BucketFilling:
+        row = self._canonical(partition)
+        if row not in self._fillings:
+            self._fillings[row] = BucketFilling(self._rows.get(row, {}), self._rules, *self._share)
+        return self._fillings[row]
+
+    def _moved(self, given: KeyRows, segments: _Segments) -> KeyRows:
+        """Java: DeleteExistingProcessor."""
+        comes, first = segments.buckets == NEW, segments.is_first
+        moves = np.concatenate([np.zeros(len(comes), np.bool_)[:1], segments.parts[1:] != segments.parts[:-1]]) & ~first
+        settles = comes & (first | moves)
+        buckets = self._opened(segments, settles)
+        # A row that stays in the partition of the row before it is in that row's bucket.
+        lives = np.maximum.accumulate(np.where(settles | ~comes, np.arange(len(comes)), 0))
+        buckets = buckets[lives]
+        left, kept = np.flatnonzero(moves), np.flatnonzero(comes)
+        values, origins = np.concatenate([left, kept]), np.concatenate([left - 1, kept])
+        kinds = np.concatenate([np.full(len(left), DELETE, np.int8), given.kinds[segments.order[kept]]])
+        return self._written(given, segments, values, origins, buckets[origins], kinds)
+
+    def _redirected(self, given: KeyRows, segments: _Segments, only_same: bool) -> KeyRows:
+        """Java: UseOldExistingProcessor, SkipNewExistingProcessor."""
+        comes = segments.buckets == NEW
+        buckets = self._opened(segments, comes & segments.is_first)[segments.first]
+        if only_same:
+            comes &= segments.parts == segments.parts[segments.first]
+        kept = np.flatnonzero(comes)
+        return self._written(
+            given, segments, kept, segments.first[kept], buckets[kept], given.kinds[segments.order[kept]]
+        )
+
+    def _written(
+        self,
+        given: KeyRows,
+        segments: _Segments,
+        values: Indices,
+        origins: Indices,
+        buckets: Buckets,
+        kinds: Kinds,
+    ) -> KeyRows:
+        """Rows with the partition columns of other rows."""
+        order = np.argsort(values, kind="stable")  # a deletion comes before the row that causes it
+        values, origins = segments.order[values[order]], segments.order[origins[order]]
+        kinds, buckets = kinds[order], buckets[order]
+        rows, elsewhere = given.rows.take(pa.array(values)), given.rows.select(self._table.schema.partition_keys)
+        elsewhere = elsewhere.take(pa.array(origins))
+        for name in self._table.schema.partition_keys:
+            position = rows.schema.get_field_index(name)
+            rows = rows.set_column(position, rows.schema.field(position), elsewhere.column(name))
+        return KeyRows(self._with_kinds(rows, kinds, values, given), kinds, buckets, given.places[values])
+
+    def _with_kinds(self, rows: pa.RecordBatch, kinds: Kinds, values: Indices, given: KeyRows) -> pa.RecordBatch:
+        """Where a column tells the kind of a row (rowkind.field), it must tell the deletions too."""
+        name = self._table.options.value(o.ROWKIND_FIELD)
+        changed = kinds != given.kinds[values]
+        if name is None or not changed.any():
+            return rows
+        position = rows.schema.get_field_index(name)
+        column = rows.column(position)
+        told = pa.compute.if_else(pa.array(changed), pa.scalar("-D", column.type), column)
+        return rows.set_column(position, rows.schema.field(position), told)
+
+
+def check_cross_partition_job(table: Table, overwrites: bool, whole: bool) -> None:
+    """Refuses what would leave a key in two partitions.
+
+    Args:
+        overwrites: whether the job replaces rows.
+        whole: whether it replaces all.
+
+    Raises:
+        UnsupportedFeature: the message says why.
+    """
+    what = f"writing to {table.location}: its primary key does not hold all partition columns"
+    if overwrites and not whole:
+        raise UnsupportedFeature(
+            f"{what}, so keys of the new rows may live in partitions that this overwrite keeps; overwrite the whole "
+            "table, or append the rows"
+        )
+    if table.options.value(o.IGNORE_DELETE) and table.options.value(o.MERGE_ENGINE) == "deduplicate":
+        raise UnsupportedFeature(
+            f"{what}, and with '{o.IGNORE_DELETE.key}' = 'true' a key that moves to another partition could not be "
+            "deleted from its old one; set the option to 'false'"
+        )

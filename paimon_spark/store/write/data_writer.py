@@ -1,0 +1,191 @@
+"""The data files of one bucket, rolled at their target size (Java: RollingFileWriter, KeyValueDataFileWriter)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.formats.data_file import open_writer
+from paimon_spark.arrow.formats.file_access import FileWriter
+from paimon_spark.arrow.raw_values import to_numpy
+from paimon_spark.arrow.types import to_internal
+from paimon_spark.errors import StorageError
+from paimon_spark.file_io import FileIO, OutputStream
+from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
+from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_spark.store.storage.background import Background
+from paimon_spark.store.storage.local_time import local_wall_millis
+from paimon_spark.store.write.file_layout import FileLayout
+from paimon_spark.store.write.row_rules import DELETE, UPDATE_BEFORE
+
+SLICE_ROWS = 1 << 16
+_LEAST_SLICE_ROWS = 1 << 10
+
+
+@dataclass
+class _OpenFile:
+    """A file being written and what its metadata will say of the rows so far."""
+
+    name: str
+    stream: OutputStream
+    writer: FileWriter
+    rows: int = 0
+    min_sequence: int = 2**63 - 1
+    max_sequence: int = -(2**63)
+    deletes: int = 0
+    min_key: bytes = EMPTY_ROW
+    max_key: bytes = EMPTY_ROW
+
+
+class BucketWriter:
+    """Writes the rows of one (partition, bucket) in the order they come, into files of about the target size.
+
+    The names of all files ever begun are noted first, so that an aborted task can delete them.
+
+    Attributes:
+        files: the metadata of the completed files, in order; they are durable when ``closing`` has done its jobs.
+    """
+
+    def __init__(
+        self,
+        file_io: FileIO,
+        layout: FileLayout,
+        directory: str,
+        new_name: Callable[[], str],
+        begun: list[str],
+        closing: Background,
+        first_sequence: int = 0,
+    ) -> None:
+        """
+        Args:
+            file_io: where to write.
+            layout: of the files.
+            directory: of the bucket.
+            new_name: gives a file name that no file has.
+            begun: the path of every file is appended before the file is made.
+            closing: makes finished files durable meanwhile.
+            first_sequence: the number of the first row; only for files without sequence numbers of their own.
+        """
+        self.files: list[DataFileMeta] = []
+        self._file_io = file_io
+        self._layout = layout
+        self._directory = directory
+        self._new_name = new_name
+        self._begun = begun
+        self._closing = closing
+        self._sequence = first_sequence
+        self._file: _OpenFile | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Appends rows.
+
+        Args:
+            batch: in the columns of ``layout.file_fields``; sorted by key if the layout has keys, also across calls.
+        """
+        start, at_once = 0, self._rows_at_once(batch)
+        while start < batch.num_rows:
+            file = self._file or self._open()
+            part = batch.slice(start, min(at_once, self._layout.target_rows - file.rows))
+            file.writer.write(part)
+            self._note(file, part)
+            start += part.num_rows
+            if file.rows >= self._layout.target_rows or file.writer.bytes_estimate >= self._layout.target_bytes:
+                self._finish(file)
+
+    def end_file(self) -> None:
+        """Completes the open file, if there is one; the next rows begin another."""
+        if self._file is not None:
+            self._finish(self._file)
+
+    def discard(self) -> None:
+        """Gives up the file that is open. Raises nothing: who aborts deletes all files by their names, and tells."""
+        if self._file is not None:
+            with suppress(StorageError):
+                self._file.stream.discard()
+            self._file = None
+
+    def _open(self) -> _OpenFile:
+        name = self._new_name()
+        path = f"{self._directory}/{name}"
+        self._begun.append(path)
+        stream = self._file_io.open_output(path)
+        try:
+            writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)
+        except BaseException:
+            stream.discard()
+            raise
+        self._file = _OpenFile(name, stream, writer)
+        return self._file
+
+    def _rows_at_once(self, batch: pa.RecordBatch) -> int:
+        """How many rows are written before the size of the file is looked at: of wide rows no more than fill one."""
+        if batch.num_rows <= _LEAST_SLICE_ROWS:
+            return SLICE_ROWS
+        fill = self._layout.target_bytes * batch.num_rows // max(int(batch.nbytes), 1)
+        return min(SLICE_ROWS, max(_LEAST_SLICE_ROWS, int(fill)))
+
+    def _note(self, file: _OpenFile, part: pa.RecordBatch) -> None:
+        if self._layout.keys:
+            if file.rows == 0:
+                file.min_key = self._key(part, 0)
+            file.max_key = self._key(part, part.num_rows - 1)
+            sequences = to_numpy(part.column(SEQUENCE_NUMBER))
+            first, last = int(sequences.min()), int(sequences.max())
+            file.deletes += int(np.isin(to_numpy(part.column(VALUE_KIND)), (UPDATE_BEFORE, DELETE)).sum())
+        else:
+            first, last = self._sequence, self._sequence + part.num_rows - 1
+            self._sequence = last + 1
+        file.min_sequence = min(file.min_sequence, first)
+        file.max_sequence = max(file.max_sequence, last)
+        file.rows += part.num_rows
+
+    def _key(self, part: pa.RecordBatch, row: int) -> bytes:
+        types = [field.type for field in self._layout.keys]
+        values = [to_internal(part.column(name)[row]) for name in self._layout.key_names]
+        return encode_arity_row(values, types)
+
+    def _finish(self, file: _OpenFile) -> None:
+        file.writer.close()
+        size = file.stream.tell()
+        self._closing.run(file.stream.close)
+        self._file = None
+        self.files.append(self._meta(file, size))
+
+    def _meta(self, file: _OpenFile, size: int) -> DataFileMeta:
+        found = file.writer.stats()
+        value_stats, value_columns = self._layout.value_stats(found)
+        return DataFileMeta(
+            file_name=file.name,
+            file_size=size,
+            row_count=file.rows,
+            min_key=file.min_key,
+            max_key=file.max_key,
+            key_stats=self._layout.key_stats(found),
+            value_stats=value_stats,
+            min_sequence_number=file.min_sequence,
+            max_sequence_number=file.max_sequence,
+            schema_id=self._layout.schema_id,
+            level=self._layout.level,
+            creation_time=local_wall_millis(time.time_ns() // 1_000_000),
+            delete_row_count=file.deletes,
+            file_source=self._layout.source,
+            value_stats_cols=value_columns,
+        )
+
+
+def file_batch(layout: FileLayout, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows in the columns of a file with keys; nothing is copied.
+
+    Args:
+        layout: has keys.
+        rows: all table columns, then ``_SEQUENCE_NUMBER`` and ``_VALUE_KIND``.
+    """
+    *values, sequences, kinds = rows.columns
+    keys = [] if layout.thin else [rows.column(field.name) for field in layout.keys]
+    return pa.RecordBatch.from_arrays([*keys, sequences, kinds, *values], schema=layout.arrow)

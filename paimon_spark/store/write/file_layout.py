@@ -1,0 +1,177 @@
+"""How the data files of a table look: columns, format, size, statistics (format sections 6 and 7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from paimon_spark.arrow.formats.file_access import WriteSettings
+from paimon_spark.arrow.statistics.column_stats import ColumnStats
+from paimon_spark.arrow.statistics.manifest_stats import StatsMode, file_stats, stats_modes
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import MB, Option, Options
+from paimon_spark.format.schema import (
+    KEY_FIELD_ID_START,
+    KEY_PREFIX,
+    SEQUENCE_NUMBER,
+    SEQUENCE_NUMBER_ID,
+    VALUE_KIND,
+    VALUE_KIND_ID,
+    TableSchema,
+)
+from paimon_spark.format.types import DataField, DataType, Root
+
+_SYSTEM_FIELDS = (
+    DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, nullable=False)),
+    DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, nullable=False)),
+)
+TARGET_WITH_KEY = 128 * MB
+TARGET_WITHOUT_KEY = 256 * MB
+_UNLIMITED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class FileLayout:
+    """Build with ``file_layout``.
+
+    Attributes:
+        schema_id: of the table schema that the files follow; values: its columns.
+        keys: the trimmed primary key, NOT NULL, in its order; empty for append tables.
+        key_names: the names of these columns in the files.
+        file_fields: all columns of the files; arrow is their schema.
+        thin: whether keys are not stored a second time as _KEY_ columns.
+        file_format, settings: see open_writer.
+        prefix, suffix: of file names; suffix is a compression, or None.
+        target_bytes, target_rows: a file is closed when it has as many.
+        level, source: what their metadata say: where in the LSM tree they lie, and what wrote them.
+        stats_modes: of every column of the files; dense_stats: whether columns without statistics are left out.
+    """
+
+    schema_id: int
+    values: tuple[DataField, ...]
+    keys: tuple[DataField, ...]
+    key_names: tuple[str, ...]
+    file_fields: tuple[DataField, ...]
+    arrow: pa.Schema
+    thin: bool
+    file_format: str
+    settings: WriteSettings
+    prefix: str
+    suffix: str | None
+    target_bytes: int
+    target_rows: int
+    stats_modes: tuple[StatsMode, ...]
+    dense_stats: bool
+    level: int = 0
+    source: FileSource = FileSource.APPEND
+
+    def key_stats(self, found: Mapping[str, ColumnStats]) -> SimpleStats:
+        """``_KEY_STATS`` of a file: of all key columns.
+
+        Args:
+            found: what is known of the columns of the file, by their names there.
+        """
+        if not self.keys:
+            return EMPTY_STATS
+        modes = dict(zip((f.name for f in self.file_fields), self.stats_modes, strict=True))
+        stored = [replace(f, name=name) for f, name in zip(self.keys, self.key_names, strict=True)]
+        return file_stats(stored, [modes[name] for name in self.key_names], found, dense=False)[0]
+
+    def value_stats(self, found: Mapping[str, ColumnStats]) -> tuple[SimpleStats, tuple[str, ...] | None]:
+        """``_VALUE_STATS`` and ``_VALUE_STATS_COLS`` of a file; found as above."""
+        return file_stats(self.values, self.stats_modes[-len(self.values) :], found, self.dense_stats)
+
+
+def file_layout(
+    schema: TableSchema, options: Options, level: int = 0, source: FileSource = FileSource.APPEND
+) -> FileLayout:
+    """The layout of data files that are written now.
+
+    Args:
+        schema: of the table.
+        options: of the table and the write.
+        level: of the files; formats, compressions and statistics can be set per level.
+        source: what writes them; ``target-file-row-num`` is not for compactions (Java: KeyValueFileWriterFactory).
+    """
+    kind = _Kind(
+        level=level,
+        source=source,
+        prefix=options.value(o.DATA_FILE_PREFIX),
+        file_format=options.value(o.FILE_FORMAT_PER_LEVEL).get(level, options.value(o.FILE_FORMAT)),
+        compression=options.value(o.FILE_COMPRESSION_PER_LEVEL).get(level, options.value(o.FILE_COMPRESSION)),
+        stats_mode=None,
+        target_rows=_UNLIMITED if source == FileSource.COMPACT else options.value(o.TARGET_FILE_ROW_NUM),
+    )
+    return _layout(schema, options, kind)
+
+
+def changelog_layout(schema: TableSchema, options: Options, level: int = 0) -> FileLayout:
+    """The layout of changelog files that are written now: columns as of data files (features section 6).
+
+    Args:
+        schema, options: as above.
+        level: 0 for ``changelog-producer`` = ``input``, else the output level of the compaction; what the
+            ``changelog-file.*`` options do not say is as for data files of that level.
+    """
+    data = file_layout(schema, options, level)
+    kind = _Kind(
+        level=level,
+        source=FileSource.APPEND,
+        prefix=options.value(o.CHANGELOG_FILE_PREFIX),
+        file_format=options.value(o.CHANGELOG_FILE_FORMAT) or data.file_format,
+        compression=options.value(o.CHANGELOG_FILE_COMPRESSION) or data.settings.compression,
+        stats_mode=o.CHANGELOG_FILE_STATS_MODE,
+        target_rows=_UNLIMITED,
+    )
+    return _layout(schema, options, kind)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Wherein the kinds of files of one table differ."""
+
+    level: int
+    source: FileSource
+    prefix: str
+    file_format: str
+    compression: str
+    stats_mode: Option[str | None] | None
+    target_rows: int
+
+
+def _layout(schema: TableSchema, options: Options, kind: _Kind) -> FileLayout:
+    fields = schema.fields
+    keys: tuple[DataField, ...] = ()
+    thin = options.value(o.DATA_FILE_THIN_MODE)
+    if schema.primary_keys:
+        keys = tuple(DataField(f.id, f.name, f.type.with_nullable(False)) for f in schema.key_fields)
+        stored = [DataField(KEY_FIELD_ID_START + f.id, KEY_PREFIX + f.name, f.type) for f in keys]
+        fields = (*([] if thin else stored), *_SYSTEM_FIELDS, *fields)
+    key_names = tuple(f.name if thin else KEY_PREFIX + f.name for f in keys)
+    return FileLayout(
+        schema_id=schema.id,
+        values=schema.fields,
+        keys=keys,
+        key_names=key_names,
+        file_fields=tuple(fields),
+        arrow=arrow_schema(fields),
+        thin=thin,
+        file_format=kind.file_format,
+        settings=WriteSettings(
+            compression=kind.compression,
+            zstd_level=options.value(o.FILE_COMPRESSION_ZSTD_LEVEL),
+            block_size=options.value(o.FILE_BLOCK_SIZE),
+        ),
+        prefix=kind.prefix,
+        suffix=kind.compression if options.value(o.FILE_SUFFIX_INCLUDE_COMPRESSION) else None,
+        target_bytes=options.value(o.TARGET_FILE_SIZE) or (TARGET_WITH_KEY if keys else TARGET_WITHOUT_KEY),
+        target_rows=kind.target_rows,
+        stats_modes=stats_modes([f.name for f in fields], options, kind.level, key_names, kind.stats_mode),
+        dense_stats=options.value(o.STATS_DENSE_STORE),
+        level=kind.level,
+        source=kind.source,
+    )

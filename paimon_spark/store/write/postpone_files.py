@@ -1,0 +1,71 @@
+"""Postponed files (bucket -2): their names and order, and the number of buckets that their rows get.
+
+Their rows wait in the order they were written, not sorted, not numbered (format section 1; Java:
+PostponeBucketFileStoreWrite, PostponeUtils).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.formats.avro_columns import avro_schema
+from paimon_spark.arrow.statistics.manifest_stats import NONE
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
+from paimon_spark.store.write.file_layout import FileLayout, file_layout
+from paimon_spark.store.write.row_rules import Kinds
+
+UNKNOWN_SEQUENCE = -1
+
+
+def postpone_prefix(prefix: str, user: str, writer: int) -> str:
+    """The beginning of the names of one writer's files.
+
+    Args:
+        prefix: option ``data-file.prefix``.
+        user: commit user of the job.
+        writer: number of the writer in the job, from 0: the official system brings the files of one number to one
+            reader.
+    """
+    return f"{prefix}-u-{user}-s-{writer}-w-"
+
+
+def postpone_layout(schema: TableSchema, options: Options, user: str, writer: int, staged: bool = False) -> FileLayout:
+    """The layout of one writer's postponed files: Avro if it can hold the columns, without statistics.
+
+    Args:
+        user, writer: as of postpone_prefix.
+        staged: they are never committed, and need not be as the official system writes them.
+    """
+    prefix = postpone_prefix(options.value(o.DATA_FILE_PREFIX), user, writer)
+    changed = {o.DATA_FILE_PREFIX.key: prefix}
+    if staged or _fits_avro(schema):
+        changed |= {o.FILE_FORMAT.key: "parquet" if staged else "avro", o.STATS_MODE.key: "none"}
+    layout = file_layout(schema, options.merged(changed))
+    # Not even of keys, which come in no order (Java: StatsCollectorFactories.createStatsFactoriesForAvro).
+    system = {*layout.key_names, SEQUENCE_NUMBER, VALUE_KIND}
+    names = (field.name for field in layout.file_fields)
+    modes = (NONE if name in system else mode for name, mode in zip(names, layout.stats_modes, strict=True))
+    return replace(layout, stats_modes=tuple(modes))
+
+
+def _fits_avro(schema: TableSchema) -> bool:
+    try:
+        avro_schema(schema.fields)
+    except UnsupportedFeature:
+        return False
+    return True
+
+
+def unnumbered(rows: pa.RecordBatch, kinds: Kinds | None) -> pa.RecordBatch:
+    """Rows with the sequence number that stands for none, and their kinds (None: all are inserts)."""
+    numbers = pa.array(np.full(rows.num_rows, UNKNOWN_SEQUENCE))
+    codes = pa.array(np.zeros(rows.num_rows, np.int8) if kinds is None else kinds)
+    schema = rows.schema.append(pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False))
+    schema = schema.append(pa.field(VALUE_KIND, pa.int8(), nullable=False))
+    return pa.RecordBatch.from_arrays([*rows.columns, numbers, codes], schema=schema)

@@ -1,0 +1,155 @@
+"""Batch writes to a table with postponed buckets, `postpone.batch-write-fixed-bucket` = true (features 2.2).
+
+Rows of a partition that has buckets go there at once. How many buckets a new partition needs is known only when all of
+its rows are there: they are staged in files that are never committed, and moved by who commits the job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
+from paimon_spark.format.manifest import EMPTY_ROW
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.postponed import bucket_number, positive
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.write.row_rules import Kinds, row_rules
+from paimon_spark.store.write.table_write import Rows, TableWrite
+from paimon_spark.store.write.write_plan import WritePlan, plan_write
+
+STAGE_OWNERS = 64  # so many tasks share the rows of a partition whose number of buckets is not known yet
+
+
+class TaskWrite(Protocol):
+    """One task of a write job: TableWrite, or what does the same over several of them."""
+
+    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None: ...
+
+    def finish(self) -> list[CommitMessage]: ...
+
+    def abort(self) -> None: ...
+
+
+def open_task_write(table: Table, commit_user: str, task_id: int = 0, plan: WritePlan | None = None) -> TaskWrite:
+    """The write of one task, as the table's options say; arguments and errors as of TableWrite."""
+    if not writes_fixed_buckets(table):
+        return TableWrite(table, commit_user, task_id, plan)
+    return FixedBucketWrite(table, commit_user, task_id, plan or plan_write(table))
+
+
+def writes_fixed_buckets(table: Table) -> bool:
+    """Whether batch writes to the table, which postpones, choose buckets nevertheless."""
+    postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
+    return postpones and table.options.value(o.POSTPONE_BATCH_WRITE_FIXED_BUCKET)
+
+
+def with_buckets(table: Table, buckets: int, share: int = 1) -> Table:
+    """The table as one with so many fixed buckets.
+
+    Args:
+        share: how many writes of one process divide the write buffer among them.
+    """
+    buffer = max(table.options.value(o.WRITE_BUFFER_SIZE) // share, o.MB)
+    changed = {o.BUCKET.key: str(buckets), o.WRITE_BUFFER_SIZE.key: f"{buffer} b"}
+    return replace(table, options=table.options.merged(changed))
+
+
+def settled_number(table: Table, plan: WritePlan, partition: bytes) -> int | None:
+    """The number of buckets of a partition if it is known before its rows are counted.
+
+    Args:
+        plan: of the write; its buckets are those of partitions that have some.
+        partition: canonical row.
+
+    Raises:
+        OptionError: an option postpone.* is not positive.
+    """
+    known = plan.buckets.get(partition) or positive(table.options, o.POSTPONE_DEFAULT_BUCKET_NUM)
+    return known or (1 if positive(table.options, o.POSTPONE_MAX_PARALLELISM) == 1 else None)
+
+
+def stages_all(table: Table, plan: WritePlan) -> bool:
+    """Whether no partition can have a number of buckets before its rows are counted: all rows are staged."""
+    return writes_fixed_buckets(table) and not plan.buckets and settled_number(table, plan, EMPTY_ROW) is None
+
+
+def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Buckets:
+    """The bucket of each row in its partition; one of STAGE_OWNERS where the number of buckets is not known yet.
+
+    Args:
+        batch: holds the partition and bucket key columns.
+    """
+    fields, function = bucket_fields(table.schema, table.options), table.options.value(o.BUCKET_FUNCTION)
+    by_number: dict[int, list[Rows]] = {}
+    for partition, _, positions in group_rows(batch, table.schema.partition_fields, None):
+        number = settled_number(table, plan, partition) or STAGE_OWNERS
+        by_number.setdefault(number, []).append(positions)
+    buckets = np.zeros(batch.num_rows, np.int32)
+    for number, parts in by_number.items():
+        chosen = np.concatenate(parts)
+        buckets[chosen] = assign_buckets(batch, fields, number, function)[chosen]
+    return buckets
+
+
+class FixedBucketWrite:
+    """One task of a write job; rows go to the buckets of their partition, or are staged if it has none yet."""
+
+    def __init__(self, table: Table, commit_user: str, task_id: int, plan: WritePlan, moves_rows: bool = False) -> None:
+        """
+        Args:
+            table, commit_user, task_id, plan: as of TableWrite.
+            moves_rows: the rows are in the table already, and older than what others write meanwhile.
+
+        Raises:
+            As TableWrite, and OptionError: an option postpone.* is not positive.
+        """
+        self._table = table
+        self._user = commit_user
+        self._task = task_id
+        self._number_task = 0 if moves_rows else task_id + 1
+        self._plan = plan
+        self._rules = row_rules(table.location, table.schema, table.options)
+        self._share = len(set(plan.buckets.values())) + 1
+        self._writes: dict[int | None, TableWrite] = {}  # by number of buckets; None: staged
+        bucket_number(0, 0, table.options)  # a bad option is told before the first row
+        check_writable(table.schema, with_buckets(table, 1).options)
+
+    def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None:
+        """As TableWrite.write."""
+        batch, kinds = self._rules.prepare(batch, kinds)
+        by_number: dict[int | None, list[Rows]] = {}
+        for partition, _, positions in group_rows(batch, self._table.schema.partition_fields, None):
+            by_number.setdefault(settled_number(self._table, self._plan, partition), []).append(positions)
+        for number, parts in by_number.items():
+            if len(by_number) == 1:
+                self._write_of(number).write(batch, kinds)
+                continue
+            chosen = np.sort(np.concatenate(parts))
+            self._write_of(number).write(batch.take(pa.array(chosen)), None if kinds is None else kinds[chosen])
+
+    def finish(self) -> list[CommitMessage]:
+        """As TableWrite.finish; messages of bucket -2 name staged files, which ``place_staged`` has to move."""
+        return [message for write in self._writes.values() for message in write.finish()]
+
+    def abort(self) -> None:
+        """As TableWrite.abort."""
+        for write in self._writes.values():
+            write.abort()
+
+    def _write_of(self, number: int | None) -> TableWrite:
+        write = self._writes.get(number)
+        if write is None:
+            if number is None:
+                write = TableWrite(self._table, self._user, self._task, self._plan, staged=True)
+            else:
+                table, plan = with_buckets(self._table, number, self._share), replace(self._plan, buckets={})
+                write = TableWrite(table, self._user, self._number_task, plan)
+            self._writes[number] = write
+        return write

@@ -1,0 +1,82 @@
+"""What all tasks of a write job must know before they start, read once (Java: FileSystemWriteRestore)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.options import core_options as o
+from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.write.dynamic_plan import DynamicPlan, plan_dynamic
+
+TASK_STRIDE = 2**32  # sequence numbers of one task: more rows than it can write
+
+
+@dataclass(frozen=True)
+class WritePlan:
+    """Attributes:
+    since: the id of the snapshot that was the latest; 0 when there was none. For TableCommit.
+    first_sequence: a sequence number above those of all rows in the table.
+    buckets: canonical partition -> its number of buckets. Of a table with postponed buckets: of all partitions that
+        have some. Of a table with fixed buckets: of partitions with another number than the option ``bucket`` says.
+    overwrites: whether the job replaces rows: then it writes no changelog, for an overwrite commits none.
+    base: the base manifest list of the snapshot since, its name that nothing else has. For TableCommit too.
+    """
+
+    since: int
+    first_sequence: int
+    buckets: Mapping[bytes, int] = field(default_factory=dict)
+    dynamic: DynamicPlan = field(default_factory=DynamicPlan)
+    overwrites: bool = False
+    base: str | None = field(default=None, compare=False)
+
+
+def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
+    """Looks at the table once for all tasks of a job.
+
+    A merge takes the row with the greater sequence number, so new rows must be numbered above all that are there. An
+    append table without buckets does not care: nothing is read then but the latest snapshot.
+
+    Args:
+        overwrites: whether the job replaces the partitions it writes to, so that it does not matter where keys are
+            and how many buckets there are.
+
+    Raises:
+        CorruptFile: a manifest cannot be read.
+    """
+    latest = table.snapshots.latest()
+    if latest is None:
+        return WritePlan(0, 0, overwrites=overwrites)
+    if table.bucket_mode == BucketMode.BUCKET_UNAWARE:
+        return WritePlan(latest.id, 0, overwrites=overwrites, base=latest.base_manifest_list)
+    manifests = read_data_manifests(table.file_io, table.location, latest)
+    columns = read_manifest_columns(table.file_io, table.location, manifests)
+    # Deleted files count too: a number above theirs does no harm, and no folding is needed.
+    first_sequence = int(columns.max_sequence_number.max(initial=-1)) + 1
+    dynamic = DynamicPlan()
+    if table.bucket_mode in (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC) and not overwrites:
+        dynamic = plan_dynamic(table, latest, columns)
+    buckets = {} if overwrites else _bucket_numbers(table, columns)
+    return WritePlan(latest.id, first_sequence, buckets, dynamic, overwrites, latest.base_manifest_list)
+
+
+def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[bytes, int]:
+    """WritePlan.buckets; the files are only folded where that may show something."""
+    if table.bucket_mode not in (BucketMode.POSTPONE_MODE, BucketMode.HASH_FIXED):
+        return {}
+    told = columns.total_buckets != table.options.value(o.BUCKET)  # postponed files say -2
+    if not (told & (columns.kind == FileKind.ADD)).any():
+        return {}
+    types = [f.type for f in table.schema.partition_fields]
+    codes = canonical_partitions(columns, types)[columns.partition_code]
+    live = fold(columns, codes, np.flatnonzero(told & (columns.bucket >= 0) & (columns.total_buckets > 0)))
+    _, first = np.unique(codes[live], return_index=True)
+    return {
+        canonical_row(columns.partitions[codes[i]], types): int(columns.total_buckets[i]) for i in live[first].tolist()
+    }
