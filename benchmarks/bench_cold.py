@@ -17,7 +17,7 @@ from pathlib import Path
 from measure import Results
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from cold_steps import STEPS, run_steps
+from support.programs.cold_steps import STEPS, run_steps
 
 ROUNDS = 5
 QUANTITIES = ("first write", "first read", "second read")

@@ -14,6 +14,7 @@ from pathlib import Path
 import bench_plan
 from measure import Results, printed_apart, resident_peak
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "interop"))
 
 import java_expiry  # the interop tests are no package

@@ -14,6 +14,7 @@ import data
 import tables
 from bench_compaction import SHAPE, amplification_table, bytes_written, keys_of_commit
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "interop"))
 
 from genuine import java_process  # the interop tests are no package

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 MAX_MODULE_LINES = 450
 MAX_FUNCTION_LINES = 70
 SHIPPED = sorted([*(ROOT / "paimon_spark").rglob("*.py"), *ROOT.glob("pyspark_*.py")])
@@ -60,8 +60,9 @@ def imports(node: ast.AST) -> Iterator[tuple[ast.stmt, str]]:
 
 
 def test_modules_of_tests_have_names_of_their_own() -> None:
-    """The folders of tests are no packages: of two modules with one name pytest can import one."""
-    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py")
+    """The folders of tests are no packages, but for support: of two modules with one name pytest can import one."""
+    paths = (path for path in (ROOT / "tests").rglob("*.py") if "support" not in path.parts)
+    names = Counter(path.name for path in paths if path.name != "conftest.py")
     assert [name for name, count in names.items() if count > 1] == []
 
 

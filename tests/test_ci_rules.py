@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from support.paths import ROOT
 
 pytest_plugins = ["pytester"]
 
@@ -33,7 +32,7 @@ def test_skipped_interop_tests(
     in_ci: str, failed: int, skipped: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAIMON_CI", in_ci)
-    pytester.makeconftest((Path(__file__).parents[1] / "conftest.py").read_text())
+    pytester.makeconftest((ROOT / "conftest.py").read_text())
     pytester.makepyfile(TESTS)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     outcomes = result.parseoutcomes()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import cold_steps
 import pytest
-from cold_steps import STEPS, Step
+from support.programs import cold_steps
+from support.programs.cold_steps import STEPS, Step
 
 # Libraries that a plain write or read of a Parquet table on a local disk has no use for, and those of some steps only.
 NEVER = {"sqlglot", "obstore", "typer", "rich", "datasketches", "_datasketches", "xxhash", "pkg_resources"}

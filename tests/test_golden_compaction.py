@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from checker import check_table
-from comparing import Row, comparable
-from golden_tables import GoldenTable, golden_tables
+from support.oracles.checker import check_table
+from support.oracles.comparing import Row, comparable
+from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from comparing import comparable
-from golden_tables import GoldenTable, expected_rows
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
+from support.oracles.comparing import comparable
+from support.tables.golden_tables import GoldenTable, expected_rows
 
 from paimon_spark import open_table
 

@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparing import Row, comparable
-from golden_tables import READ_BUT_FOR, REFUSED, GoldenTable, expected_rows, golden_tables, parse_nanos, readable_tables
+from support.oracles.comparing import Row, comparable
+from support.tables.golden_tables import (
+    READ_BUT_FOR,
+    REFUSED,
+    GoldenTable,
+    expected_rows,
+    golden_tables,
+    parse_nanos,
+    readable_tables,
+)
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature

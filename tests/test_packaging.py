@@ -10,8 +10,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 DESCRIPTION: str = runpy.run_path(str(ROOT / "setup.py"))["description"](README)
 

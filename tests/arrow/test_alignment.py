@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from typed_batches import batches, rows_of
+from support.draws.typed_batches import batches, rows_of
 
 from paimon_spark.arrow.alignment import align_batch
 from paimon_spark.arrow.types import arrow_schema

@@ -5,7 +5,6 @@ import json
 import math
 import struct
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.paths import GOLDEN
 
 from paimon_spark.arrow.bucketing import assign_buckets, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
@@ -24,7 +24,7 @@ from paimon_spark.format.manifest import EMPTY_ROW
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import BINARIES, FLOATS, MAX_LENGTH, NESTED, TIMESTAMPS, DataField, DataType, Root
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "bytes"
+GOLDEN = GOLDEN / "bytes"
 T = DataType
 KEY_TYPES = [
     T(Root.BOOLEAN), T(Root.TINYINT), T(Root.SMALLINT), T(Root.INT), T(Root.BIGINT), T(Root.FLOAT), T(Root.DOUBLE),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typed_batches import plain, scalar_types, values
+from support.draws.typed_batches import plain, scalar_types, values
 
 from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.types import arrow_type, from_internal, to_internal

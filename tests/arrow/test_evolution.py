@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from comparing import comparable
-from golden_tables import GoldenTable, expected_rows, golden_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typed_batches import batches, rows_of
+from support.draws.typed_batches import batches, rows_of
+from support.oracles.comparing import comparable
+from support.tables.golden_tables import GoldenTable, expected_rows, golden_tables
 
 from paimon_spark.arrow.evolution import map_fields
 from paimon_spark.arrow.formats.data_file import open_reader

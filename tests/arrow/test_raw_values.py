@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from support.paths import ROOT
 
 from paimon_spark.arrow.raw_values import from_numpy, int64_array, to_numpy, valid_mask
 
@@ -66,6 +66,6 @@ from paimon_spark.arrow.raw_values import from_numpy, to_numpy, valid_mask
 valid_mask(from_numpy(np.arange(3))), to_numpy(from_numpy(np.arange(3) > 1))
 print("pandas" in sys.modules)
 """
-    root = Path(__file__).parents[2]
+    root = ROOT
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from comparing import comparable_list
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typed_batches import scalar_types, values
+from support.draws.typed_batches import scalar_types, values
+from support.oracles.comparing import comparable_list
 
 from paimon_spark.arrow.java_texts import cast_texts, listed, object_texts
 from paimon_spark.arrow.row_columns import row_bytes, row_field

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typed_batches import batches, data_types, plain, rows_of, values
+from support.draws.typed_batches import batches, data_types, plain, rows_of, values
 
 from paimon_spark.arrow.conform import conform, conform_batch
 from paimon_spark.arrow.types import (

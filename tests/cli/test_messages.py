@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import ENVIRONMENT, command, program
-from compacted_tables import append, new_table
-from golden_tables import GoldenTable
+from support.paths import ROOT
+from support.programs.command_line import ENVIRONMENT, command, program
+from support.tables.compacted_tables import append, new_table
+from support.tables.golden_tables import GoldenTable
 
 from paimon_spark.cli.command_list import COMMANDS
 from paimon_spark.cli.program import _Later
 
-PACKAGE = Path(__file__).parents[2] / "paimon_spark"
+PACKAGE = ROOT / "paimon_spark"
 
 
 def arguments_of(name: str) -> set[str]:

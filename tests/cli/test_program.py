@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-from command_line import ENVIRONMENT, PROGRAM, command, program
-from compacted_tables import COLUMNS, append, new_table
-from golden_tables import GoldenTable
-from s3_server import s3_server
+from support.programs.command_line import ENVIRONMENT, PROGRAM, command, program
+from support.programs.s3_server import s3_server
+from support.tables.compacted_tables import COLUMNS, append, new_table
+from support.tables.golden_tables import GoldenTable
 
 import paimon_spark
 from paimon_spark import open_table
@@ -23,7 +23,6 @@ from paimon_spark.cli.command_list import COMMANDS
 from paimon_spark.cli.program import _Later
 from paimon_spark.file_io import file_io_for
 
-ROOT = Path(__file__).parents[2]
 HEAVY = ("pyspark", "pyarrow", "pandas", "numpy", "sqlglot", "matplotlib")
 
 

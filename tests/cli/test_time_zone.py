@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from command_line import ENVIRONMENT, PROGRAM, command
-from compacting import make, write
+from support.programs.command_line import ENVIRONMENT, PROGRAM, command
+from support.tables.compacting import make, write
 
 from paimon_spark.cli.values import json_values
 from paimon_spark.cli.zone import choose_zone

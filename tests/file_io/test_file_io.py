@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
-from s3_server import s3_server
+from support.programs.s3_server import s3_server
 from werkzeug.serving import make_server
 
 from paimon_spark import open_table

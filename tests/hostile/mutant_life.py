@@ -12,8 +12,8 @@ from pathlib import Path
 from unittest import mock
 
 import pyarrow as pa
-from golden_tables import golden_tables
 from mutations import mutate
+from support.tables.golden_tables import golden_tables
 from watched_store import WatchedFileIO, is_within, watch_changes
 
 from paimon_spark.errors import PaimonError

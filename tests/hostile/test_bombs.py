@@ -17,9 +17,10 @@ from typing import Any
 import fastavro
 import pytest
 import zstandard
-from golden_tables import GoldenTable
-from long_runs import LONG
 from pyroaring import BitMap
+from support.long_runs import LONG
+from support.paths import GOLDEN
+from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import limits
 from paimon_spark.errors import PaimonError
@@ -100,7 +101,7 @@ def deflated(size: int) -> bytes:
 
 def genuine_record(kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """(schema, one record) of a genuine file."""
-    folder = Path(__file__).parents[1] / "golden" / "bytes" / "avro"
+    folder = GOLDEN / "bytes" / "avro"
     path = sorted(path for path in folder.glob("*.avro") if kind in path.name)[-1]
     reader = fastavro.reader(io.BytesIO(path.read_bytes()))
     return reader.writer_schema, next(iter(reader))  # type: ignore[return-value]  # a record
@@ -219,7 +220,7 @@ def test_what_genuine_tables_may_hold_is_read(count: int) -> None:
 
 def snapshot(**values: str) -> bytes:
     """The JSON text of a genuine snapshot, with some values as they are given."""
-    table = Path(__file__).parents[1] / "golden" / "tables" / "java-2.1" / "pk_dedup.tar.gz"
+    table = GOLDEN / "tables" / "java-2.1" / "pk_dedup.tar.gz"
     with tarfile.open(table) as archive:
         name = next(name for name in archive.getnames() if name.endswith("/snapshot-1"))
         member = archive.extractfile(name)

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from compacting import live_files
-from damage import change_entries, edit_json
-from expiring import live_on, new_table
-from orphaned import age
+from support.faults.damage import change_entries, edit_json
+from support.oracles.orphaned import age
+from support.tables.compacting import live_files
+from support.tables.expiring import live_on, new_table
 
 from paimon_spark.errors import CorruptFile, OptionError, OutsideTable
 from paimon_spark.file_io import ConfinedFileIO, LocalFileIO

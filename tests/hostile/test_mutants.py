@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from damage import change_entries, edit_json
-from golden_tables import GoldenTable, golden_tables
-from long_runs import LONG
 from mutants import live_through
 from mutations import mutate
+from support.faults.damage import change_entries, edit_json
+from support.long_runs import LONG
+from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark.errors import CorruptFile, OptionError
 from paimon_spark.format.avro import schemas as avro_schemas

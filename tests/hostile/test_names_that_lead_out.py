@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from damage import change_entries, change_index, change_list, edit_json, snapshot_file
-from golden_tables import GoldenTable
+from support.faults.damage import change_entries, change_index, change_list, edit_json, snapshot_file
+from support.tables.golden_tables import GoldenTable
 from watched_store import WatchedFileIO
 
 from paimon_spark import check

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from function_columns import ELEMENTS, Drawn, draw_column, hll_parts
 from java_values import options_of, to_java
 from pyroaring import BitMap
 from random_tables import VALUES
+from support.draws.function_columns import ELEMENTS, Drawn, draw_column, hll_parts
 
 from paimon_spark.format.art_bitmap import decode_art_bitmap
 from paimon_spark.format.type_text import format_type

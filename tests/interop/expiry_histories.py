@@ -20,12 +20,12 @@ from typing import Any, TypeVar
 import java_expiry
 import java_tags
 import our_engine
-from comparing import Row
 from engine_tables import Blobs
 from expiry_lives import KeyedLife, PartitionedLife
 from genuine import Genuine
 from java_expiry import Settings
 from readers import java_read
+from support.oracles.comparing import Row
 
 from paimon_spark import check, open_table
 from paimon_spark.format.paths import branch_root

@@ -9,10 +9,10 @@ from typing import Any
 
 import our_dynamic
 import our_engine
-from comparing import Row
 from engine_tables import Blobs
 from genuine import NO_OPTIONS, Genuine
 from lsm_histories import LsmHistory
+from support.oracles.comparing import Row
 
 from paimon_spark import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed

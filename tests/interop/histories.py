@@ -9,10 +9,10 @@ from random import Random
 from typing import Any
 
 import our_engine
-from comparing import COMPARISONS, Row, satisfies
 from genuine import Genuine
 from random_tables import WIDER, Column, pool, random_shape
 from readers import assert_same
+from support.oracles.comparing import COMPARISONS, Row, satisfies
 
 from paimon_spark.arrow.predicates.predicate import Compare
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from function_columns import Settings
+from support.draws.function_columns import Settings
 
 from paimon_spark.format.types import DataType, Root
 

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import our_engine
-from checker import check_table
-from comparing import Row
 from engine_tables import Blobs, EngineTable, draw_table
 from genuine import NO_OPTIONS, Genuine
 from readers import java_read
+from support.oracles.checker import check_table
+from support.oracles.comparing import Row
 
 ENGINES = ["deduplicate", "aggregation", "groups", "partial-update", "first-row"]
 ROWS = 10

@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from genuine import Genuine, java_process
+from support.paths import GOLDEN
 
 VERSION = "2.0.0"
-TARGET = Path(__file__).parents[1] / "golden" / "bytes" / f"java-{VERSION}" / "function_bytes.json"
+TARGET = GOLDEN / "bytes" / f"java-{VERSION}" / "function_bytes.json"
 NOTE = (
     "numbers are ranges [first, count, step], unsigned; hex of an input and of the fold of all inputs, as FieldXxxAgg"
 )

@@ -15,9 +15,9 @@ from pathlib import Path
 import java_branches
 import java_orphans
 import java_tags
-from checker import check_table
 from expiry_histories import ExpiryHistory, stored
 from readers import java_read
+from support.oracles.checker import check_table
 
 from paimon_spark import open_table
 from paimon_spark.file_io.local import local_path

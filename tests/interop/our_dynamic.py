@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-from comparing import arrow_batch
 from genuine import KINDS
 from java_dynamic import Row
+from support.oracles.comparing import arrow_batch
 
 from paimon_spark import open_table
 from paimon_spark.arrow.row_hash import hash_rows

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from comparing import Row, arrow_batch, comparable, comparable_list
 from genuine import KINDS, NO_OPTIONS
+from support.oracles.comparing import Row, arrow_batch, comparable, comparable_list
 
 from paimon_spark import open_table
 from paimon_spark.catalog.create import create_table

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import our_engine
-from comparing import Row, comparable, comparable_rows
 from genuine import NO_OPTIONS, Genuine
+from support.oracles.comparing import Row, comparable, comparable_rows
 
 from paimon_spark import open_table
 

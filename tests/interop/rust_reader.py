@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pypaimon_rust.datafusion as rust
-from comparing import Row, comparable
+from support.oracles.comparing import Row, comparable
 
 
 def rust_read(path: str) -> Counter[Row]:

@@ -16,10 +16,10 @@ from typing import Any
 import java_branches
 import our_engine
 import pytest
-from comparing import comparable
 from genuine import Genuine
 from java_system_tables import java_tables
 from readers import java_change, java_read, our_change, telling
+from support.oracles.comparing import comparable
 
 from paimon_spark import open_table
 from paimon_spark.errors import PaimonError

@@ -13,8 +13,8 @@ from typing import Any
 
 import our_engine
 import pytest
-from comparing import comparable, comparable_rows
 from genuine import Genuine, table_path
+from support.oracles.comparing import comparable, comparable_rows
 
 from paimon_spark import open_table
 from paimon_spark.format.type_text import parse_type

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import our_engine
 import pytest
-from comparing import Row, comparable, comparable_rows
 from engine_tables import Blobs, EngineTable, draw_table, same
 from genuine import Genuine, table_path
 from readers import java_read, telling
+from support.oracles.comparing import Row, comparable, comparable_rows
 
 from paimon_spark import open_table
 from paimon_spark.format.snapshot import CommitKind

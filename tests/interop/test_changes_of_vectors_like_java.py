@@ -9,9 +9,9 @@ from pathlib import Path
 
 import our_engine
 import pytest
-from comparing import Row
 from genuine import Genuine, table_path
 from readers import java_change, java_read, our_change
+from support.oracles.comparing import Row
 
 pytestmark = pytest.mark.interop
 

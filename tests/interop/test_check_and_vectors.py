@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import our_engine
 import pytest
-from checker import check_table
-from comparing import Row
 from genuine import Genuine, table_path
 from readers import assert_same
+from support.oracles.checker import check_table
+from support.oracles.comparing import Row
 
 from paimon_spark import open_table
 from paimon_spark.store.commit.table_commit import TableCommit

@@ -15,9 +15,9 @@ from typing import Any
 
 import our_engine
 import pytest
-from compacting import compact, stored_rows
 from genuine import Genuine, table_path
 from readers import java_read
+from support.tables.compacting import compact, stored_rows
 
 from paimon_spark import open_table
 from paimon_spark.format.deletion_vector import Positions

@@ -12,10 +12,10 @@ import numpy as np
 import our_dynamic
 import our_engine
 import pytest
-from checker import check_table
 from genuine import Genuine, table_path
 from java_dynamic import Row
 from readers import assert_same, telling
+from support.oracles.checker import check_table
 
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.buckets.bucket_assigner import BucketFilling, KnownHashes, PartitionIndex, bucket_rules

@@ -9,9 +9,9 @@ import os
 import random
 
 import pytest
-from function_columns import FUNCTIONS, Drawn, comparable, draw_column, draw_steps, fold
 from genuine import Genuine, JavaFailure
 from java_values import from_java, options_of, to_java
+from support.draws.function_columns import FUNCTIONS, Drawn, comparable, draw_column, draw_steps, fold
 
 from paimon_spark.errors import DataError
 from paimon_spark.format.type_text import format_type

@@ -10,10 +10,10 @@ import java_branches
 import java_tags
 import our_engine
 import pytest
-from comparing import Row, comparable_rows
 from genuine import Genuine
-from golden_tables import GoldenTable, expected_rows
 from readers import assert_same, our_change
+from support.oracles.comparing import Row, comparable_rows
+from support.tables.golden_tables import GoldenTable, expected_rows
 
 from paimon_spark import open_table
 from paimon_spark.store.history.branches import branch_names

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from comparing import comparable_rows
 from genuine import Genuine
-from golden_tables import GoldenTable, expected_rows
+from support.oracles.comparing import comparable_rows
+from support.tables.golden_tables import GoldenTable, expected_rows
 
 from paimon_spark.format.type_text import parse_type
 

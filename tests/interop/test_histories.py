@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 
 import pytest
-from checker import check_table
 from genuine import Genuine, table_path
 from histories import History
 from readers import telling
+from support.oracles.checker import check_table
 
 pytestmark = pytest.mark.interop
 

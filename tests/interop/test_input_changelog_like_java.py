@@ -8,9 +8,9 @@ from pathlib import Path
 
 import our_engine
 import pytest
-from compacting import file_rows
-from comparing import Row
 from genuine import Genuine, table_path
+from support.oracles.comparing import Row
+from support.tables.compacting import file_rows
 
 from paimon_spark import open_table
 from paimon_spark.format.manifest import SimpleStats

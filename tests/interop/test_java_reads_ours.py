@@ -9,11 +9,11 @@ from typing import Any
 
 import our_engine
 import pytest
-from comparing import Row
 from genuine import Genuine, table_path
 from random_tables import KEY_TYPES, VALUES
 from readers import assert_same
 from rust_reader import rust_read
+from support.oracles.comparing import Row
 
 pytestmark = pytest.mark.interop
 

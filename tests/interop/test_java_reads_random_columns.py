@@ -16,7 +16,7 @@ import pytest
 from genuine import Genuine, table_path
 from hypothesis import HealthCheck, given, settings
 from readers import assert_same
-from typed_batches import Limits, batches
+from support.draws.typed_batches import Limits, batches
 
 from paimon_spark import open_table
 from paimon_spark.catalog.create import create_table

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import java_maintenance
 import pytest
-from checker import check_table
 from genuine import Genuine, table_path
 from readers import assert_same, java_change, java_read, our_change, said
+from support.oracles.checker import check_table
 
 from paimon_spark import open_table
 from paimon_spark.store.clean.truncate import drop_partitions, truncate_table

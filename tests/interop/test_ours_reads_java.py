@@ -7,10 +7,10 @@ from pathlib import Path
 
 import our_engine
 import pytest
-from comparing import Row, satisfies
 from genuine import Genuine, table_path
 from random_tables import VALUES
 from readers import assert_same
+from support.oracles.comparing import Row, satisfies
 
 from paimon_spark import open_table
 from paimon_spark.arrow.predicates.predicate import Compare, Op

@@ -8,7 +8,7 @@ from pathlib import Path
 import java_partitions
 import pytest
 from genuine import Genuine, table_path
-from report_service import ReportService, report_service
+from support.programs.report_service import ReportService, report_service
 
 from paimon_spark import open_table
 from paimon_spark.errors import UnsupportedFeature

@@ -18,11 +18,11 @@ from typing import Any
 import java_partitions
 import our_engine
 import pytest
-from checker import check_table
 from genuine import Genuine, table_path
 from java_partitions import NO_PATTERN, NO_TIME
 from random_tables import VALUES
 from readers import assert_same, java_read, said
+from support.oracles.checker import check_table
 
 from paimon_spark import open_table
 from paimon_spark.errors import OptionError

@@ -10,11 +10,11 @@ from random import Random
 import numpy as np
 import our_engine
 import pytest
-from checker import check_table
-from comparing import Row, arrow_batch
 from genuine import KINDS, Genuine, table_path
 from random_tables import AVRO_HAS_NOT, NESTED, VALUES
 from readers import assert_same
+from support.oracles.checker import check_table
+from support.oracles.comparing import Row, arrow_batch
 
 from paimon_spark import open_table
 from paimon_spark.store.commit.table_commit import TableCommit

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import java_repair
 import pytest
-from checker import check_table
 from genuine import Genuine, table_path
 from readers import assert_same, java_read, said
+from support.oracles.checker import check_table
 
 from paimon_spark import open_table
 from paimon_spark.errors import PaimonError

@@ -10,8 +10,8 @@ from typing import Any
 
 import our_engine
 import pytest
-from compacting import compact
 from genuine import Genuine, table_path
+from support.tables.compacting import compact
 
 from paimon_spark import open_table
 

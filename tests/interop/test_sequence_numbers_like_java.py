@@ -8,10 +8,10 @@ from pathlib import Path
 
 import our_engine
 import pytest
-from comparing import comparable, comparable_rows
 from genuine import Genuine
 from java_system_tables import java_tables
 from readers import telling
+from support.oracles.comparing import comparable, comparable_rows
 
 from paimon_spark import open_table
 from paimon_spark.format.type_text import parse_type, type_sql

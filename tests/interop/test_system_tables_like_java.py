@@ -15,10 +15,10 @@ from typing import Any
 
 import jpype
 import pytest
-from comparing import comparable, comparable_rows
 from genuine import Genuine
-from golden_tables import GoldenTable, golden_tables
 from java_system_tables import JavaTable, java_rows, java_tables
+from support.oracles.comparing import comparable, comparable_rows
+from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark.catalog.warehouse import find_warehouse_table
 from paimon_spark.errors import PaimonError, UnsupportedFeature

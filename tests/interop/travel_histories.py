@@ -17,11 +17,11 @@ from typing import Any
 import java_expiry
 import java_travel
 import our_engine
-from comparing import Row
 from expiry_histories import our_rules
 from genuine import Genuine
 from java_expiry import Settings
 from readers import java_change, java_read, our_change
+from support.oracles.comparing import Row
 
 from paimon_spark import open_table
 from paimon_spark.errors import MissingFile, OptionError, PaimonError, SnapshotNotFound

@@ -1,0 +1,107 @@
+"""Making tables: one of several at once wins, a wrong path is not buried (Java: SchemaManager.createTable)."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
+
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.errors import SchemaError, TableAlreadyExists
+from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.open import open_table
+
+COLUMNS = pa.schema([("id", pa.int64()), ("value", pa.list_(pa.struct([("a", pa.int32())])))])
+
+
+def schema(**options: str) -> TableSchema:
+    return new_schema(COLUMNS, ("id",), (), {"bucket": "1", **options}, "about it")
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    made = create_table(f"{tmp_path}/db/t/", schema())
+    stored = json.loads((tmp_path / "db" / "t" / "schema" / "schema-0").read_text())
+    assert [(f["id"], f["name"]) for f in stored["fields"]] == [(0, "id"), (1, "value")]
+    assert stored["fields"][0]["type"] == "BIGINT NOT NULL"
+    assert stored["highestFieldId"] == 2
+    assert (stored["version"], stored["id"], stored["primaryKeys"], stored["partitionKeys"]) == (3, 0, ["id"], [])
+    assert (stored["options"], stored["comment"]) == ({"bucket": "1"}, "about it")
+    assert stored["timeMillis"] > 1_700_000_000_000
+    assert open_table(f"{tmp_path}/db/t").schema == made
+
+
+def test_there_is_one_already(tmp_path: Path) -> None:
+    first = create_table(str(tmp_path), schema())
+    with pytest.raises(TableAlreadyExists, match=f"there is a table at {tmp_path}"):
+        create_table(str(tmp_path), schema())
+    assert create_table(str(tmp_path), schema(x="y"), ignore_if_exists=True) == first
+
+
+def test_rules_are_checked_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError):
+        create_table(f"{tmp_path}/t", replace(schema(), primary_keys=("nothing",)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_files_are_not_buried(tmp_path: Path) -> None:
+    (tmp_path / "part-0.parquet").write_text("")
+    with pytest.raises(SchemaError, match=r"not empty \(part-0.parquet\)"):
+        create_table(str(tmp_path), schema(), ignore_if_exists=True)
+    (tmp_path / "part-0.parquet").unlink()
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / "schema").mkdir()
+    create_table(str(tmp_path), schema())
+
+
+def create_one(location: str, number: int) -> str:
+    """The comment of the table that is there when this process has created it or found it."""
+    return create_table(location, replace(schema(), comment=str(number)), ignore_if_exists=True).comment or ""
+
+
+def test_many_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(3, mp_context=context) as pool:
+        for turn in range(10):
+            location = f"{tmp_path}/{turn}"
+            found = {future.result() for future in [pool.submit(create_one, location, n) for n in range(3)]}
+            assert len(found) == 1
+            assert found == {open_table(location).schema.comment}
+
+
+def test_many_threads_at_once(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    def run(number: int) -> None:
+        try:
+            create_table(f"{tmp_path}/t", replace(schema(), comment=str(number)))
+        except TableAlreadyExists:
+            return
+        made.append(number)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert open_table(f"{tmp_path}/t").schema.comment == str(made[0])
+
+
+@pytest.mark.parametrize("when", list(When))
+def test_no_answer(tmp_path: Path, when: When) -> None:
+    store: FileIO = FaultyFileIO(LocalFileIO(), 0, when, named="!create")
+    if when == When.AFTER:
+        create_table(f"{tmp_path}/t", schema(), store)
+    else:
+        with pytest.raises(InjectedFault):
+            create_table(f"{tmp_path}/t", schema(), store)
+        create_table(f"{tmp_path}/t", schema())
+    assert open_table(f"{tmp_path}/t").schema.comment == "about it"

@@ -1,0 +1,201 @@
+"""Manifests as columns: equal to the reference on genuine, random and damaged files."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.draws.golden_metadata import golden_files
+from support.draws.manifest_values import entries
+
+from paimon_spark.errors import CorruptFile, UnsupportedFeature
+from paimon_spark.format.avro.file import read_records, write_records
+from paimon_spark.format.avro.schemas import MANIFEST
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
+from paimon_spark.format.manifests.codec import decode_manifest, encode_manifest
+from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+
+STATS = SimpleStats(b"min", b"max", (0, None, 5, 2**40))
+FILE = DataFileMeta(
+    "f-é.parquet", 1000, 5, b"k", b"l", EMPTY_STATS, STATS, 0, 4, 0, 5, ("x.index",), 17, 1, b"idx", 0, ("a", "ü"), "s3://x/bucket-0/f-é.parquet",
+    3, ("a",), (1, -2),
+)  # fmt: skip
+BARE = DataFileMeta("g.parquet", 7, 5, b"", b"", EMPTY_STATS, SimpleStats(b"", b"", None), 0, 4, 0, 0)
+ENTRIES = [
+    ManifestEntry(0, b"p1", 1, 4, FILE),
+    ManifestEntry(1, b"p2", 2, 4, BARE),
+    ManifestEntry(0, b"p1", 3, 4, BARE),
+]
+
+
+def assert_equal_to_reference(columns: ManifestColumns, expected: Sequence[ManifestEntry]) -> None:
+    assert len(columns) == len(expected)
+    everything = list(range(len(expected)))
+    assert columns.entries(everything) == list(expected)
+    assert columns.entries(everything[::-2]) == list(expected)[::-2]
+    assert columns.kind.tolist() == [e.kind for e in expected]
+    assert columns.bucket.tolist() == [e.bucket for e in expected]
+    assert columns.total_buckets.tolist() == [e.total_buckets for e in expected]
+    assert columns.level.tolist() == [e.file.level for e in expected]
+    assert columns.schema_id.tolist() == [e.file.schema_id for e in expected]
+    assert columns.row_count.tolist() == [e.file.row_count for e in expected]
+    assert columns.file_size.tolist() == [e.file.file_size for e in expected]
+    assert columns.min_sequence_number.tolist() == [e.file.min_sequence_number for e in expected]
+    assert columns.max_sequence_number.tolist() == [e.file.max_sequence_number for e in expected]
+    assert columns.file_names == [e.file.file_name for e in expected]
+    assert [columns.partitions[code] for code in columns.partition_code] == [e.partition for e in expected]
+    assert len(set(columns.partitions)) == len(columns.partitions)
+
+
+def test_genuine_manifests_of_all_writers_in_one_go() -> None:
+    """Writers of five generations have five schemas; the top-level union of the oldest is among them."""
+    files = golden_files("manifest")
+    expected = [entry for file in files for entry in decode_manifest(file.data, str(file))]
+    assert len(expected) > 500
+    assert_equal_to_reference(decode_manifests([(str(file), file.data) for file in files]), expected)
+
+
+@pytest.mark.parametrize("writer", ["java-0.7", "java-0.9", "java-2.1", "pypaimon-2.1.0", "pypaimon-rust-0.4.0"])
+def test_genuine_manifests_one_by_one(writer: str) -> None:
+    for file in golden_files("manifest", writer):
+        assert_equal_to_reference(decode_manifests([(str(file), file.data)]), decode_manifest(file.data, str(file)))
+
+
+@given(st.lists(st.lists(entries, max_size=6), max_size=3), st.sampled_from(["zstd", "null", "snappy"]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_random_manifests(manifests: list[list[Any]], compression: str) -> None:
+    files = [(f"m{i}", encode_manifest(m, compression)) for i, m in enumerate(manifests)]
+    assert_equal_to_reference(decode_manifests(files), [entry for manifest in manifests for entry in manifest])
+
+
+def test_no_manifests_and_manifests_without_entries() -> None:
+    assert_equal_to_reference(decode_manifests([]), [])
+    assert_equal_to_reference(decode_manifests([("a", encode_manifest([])), ("b", encode_manifest([]))]), [])
+
+
+def test_one_entry_and_the_entries_of_an_array_of_numbers() -> None:
+    columns = decode_manifests([("m", encode_manifest(ENTRIES))])
+    assert columns.entry(1) == ENTRIES[1]
+    assert columns.entries(np.array([2, 0])) == [ENTRIES[2], ENTRIES[0]]
+    assert columns.entries([]) == []
+    assert [columns.file_of(i) for i in range(3)] == ["m"] * 3
+
+
+def test_files_with_and_without_statistics() -> None:
+    columns = decode_manifests([("m", encode_manifest(ENTRIES))])
+    files = [entry.file for entry in ENTRIES]
+    assert columns.data_files([2, 1, 0]) == files[::-1]
+    bare = [replace(f, key_stats=EMPTY_STATS, value_stats=EMPTY_STATS, value_stats_cols=()) for f in files]
+    assert columns.data_files(range(3), stats=False) == bare
+
+
+def test_making_entries_leaves_the_garbage_collector_as_it_was() -> None:
+    columns = decode_manifests([("m", encode_manifest(ENTRIES))])
+    gc.disable()
+    try:
+        columns.entry(0)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    columns.entry(0)
+    assert gc.isenabled()
+
+
+def rewritten(entry: ManifestEntry, change: Any) -> bytes:
+    """A manifest whose schema and record were changed."""
+    (record,) = read_records(encode_manifest([entry]), "m")
+    schema = {**MANIFEST, "fields": [dict(f) for f in MANIFEST["fields"]]}
+    change(schema, record)
+    return write_records([record], schema)
+
+
+def with_a_map(schema: Any, record: Any) -> None:
+    schema["fields"].insert(0, {"name": "_TAGS", "type": {"type": "map", "values": "long"}})
+    record["_TAGS"] = {"a": 1}
+
+
+def test_a_schema_that_lanes_do_not_cover_is_read_by_the_reference() -> None:
+    files = [("plain", encode_manifest(ENTRIES)), ("odd", rewritten(ENTRIES[0], with_a_map))]
+    assert_equal_to_reference(decode_manifests(files), [*ENTRIES, ENTRIES[0]])
+
+
+def without(name: str) -> Any:
+    def change(schema: Any, record: Any) -> None:
+        schema["fields"] = [f for f in schema["fields"] if f["name"] != name]
+
+    return change
+
+
+def nullable(name: str) -> Any:
+    def change(schema: Any, record: Any) -> None:
+        field = next(f for f in schema["fields"] if f["name"] == name)
+        field["type"] = ["null", field["type"]]
+        record[name] = None
+
+    return change
+
+
+@pytest.mark.parametrize("change", [without, nullable])
+@pytest.mark.parametrize("name", ["_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_FILE", "_VERSION"])
+def test_an_entry_without_what_it_needs_names_the_file(change: Any, name: str) -> None:
+    files = [("good", encode_manifest(ENTRIES)), ("bad", rewritten(ENTRIES[0], change(name)))]
+    with pytest.raises(CorruptFile, match="cannot read bad"):
+        decode_manifests(files)
+
+
+def test_another_version_names_the_file() -> None:
+    def change(schema: Any, record: Any) -> None:
+        record["_VERSION"] = 3
+
+    with pytest.raises(UnsupportedFeature, match=r"cannot read bad.*version 3"):
+        decode_manifests([("good", encode_manifest(ENTRIES)), ("bad", rewritten(ENTRIES[0], change))])
+
+
+@pytest.mark.parametrize("text", [b"f-\xc3\xa9.parquet", "ü".encode()])
+def test_a_name_that_is_no_text_names_the_file(text: bytes) -> None:
+    bad = encode_manifest(ENTRIES, "null").replace(text, b"\xff" * len(text))
+    columns = decode_manifests([("good", encode_manifest(ENTRIES)), ("bad", bad)])
+    assert columns.entries(range(3)) == ENTRIES
+    with pytest.raises(CorruptFile, match=r"cannot read bad.*not UTF-8"):
+        columns.entries(range(6))
+
+
+def read_both(data: bytes) -> tuple[Any, Any]:
+    """The entries by lanes and by the reference; None for a CorruptFile or UnsupportedFeature, which name the file."""
+    results: list[Any] = []
+    for decode in (
+        lambda: decode_manifests([("the-file", data)]).entries(range(3)),
+        lambda: decode_manifest(data, "the-file"),
+    ):
+        try:
+            results.append(decode())
+        except (CorruptFile, UnsupportedFeature) as error:
+            results.append(None if "the-file" in str(error) else error)
+    return results[0], results[1]
+
+
+@pytest.mark.parametrize("compression", ["null", "zstd"])
+def test_a_manifest_cut_anywhere_is_refused(compression: str) -> None:
+    data = encode_manifest(ENTRIES, compression)
+    header = data.index(data[-16:]) + 16
+    for length in range(len(data)):
+        if length == header:
+            assert len(decode_manifests([("cut", data[:length])])) == 0  # what check_size is for
+        else:
+            with pytest.raises(CorruptFile, match="cut"):
+                decode_manifests([("cut", data[:length])])
+
+
+@pytest.mark.parametrize("compression", ["null", "zstd"])
+def test_changed_bytes_give_an_error_or_what_the_reference_reads(compression: str) -> None:
+    data = encode_manifest([*ENTRIES[:2], replace(ENTRIES[2], bucket=7)], compression)
+    for at in range(len(data)):
+        changed = data[:at] + bytes([data[at] ^ 0x05]) + data[at + 1 :]
+        lanes, reference = read_both(changed)
+        assert lanes is None or lanes == reference, at

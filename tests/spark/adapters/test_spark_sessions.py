@@ -1,0 +1,71 @@
+"""The README's example in every kind of session: Spark Connect, and spark-submit to a cluster of two workers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import pyspark
+import pytest
+from support.paths import ROOT
+
+pytestmark = pytest.mark.spark
+CONNECT_PORT = 15002  # of a server that a session with the remote local[2] starts, unless told otherwise
+QUICKSTART = ROOT / "examples" / "quickstart.py"
+EXPECTED = [
+    "|  7|2026-11-01| 99.0|",  # the upserted row
+    "| 10|2026-11-02|  5.0|",  # inserted through the view
+    "|  7|2026-11-01| 12.5|",  # as it was in snapshot 1
+    "rows=1, files=1",  # the overwrite of a partition
+    "| 11|  1.0|",
+    "|          4|  OVERWRITE|",
+    "[{'id': 7, 'total': 99.0}]",
+]
+
+
+def run(command: list[str], cwd: Path, **environment: str) -> str:
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYTHONPATH"))}
+    env = {**inherited, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", **environment}
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-8000:]
+    return done.stdout
+
+
+def missing(output: str) -> list[str]:
+    return [line for line in EXPECTED if line not in output]
+
+
+def test_spark_connect(tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    command = [sys.executable, str(QUICKSTART), str(tmp_path)]
+    with socket.socket() as other:
+        with suppress(OSError):  # taken by somebody else: as good
+            other.bind(("127.0.0.1", CONNECT_PORT))
+            other.listen()
+        anywhere = {"SPARK_REMOTE": "local[2]", "SPARK_TESTING": "1"}  # with it Spark takes a port that is free
+        output = run(command, tmp_path, **anywhere, PYTHONPATH=str(ROOT))
+    assert missing(output) == []
+
+
+def test_spark_finds_the_source_from_any_folder(tmp_path: Path) -> None:
+    """As Spark looks for it; ./dev installs this checkout so that it is found."""
+    look = "import pkgutil; print('pyspark_paimon' in {module.name for module in pkgutil.iter_modules()})"
+    assert run([sys.executable, "-c", look], tmp_path).strip() == "True"
+
+
+def test_spark_submit_with_py_files_to_a_cluster_of_two_workers(tmp_path: Path) -> None:
+    package = tmp_path / "paimon_spark.zip"
+    with zipfile.ZipFile(package, "w") as archive:
+        for path in [*(ROOT / "paimon_spark").rglob("*.py"), ROOT / "pyspark_paimon.py"]:
+            archive.write(path, path.relative_to(ROOT))
+    home = Path(pyspark.__file__).parent
+    settings = ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=1g"]
+    master = ["--master", "local-cluster[2,1,1024]"]
+    command = [str(home / "bin" / "spark-submit"), *master, *settings, "--py-files", str(package)]
+    output = run([*command, str(QUICKSTART), str(tmp_path / "lake")], tmp_path, SPARK_HOME=str(home))
+    assert missing(output) == []

@@ -1,0 +1,32 @@
+"""`snapshot.expire.execution-mode` async in a Spark job that ends with its last commit: the process waits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.oracles.checker import check_table
+from support.paths import ROOT
+
+from paimon_spark import open_table
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("road", ["df.write", "append"])
+def test_a_job_that_ends_at_once(tmp_path: Path, road: str) -> None:
+    location = str(tmp_path / "t")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, str(ROOT / "tests/support/programs/expiring_writes.py"), location, road]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    store = open_table(location).snapshots
+    latest = store.latest_id()
+    assert latest is not None
+    assert latest >= 4
+    assert store.ids() == [latest - 1, latest]
+    assert not list(Path(location, "snapshot").glob(".expiring*"))
+    check_table(location)

@@ -1,0 +1,182 @@
+"""The check of a table: genuine tables have no problem, and what is looked at. Damage: test_check_damage.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.faults.damage import (
+    change_entries,
+    edit_json,
+    snapshot_file,
+)
+from support.faults.faulty_store import FaultyFileIO, InjectedFault
+from support.tables.files_by_hand import COLUMNS, keyed_table, make
+from support.tables.golden_tables import GoldenTable, golden_tables
+
+from paimon_spark import check, open_table
+from paimon_spark.errors import TableNotFound
+from paimon_spark.store.checks.one_partition import check_one_partition
+from paimon_spark.store.checks.report import KEPT, Findings, Rule
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.write.table_write import TableWrite
+
+
+@pytest.mark.parametrize("table", golden_tables(), ids=str)
+def test_genuine_tables_of_all_releases_are_good(table: GoldenTable, tmp_path: Path) -> None:
+    report = check(str(table.unpack(tmp_path)))
+    assert report.is_good, str(report)
+    assert report.files_read == report.files or report.notes
+    assert report.snapshots
+
+
+def golden(name: str, target: Path) -> Path:
+    return GoldenTable("java-2.1", name).unpack(target)
+
+
+def test_a_table_without_snapshots(tmp_path: Path) -> None:
+    report = check(keyed_table(tmp_path / "t"))
+    assert report.is_good
+    assert (report.snapshots, report.files, report.live_rows) == ((), 0, 0)
+
+
+def test_what_was_looked_at(tmp_path: Path) -> None:
+    table = golden("cl_lookup", tmp_path)
+    report = check(open_table(str(table)))
+    assert report.snapshots == (1, 2, 3, 4, 5, 6)
+    files = list(table.glob("bucket-0/*.parquet"))
+    assert (report.files, report.files_read) == (len(files), len(files))
+    assert report.bytes == sum(p.stat().st_size for p in files)
+    assert (report.live_files, report.live_rows) == (1, 2)
+    assert str(report).endswith("no problem")
+
+
+def test_no_table(tmp_path: Path) -> None:
+    with pytest.raises(TableNotFound, match="nothing at this path"):
+        check(str(tmp_path / "none"))
+
+
+def test_metadata_alone(tmp_path: Path) -> None:
+    table = golden("pk_dedup", tmp_path)
+    change_entries(table, lambda e: [replace(e, file=replace(e.file, min_sequence_number=-1))])
+    report = check(str(table), read_files=False)
+    assert report.is_good
+    assert report.files_read == 0
+    assert not check(str(table)).is_good
+    next(table.glob("bucket-0/data-*")).unlink()
+    assert [p.rule for p in check(str(table), read_files=False).problems] == [Rule.STORED]
+
+
+def test_the_latest_snapshot_alone(tmp_path: Path) -> None:
+    table = golden("overwrite", tmp_path)
+    edit_json(snapshot_file(table, 1), totalRecordCount=5)
+    report = check(str(table), latest_only=True)
+    assert report.is_good
+    assert report.snapshots == (3,)
+    assert not check(str(table)).is_good
+
+
+def test_tags_of_expired_snapshots_are_checked_too(tmp_path: Path) -> None:
+    table = golden("tags_branches", tmp_path)
+    for snapshot_id in (1, 2):
+        snapshot_file(table, snapshot_id).unlink()
+    report = check(str(table))
+    assert report.is_good, str(report)
+    assert (report.snapshots, report.tags) == ((3,), ("t1", "t2"))
+    edit_json(table / "tag" / "tag-t1", totalRecordCount=17)
+    (problem,) = check(str(table)).problems
+    assert (problem.rule, problem.snapshot) == (Rule.TOTALS, "tag t1")
+
+
+def test_a_branch(tmp_path: Path) -> None:
+    table = golden("tags_branches", tmp_path)
+    last = sorted((table / "branch" / "branch-br1" / "snapshot").glob("snapshot-*"))[-1]
+    edit_json(last, totalRecordCount=17)
+    report = check(str(table))
+    assert report.is_good
+    assert f"not looked at: {table}$branch_br1, a branch" in report.notes
+    for report in (check(f"{table}$branch_br1"), check(str(table), {"branch": "br1"})):
+        assert [p.rule for p in report.problems] == [Rule.TOTALS]
+
+
+def test_a_snapshot_that_expires_meanwhile_is_no_problem(tmp_path: Path) -> None:
+    table = golden("overwrite", tmp_path)
+    edit_json(snapshot_file(table, 1), totalRecordCount=5)
+
+    def expire(what: str, done: int, total: int) -> None:
+        snapshot_file(table, 1).unlink(missing_ok=True)
+
+    assert check(str(table), progress=expire).is_good
+
+
+def test_a_table_that_is_written_to_meanwhile(tmp_path: Path) -> None:
+    table = keyed_table(tmp_path / "t", write_only="true")
+
+    def write() -> None:
+        batch = pa.record_batch({"part": ["x"] * 4, "id": range(4), "value": ["v"] * 4}, schema=COLUMNS)
+        task = TableWrite(table, "u")
+        task.write(batch)
+        TableCommit(table, f"u{table.snapshots.latest_id()}").append(task.finish())
+
+    for _ in range(3):
+        write()
+    report = check(table, progress=lambda what, done, total: write())
+    assert report.is_good, str(report)
+    assert report.snapshots == (1, 2, 3)
+    assert check(table).snapshots == tuple(range(1, 3 + 3 + report.files + 1))
+
+
+def test_progress_goes_up_to_the_end(tmp_path: Path) -> None:
+    table = golden("cl_lookup", tmp_path)
+    told: dict[str, list[tuple[int, int]]] = {}
+    report = check(str(table), progress=lambda what, done, total: told.setdefault(what, []).append((done, total)))
+    assert told["snapshots"] == [(n, 6) for n in range(6)]
+    assert told["files"] == sorted(told["files"])
+    assert told["files"][-1] == (report.bytes, report.bytes)
+
+
+@pytest.mark.parametrize("named", ["read", "open_input", "list"])
+def test_a_storage_that_fails_is_no_problem_of_the_table(named: str, tmp_path: Path) -> None:
+    good = open_table(str(golden("pk_dv32", tmp_path)))
+    count = FaultyFileIO(good.file_io)
+    assert check(Table(good.location, count, good.schema, good.options)).is_good
+    for at in range(count.log.count(named)):
+        broken = FaultyFileIO(good.file_io, at=at, named=named)
+        with pytest.raises(InjectedFault):
+            check(Table(good.location, broken, good.schema, good.options))
+
+
+def test_many_problems_of_a_rule_are_counted() -> None:
+    findings = Findings()
+    for number in range(KEPT + 7):
+        findings.add(Rule.STORED, f"snapshot {number}", f"file {number}", "gone")
+        findings.add(Rule.STORED, "later", f"file {min(number, KEPT - 1)}", "gone")
+    findings.add(Rule.SNAPSHOT, "snapshot 1", "s", "t")
+    problems, more = findings.problems()
+    assert [p.rule for p in problems] == [Rule.SNAPSHOT] + [Rule.STORED] * KEPT
+    assert more == {Rule.STORED: 7}
+    findings.forget(["snapshot 3", "snapshot 4"])
+    problems, more = findings.problems()
+    assert (len(problems), more) == (KEPT - 1, {Rule.STORED: 7})
+
+
+@pytest.mark.parametrize("keys_at_once", [1 << 20, 3, 1])
+def test_keys_in_two_partitions(keys_at_once: int, tmp_path: Path) -> None:
+    table = make(tmp_path / "t", ("id",), ("part",), {"bucket": "-1", "write-only": "true"})
+    findings = Findings()
+    for part, ids in (("x", range(10)), ("y", range(7, 12))):
+        batch = pa.record_batch({"part": [part] * len(ids), "id": ids, "value": ["v"] * len(ids)}, schema=COLUMNS)
+        since = table.snapshots.latest_id() or 0
+        write = TableWrite(table, part)
+        write.write(batch, buckets=np.zeros(len(ids), np.int32))
+        TableCommit(table, part, since).append(write.finish())
+        snapshot = table.snapshots.latest()
+        assert snapshot is not None
+        check_one_partition(table, "now", snapshot, findings, keys_at_once)
+        found = [(p.rule, p.found[:40]) for p in findings.problems()[0]]
+        assert found == [(Rule.ONE_ROW, "3 keys live in more than one partition o")] * (part == "y")
+    assert [p.rule for p in check(table).problems] == [Rule.ONE_ROW]

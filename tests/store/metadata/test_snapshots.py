@@ -1,0 +1,155 @@
+"""Snapshots, tags and hints: found by listing and reading, whatever the hints say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.faults.faulty_store import FaultyFileIO
+
+from paimon_spark.errors import CorruptFile, SnapshotNotFound
+from paimon_spark.file_io import LocalFileIO
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
+from paimon_spark.store.metadata.snapshots import SnapshotStore
+
+
+def snapshot(snapshot_id: int, millis: int = 0, watermark: int | None = None) -> Snapshot:
+    return Snapshot(
+        id=snapshot_id,
+        schema_id=0,
+        base_manifest_list="base",
+        delta_manifest_list="delta",
+        commit_user="u",
+        commit_identifier=snapshot_id,
+        commit_kind="APPEND",
+        time_millis=millis or snapshot_id * 1000,
+        total_record_count=0,
+        delta_record_count=0,
+        watermark=watermark,
+    )
+
+
+def write(table: Path, *snapshots: Snapshot, latest: str | None = None, earliest: str | None = None) -> SnapshotStore:
+    directory = table / "snapshot"
+    directory.mkdir(parents=True, exist_ok=True)
+    for one in snapshots:
+        (directory / f"snapshot-{one.id}").write_bytes(encode_snapshot(one))
+    for name, text in (("LATEST", latest), ("EARLIEST", earliest)):
+        if text is not None:
+            (directory / name).write_text(text)
+    return SnapshotStore(LocalFileIO(), str(table))
+
+
+@pytest.mark.parametrize("latest", [None, "5", "3", "9", "", "-1", "x", "5\n"])
+@pytest.mark.parametrize("earliest", [None, "3", "1", "", "junk"])
+def test_hints_are_never_the_truth(tmp_path: Path, latest: str | None, earliest: str | None) -> None:
+    store = write(tmp_path, *map(snapshot, (3, 4, 5)), latest=latest, earliest=earliest)
+    assert (store.earliest_id(), store.latest_id()) == (3, 5)
+    newest = store.latest()
+    assert newest is not None
+    assert newest.id == 5
+
+
+def test_hint_of_a_rolled_back_snapshot(tmp_path: Path) -> None:
+    store = write(tmp_path, *map(snapshot, (1, 2)), latest="4")
+    assert store.latest_id() == 2
+
+
+def test_no_snapshot_at_all(tmp_path: Path) -> None:
+    store = SnapshotStore(LocalFileIO(), str(tmp_path))
+    assert (store.earliest_id(), store.latest_id(), store.latest(), store.ids()) == (None, None, None, [])
+    assert store.find_at_time(10**15) is None
+    assert store.find_at_watermark(0) is None
+    with pytest.raises(SnapshotNotFound, match="no snapshot"):
+        store.load(1)
+
+
+def test_ids_ignore_other_files(tmp_path: Path) -> None:
+    store = write(tmp_path, snapshot(10), snapshot(9))
+    for name in (".snapshot-11.abc.tmp", "snapshot-", "snapshot-x", "snapshot-12.tmp", "snapshot-\u0661", "other-13"):
+        (tmp_path / "snapshot" / name).write_text("{}")
+    assert store.ids() == [9, 10]
+
+
+def test_a_gone_snapshot_names_what_is_there(tmp_path: Path) -> None:
+    store = write(tmp_path, *map(snapshot, (3, 4, 5)))
+    (tmp_path / "tag").mkdir()
+    (tmp_path / "tag" / "tag-v1").write_bytes(encode_tag(Tag(snapshot(2))))
+    there = r"3 to 5 are available, committed 1970-.* \(3000\) to .* \(5000\); its tags are v1"
+    with pytest.raises(SnapshotNotFound, match=f"snapshot 2 .* {there}"):
+        store.load(2)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b"[]", b"\xff\xfe", b'{"id": 3}', b"null"])
+def test_damaged_snapshot(tmp_path: Path, content: bytes) -> None:
+    store = write(tmp_path, snapshot(3))
+    (tmp_path / "snapshot" / "snapshot-3").write_bytes(content)
+    with pytest.raises(CorruptFile, match="snapshot-3"):
+        store.latest()
+
+
+def test_a_truncated_snapshot_is_never_read_as_another(tmp_path: Path) -> None:
+    store = write(tmp_path, snapshot(3, watermark=7))
+    path = tmp_path / "snapshot" / "snapshot-3"
+    whole = path.read_bytes()
+    for length in range(len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(CorruptFile):
+            store.load(3)
+
+
+def test_tags(tmp_path: Path) -> None:
+    store = write(tmp_path, snapshot(1))
+    (tmp_path / "tag" / "tag-success-file").mkdir(parents=True)
+    for name, snapshot_id in (("a", 1), ("2026-01-01", 7), ("\u00fc", 8)):
+        (tmp_path / "tag" / f"tag-{name}").write_bytes(encode_tag(Tag(snapshot(snapshot_id))))
+    assert store.tag_names() == ["2026-01-01", "a", "\u00fc"]
+    assert {name: tag.snapshot.id for name, tag in store.tags().items()} == {"2026-01-01": 7, "a": 1, "\u00fc": 8}
+    assert store.find_tag("b") is None
+
+
+def test_a_walk_reads_no_more_than_it_needs(tmp_path: Path) -> None:
+    ids = [number for number in range(1, 100) if number not in (1, 50, 99)]
+    write(tmp_path, *map(snapshot, ids))
+    io = FaultyFileIO(LocalFileIO())
+    store = SnapshotStore(io, str(tmp_path))
+    assert [found.id for found in store.walk(range(99, 0, -1))] == ids[::-1]
+    assert list(store.walk([])) == []
+    io.log.clear()
+    assert next(store.walk(range(2, 100))).id == 2
+    assert io.log == ["read"]
+
+
+times = st.lists(st.integers(0, 50), min_size=1, max_size=12).map(sorted)
+
+
+@given(times=times, first=st.integers(1, 5), asked=st.integers(-1, 52))
+def test_by_time(tmp_path_factory: pytest.TempPathFactory, times: list[int], first: int, asked: int) -> None:
+    snapshots = [snapshot(first + i, 1000 + t) for i, t in enumerate(times)]
+    store = write(tmp_path_factory.mktemp("t"), *snapshots)
+    at = max((t for t in times if t <= asked), default=None)
+    since = [s for s in snapshots if s.time_millis >= 1000 + asked]
+    found = store.find_at_time(1000 + asked)
+    assert (None if found is None else found.time_millis - 1000) == at
+    if at is not None and times.count(at) == 1:
+        assert found == snapshots[times.index(at)]
+    assert store.find_since_time(1000 + asked) == (since[0] if since else None)
+
+
+marks = st.lists(st.one_of(st.integers(0, 9), st.none(), st.just(-(2**63))), min_size=1, max_size=12)
+
+
+@given(marks=marks, asked=st.integers(-1, 12))
+def test_by_watermark(tmp_path_factory: pytest.TempPathFactory, marks: list[int | None], asked: int) -> None:
+    known = iter(sorted(m for m in marks if m is not None and m >= 0))
+    rising = [next(known) if m is not None and m >= 0 else m for m in marks]
+    snapshots = [snapshot(1 + i, watermark=m) for i, m in enumerate(rising)]
+    store = write(tmp_path_factory.mktemp("t"), *snapshots)
+    fitting = [s for s in snapshots if s.watermark is not None and s.watermark >= max(asked, 0)]
+    found = store.find_at_watermark(asked)
+    assert (found is None) == (not fitting)
+    if found is not None:
+        assert found.watermark == fitting[0].watermark

@@ -1,0 +1,61 @@
+"""What follows a commit: when, where, and that it never makes the commit fail."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.faults.faulty_store import FaultyFileIO
+from support.tables.expiring import KEEP_TWO, live_on, new_table
+
+from paimon_spark.file_io import LocalFileIO
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.upkeep.maintenance import finish_maintenance, maintain
+
+
+def lived(path: Path, **more: str) -> Table:
+    table = new_table(path / "t", KEEP_TWO)
+    live_on(table, "wwww")
+    return open_table(table.location, {"write-only": "false", **{k.replace("_", "-"): v for k, v in more.items()}})
+
+
+def test_snapshots_expire_by_the_options(tmp_path: Path) -> None:
+    table = lived(tmp_path)
+    maintain(table)
+    assert table.snapshots.ids() == [3, 4]
+
+
+def test_changelogs_expire_after_them(tmp_path: Path) -> None:
+    limits = {"changelog.num-retained.min": "3", "changelog.num-retained.max": "3"}
+    table = lived(tmp_path).with_options(limits)
+    maintain(table)
+    assert table.snapshots.ids() == [3, 4]
+    assert sorted(p.name for p in Path(table.location, "changelog").glob("changelog-*")) == ["changelog-2"]
+
+
+def test_a_writer_that_only_writes_leaves_it_to_others(tmp_path: Path) -> None:
+    table = lived(tmp_path).with_options({"write-only": "true"})
+    maintain(table)
+    assert table.snapshots.ids() == [1, 2, 3, 4]
+    maintain(table, dedicated=True)
+    assert table.snapshots.ids() == [3, 4]
+
+
+def test_in_a_thread(tmp_path: Path) -> None:
+    table = lived(tmp_path).with_options({"snapshot.expire.execution-mode": "async"})
+    maintain(table)
+    finish_maintenance()
+    assert table.snapshots.ids() == [3, 4]
+
+
+def test_a_failure_is_told_and_made_good_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = lived(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        maintain(replace(table, file_io=FaultyFileIO(LocalFileIO(), at=0, lasting=True)))
+    assert "expiring snapshots" in caplog.text
+    assert table.snapshots.ids() == [1, 2, 3, 4]
+    maintain(table)
+    assert table.snapshots.ids() == [3, 4]

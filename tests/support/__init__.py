@@ -1,0 +1,1 @@
+"""What the tests share: nothing here is a test."""

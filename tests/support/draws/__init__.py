@@ -1,0 +1,1 @@
+"""Random types, values, conditions and tables."""

@@ -1,0 +1,1 @@
+"""Stores that fail, and tables that are damaged in one point."""

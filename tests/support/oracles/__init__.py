@@ -1,0 +1,1 @@
+"""What must be true, told naively: models, comparisons and checks."""

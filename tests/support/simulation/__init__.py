@@ -1,0 +1,1 @@
+"""Several actors on one table, in an order that a seed chooses."""

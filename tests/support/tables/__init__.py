@@ -1,0 +1,1 @@
+"""Tables that tests begin with, and what lies in their files."""

@@ -1,0 +1,76 @@
+"""What a commit left behind, and rivals that commit in between: helpers of the commit tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from paimon_spark.file_io import FileIO, LocalFileIO
+from paimon_spark.format.manifest import FileKind
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.metadata.manifest_files import (
+    read_data_manifests,
+    read_manifest_list,
+    read_manifests,
+)
+from paimon_spark.store.metadata.table import Table
+from support.tables.files_by_hand import partition
+
+X, Y = partition("x"), partition("y")
+
+
+def latest(table: Table) -> Snapshot:
+    snapshot = table.snapshots.latest()
+    assert snapshot is not None
+    return snapshot
+
+
+def live(table: Table) -> set[str]:
+    return {e.file.file_name for e in table_state(table, latest(table)).live_entries(None)}
+
+
+def delta(table: Table) -> list[tuple[str, str]]:
+    """(ADD or DELETE, file name) of the latest snapshot's own changes."""
+    snapshot = latest(table)
+    metas = read_manifest_list(table.file_io, table.location, snapshot.delta_manifest_list)
+    entries = read_manifests(table.file_io, table.location, metas)
+    return [(FileKind(e.kind).name, e.file.file_name) for e in entries]
+
+
+@dataclass
+class Between:
+    """A store where something happens just before a snapshot is published."""
+
+    inner: FileIO
+    happens: list[Callable[[], object]]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+    def create_if_absent(self, path: str, data: bytes) -> bool:
+        if "/snapshot/" in path and self.happens:
+            self.happens.pop(0)()
+        return self.inner.create_if_absent(path, data)
+
+
+def with_rivals(table: Table, *rivals: Callable[[], object]) -> Table:
+    """The table, where before each attempt to publish one of the rivals acts."""
+    return replace(table, file_io=Between(LocalFileIO(), list(rivals)))
+
+
+def metadata_files(table: Table) -> set[str]:
+    return {status.name for status in table.file_io.list(f"{table.location}/manifest")}
+
+
+def named_metadata(table: Table) -> set[str]:
+    names: set[str] = set()
+    for snapshot_id in table.snapshots.ids():
+        snapshot = table.snapshots.load(snapshot_id)
+        names |= {snapshot.base_manifest_list, snapshot.delta_manifest_list}
+        names |= {m.file_name for m in read_data_manifests(table.file_io, table.location, snapshot)}
+        names |= {snapshot.index_manifest} - {None}
+    return names
+
+
+# --- what a snapshot says -------------------------------------------------------------------------------------------
