@@ -1,1 +1,5 @@
-"""What is on disk: bytes or text <-> frozen values. Pure: no I/O, no clock."""
+"""The on-disk format: schemas, snapshots, rows as bytes, names and places of files (docs/internals/format.md).
+
+May import: errors, limits, and ``format.options`` for ``paths``. No I/O, no clock, no Arrow.
+Invariant: bytes or text become frozen values and back without loss; input that is not valid is a named error.
+"""

@@ -1,1 +1,4 @@
-"""The LSM tree as arithmetic: sorted runs, sections, sort-merge. Pure: no I/O, no clock."""
+"""The LSM tree as arithmetic, without storage and without a clock.
+
+Rooms, from the ground up: ``keys``, ``aggregates``, ``engines``, ``runs``, ``compaction``.
+"""

@@ -1,0 +1,5 @@
+"""Conditions on rows: one frozen tree, parsed from SQL or Python, evaluated on rows and on statistics.
+
+May import: errors, ``format``, ``arrow``, ``arrow.statistics``.
+Invariant: three-valued logic as Spark's; on statistics a condition may keep too much, never too little.
+"""

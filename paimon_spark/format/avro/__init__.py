@@ -1,0 +1,5 @@
+"""Avro files: the container, records by fastavro, and columns decoded by numpy.
+
+May import: errors, limits, ``format``.
+Invariant: the size that a file may reach in memory is bounded before anything is decoded.
+"""

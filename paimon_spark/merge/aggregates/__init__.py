@@ -1,1 +1,5 @@
-"""Aggregate functions: each folds the values of one column, key by key, into one value a key."""
+"""Aggregate functions: each folds the values of one column, key by key, into one value a key.
+
+May import: ``merge.keys`` and what lies below.
+Invariant: a function sees the values of a key in the order in which they were written.
+"""

@@ -1,0 +1,17 @@
+"""From commit messages to a snapshot.
+
+States of a commit::
+
+    read the latest snapshot -> check conflicts -> write manifests -> create snapshot-<n> if absent
+         ^                                                             |            |
+         +---------- delete the manifests of this attempt <- lost -----+            v won
+         ^                                                             check the base (``base``)
+         +------------------------ withdraw snapshot-<n> <- base gone -+            |
+                                                                                    v base present: done
+
+Invariants: a snapshot becomes visible in one atomic step; no file is deleted after a step whose outcome is unknown
+(CommitStateUnknown); a commit of the same user and identifier happens once; nobody builds on a snapshot that may be
+withdrawn.
+
+May import: ``store.metadata``, ``store.holds``, ``store.buckets`` and what lies below. It reads no rows.
+"""

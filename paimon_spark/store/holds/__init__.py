@@ -1,0 +1,12 @@
+"""Who keeps a snapshot, and who expires it: the one protocol between keepers and deletions.
+
+A keeper (tag, branch, rollback, read) writes a hold mark, then looks for expiry marks::
+
+    keeper:   write .holding-<id>   ->  look for .expiring-*  ->  write the tag, delete the mark
+    expiry:   write .expiring-<end> ->  look for .holding-*   ->  delete files, delete the mark
+
+Invariants: a keeper writes its mark before it looks for expiries; an expiry writes its mark before it looks for
+keepers. So at least one of the two sees the other and gives up, and no file that somebody keeps is deleted.
+
+May import: ``store.metadata`` and what lies below.
+"""

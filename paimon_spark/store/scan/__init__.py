@@ -1,0 +1,5 @@
+"""From a snapshot to splits: time travel, pruning by partition, bucket and statistics, increments, branches.
+
+May import: ``store.read`` and what lies below.
+Invariant: the splits of a plan hold every row that may satisfy the condition, and each row once.
+"""
