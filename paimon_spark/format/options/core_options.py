@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 
 T = TypeVar("T")
+M = TypeVar("M", bound=StrEnum)
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -98,6 +101,12 @@ def parse_choice(*choices: str) -> Callable[[str], str]:
         raise ValueError("expected one of " + ", ".join(choices))
 
     return parse
+
+
+def parse_member(members: type[M]) -> Callable[[str], M]:
+    """One of the values of an enum, spelled as for parse_choice."""
+    parse = parse_choice(*members)
+    return lambda text: members(parse(text))
 
 
 def parse_level_map(text: str) -> dict[int, str]:
@@ -220,9 +229,7 @@ BRANCH = Option("branch", "main", parse_text)
 BUCKET = _int("bucket", -1)
 BUCKET_KEY = _list("bucket-key")
 BUCKET_FUNCTION = Option("bucket-function.type", "default", parse_choice("default", "mod", "hive"))
-MERGE_ENGINE = Option(
-    "merge-engine", "deduplicate", parse_choice("deduplicate", "partial-update", "aggregation", "first-row")
-)
+MERGE_ENGINE = Option("merge-engine", MergeEngine.DEDUPLICATE, parse_member(MergeEngine))
 IGNORE_DELETE = _bool(
     "ignore-delete",
     False,
@@ -239,7 +246,7 @@ PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE = _bool("partial-update.remove-record-on-
 PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP = _list("partial-update.remove-record-on-sequence-group")
 DEFAULT_AGGREGATE_FUNCTION = _opt_text("fields.default-aggregate-function")
 ROWKIND_FIELD = _opt_text("rowkind.field")
-CHANGELOG_PRODUCER = Option("changelog-producer", "none", parse_choice("none", "input", "full-compaction", "lookup"))
+CHANGELOG_PRODUCER = Option("changelog-producer", ChangelogProducer.NONE, parse_member(ChangelogProducer))
 CHANGELOG_ROW_DEDUPLICATE = _bool("changelog-producer.row-deduplicate", False)
 CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS = _list("changelog-producer.row-deduplicate-ignore-fields")
 CHANGELOG_FILE_PREFIX = Option("changelog-file.prefix", "changelog-", parse_text)

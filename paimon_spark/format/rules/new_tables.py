@@ -13,6 +13,7 @@ from dataclasses import replace
 from paimon_spark.errors import SchemaError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import NESTED, TIMESTAMPS, DataField, DataType, Root, all_fields
@@ -127,23 +128,21 @@ def _check_bucket_function(schema: TableSchema, options: Options, keys: Sequence
 
 def _check_merge(schema: TableSchema, options: Options) -> Iterator[str]:
     engine, producer = options.value(o.MERGE_ENGINE), options.value(o.CHANGELOG_PRODUCER)
-    if producer != "none" and not schema.primary_keys:
+    if producer != ChangelogProducer.NONE and not schema.primary_keys:
         yield f"changelog-producer={producer} needs a primary key"
-    if engine == "first-row" and producer not in ("none", "lookup"):
+    if engine == MergeEngine.FIRST_ROW and producer not in (ChangelogProducer.NONE, ChangelogProducer.LOOKUP):
         yield f"merge-engine=first-row goes with changelog-producer none or lookup, not with {producer}"
     if options.value(o.DELETION_VECTORS_ENABLED):
-        if producer == "full-compaction":
+        if producer == ChangelogProducer.FULL_COMPACTION:
             yield "deletion-vectors.enabled does not go with changelog-producer=full-compaction"
-        if engine == "first-row":
+        if engine == MergeEngine.FIRST_ROW:
             yield "deletion-vectors.enabled does not go with merge-engine=first-row"
     if options.is_set(o.FULL_COMPACTION_DELTA_COMMITS):
-        if producer == "lookup":
+        if producer == ChangelogProducer.LOOKUP:
             yield "the option 'full-compaction.delta-commits' does not go with changelog-producer=lookup"
         if not schema.primary_keys and options.value(o.BUCKET) == -1:
             yield "the option 'full-compaction.delta-commits' needs a primary key or a number of buckets"
-    if _is_true(options, "streaming-read-overwrite") and (
-        not schema.primary_keys or producer in ("lookup", "full-compaction")
-    ):
+    if _is_true(options, "streaming-read-overwrite") and (not schema.primary_keys or producer.is_compaction):
         yield "streaming-read-overwrite=true needs a primary key and a changelog-producer of none or input"
 
 
@@ -155,7 +154,7 @@ def _check_sequence(schema: TableSchema, options: Options) -> Iterator[str]:
             yield f"the sequence field '{name}' is not a column; the columns are {', '.join(schema.names)}"
         if f"fields.{name}.aggregate-function" in options:
             yield f"the sequence field '{name}' must not have an aggregate function"
-    if fields and options.value(o.MERGE_ENGINE) == "first-row":
+    if fields and options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
         yield "the option 'sequence.field' does not go with merge-engine=first-row"
     if fields and schema.primary_keys and not set(schema.partition_keys) <= set(schema.primary_keys):
         yield "the option 'sequence.field' needs a primary key that holds the partition columns"

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.merge.compaction.changelog import Befores, changelog_rows
 from paimon_spark.merge.compaction.rules import needs_lookup
@@ -56,7 +57,7 @@ class CompactRules:
     spec: MergeSpec
     engine: TableEngine
     output: tuple[str, ...]
-    producer: str
+    producer: ChangelogProducer
     looks_up: bool
     vectors: bool
     max_level: int
@@ -65,7 +66,7 @@ class CompactRules:
     @cached_property
     def merge(self) -> Engine:
         """The engine for all rows of a key, ``_LEVEL`` among their columns: also for a merge without a changelog."""
-        counts_levels = self.looks_up and self.engine.name != "first-row"
+        counts_levels = self.looks_up and self.engine.kind != MergeEngine.FIRST_ROW
         return lowest_level(self.engine.merge) if counts_levels else self.engine.merge
 
 
@@ -129,10 +130,10 @@ def compact_rules(schema: TableSchema, options: Options, max_level: int, drop_de
 
 def needs_values_above(rules: CompactRules) -> bool:
     """Whether the rows above must have the output columns, and not only their keys and places."""
-    if rules.producer == "full-compaction" or rules.engine.name == "first-row":
+    if rules.producer == ChangelogProducer.FULL_COMPACTION or rules.engine.kind == MergeEngine.FIRST_ROW:
         return False
-    newest_wins = rules.engine.whole_rows and not rules.spec.sequence_fields
-    return not rules.vectors or rules.producer == "lookup" or not newest_wins
+    newest_wins = rules.engine.kind.keeps_whole_rows and not rules.spec.sequence_fields
+    return not rules.vectors or rules.producer == ChangelogProducer.LOOKUP or not newest_wins
 
 
 def compact_merge(
@@ -183,9 +184,9 @@ class _Keys:
 
 
 def _merge_window(window: Window, upper: UpperRows, rules: CompactRules, spec: MergeSpec) -> Iterator[CompactBatch]:
-    if rules.producer == "full-compaction":
+    if rules.producer == ChangelogProducer.FULL_COMPACTION:
         keys = _full(window, rules)
-    elif rules.engine.name == "first-row":
+    elif rules.engine.kind == MergeEngine.FIRST_ROW:
         keys = _first_row(window, upper, rules)
     else:
         keys = _lookup(window, upper, rules)
@@ -194,14 +195,14 @@ def _merge_window(window: Window, upper: UpperRows, rules: CompactRules, spec: M
     left = _keys_with_result(keys.window, rules)
     befores = keys.befores if left is None else keys.befores.of(left)
     comes_out = keys.comes_out if left is None or keys.comes_out is None else keys.comes_out[left]
-    makes_changelog = rules.producer in ("lookup", "full-compaction")
+    makes_changelog = rules.producer.is_compaction
     start = 0
     for rows in rules.engine.merge(keys.window, spec, rules.output, True):
         part = slice(start, start + rows.num_rows)
         start += rows.num_rows
         changelog = None
         if makes_changelog:
-            keeps_kinds = rules.engine.name == "first-row"
+            keeps_kinds = rules.engine.kind == MergeEngine.FIRST_ROW
             changelog = changelog_rows(rows, befores.of(part), rules.compared, keeps_kinds)
         kept = _kept(rows, None if comes_out is None else comes_out[part], rules)
         if kept is not None or changelog is not None:
@@ -256,7 +257,7 @@ def _lookup(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
     kinds = window.kinds(rules.spec)
     if kinds is not None:
         before = np.where(is_retract(kinds[before]), -1, before)
-    if not rules.engine.whole_rows:
+    if not rules.engine.kind.keeps_whole_rows:
         window = _merging_all(window)
     befores = Befores(window, before, levels.has_level_0)
     return _Keys(window, befores, superseded=found if rules.vectors else ())
@@ -290,7 +291,7 @@ def _ignored(window: Window, rules: CompactRules) -> Mask | None:
 
 def _keys_with_result(window: Window, rules: CompactRules) -> Rows | None:
     """The numbers of the keys of which the engine leaves a row; None: all."""
-    ignored = _ignored(window, rules) if rules.engine.whole_rows else None
+    ignored = _ignored(window, rules) if rules.engine.kind.keeps_whole_rows else None
     if ignored is None:
         return None
     return np.flatnonzero(np.logical_or.reduceat(~ignored[window.groups.order], window.groups.starts))

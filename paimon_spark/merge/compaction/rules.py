@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB, Options
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 
 _DEFAULT_TARGET = 128 * MB
 
@@ -91,8 +92,8 @@ def needs_lookup(options: Options) -> bool:
     even show them to readers before.
     """
     return (
-        options.value(o.MERGE_ENGINE) == "first-row"
-        or options.value(o.CHANGELOG_PRODUCER) == "lookup"
+        options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW
+        or options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.LOOKUP
         or options.value(o.DELETION_VECTORS_ENABLED)
         or options.value(o.FORCE_LOOKUP)
     )
@@ -132,8 +133,8 @@ def compaction_rules(options: Options) -> CompactionRules:
         force_interval=_force_interval(options, trigger) if gentle else None,
         needs_lookup=lookup,
         keeps_vectors=options.value(o.DELETION_VECTORS_ENABLED),
-        full_changelog=options.value(o.CHANGELOG_PRODUCER) == "full-compaction",
-        upgrade_merges=engine != "deduplicate" or bool(options.value(o.SEQUENCE_FIELD)),
+        full_changelog=options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.FULL_COMPACTION,
+        upgrade_merges=engine != MergeEngine.DEDUPLICATE or bool(options.value(o.SEQUENCE_FIELD)),
         small_file=small_file_size(options, _DEFAULT_TARGET),
         rewrites_all=options.value(o.COMPACTION_FORCE_REWRITE_ALL_FILES),
         file_format=options.value(o.FILE_FORMAT),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.schema import TableSchema
 
 if TYPE_CHECKING:
@@ -31,20 +32,17 @@ class TableEngine:
     merge: for ``merge_runs`` and ``sort_and_merge``.
     columns: which columns the merge of some columns needs beside them, keys and ``sequence.field`` not counted.
     left_alone: which columns a row leaves as they are when it has null in them.
-    whole_rows: a result is one of the rows that were merged. Where it is not, a condition on values says nothing about
-        the rows before the merge, and statistics of their values prune nothing.
     """
 
-    name: str
+    kind: MergeEngine
     merge: Engine
     columns: Columns
     left_alone: LeftAlone
-    whole_rows: bool
 
 
 def check_engine(schema: TableSchema, options: Options) -> None:
     """Whether a table with a primary key has an engine. Errors as in engine_for."""
-    if options.value(o.MERGE_ENGINE) in ("partial-update", "aggregation"):  # the others have no rules of their own
+    if options.value(o.MERGE_ENGINE).has_functions:  # the others have no rules of their own
         engine_for(schema, options)
 
 
@@ -59,20 +57,20 @@ def engine_for(schema: TableSchema, options: Options) -> TableEngine:
         OptionError: an option has a bad value, does not fit the columns, or contradicts another.
         UnsupportedFeature: an aggregate function that this release does not have.
     """
-    name = options.value(o.MERGE_ENGINE)
-    if name == "partial-update":
+    kind = options.value(o.MERGE_ENGINE)
+    if kind == MergeEngine.PARTIAL_UPDATE:
         partial_update = _partial_update(schema, options)
-        return TableEngine(name, partial_update, partial_update.columns, partial_update.left_alone, whole_rows=False)
-    if name == "aggregation":
+        return TableEngine(kind, partial_update, partial_update.columns, partial_update.left_alone)
+    if kind == MergeEngine.AGGREGATION:
         aggregation = _aggregation(schema, options)
-        return TableEngine(name, aggregation, _no_columns, aggregation.left_alone, whole_rows=False)
-    if name == "first-row":
+        return TableEngine(kind, aggregation, _no_columns, aggregation.left_alone)
+    if kind == MergeEngine.FIRST_ROW:
         from paimon_spark.merge.engines.first_row import first_row
 
-        return TableEngine(name, first_row, _no_columns, _none_left_alone, whole_rows=True)
+        return TableEngine(kind, first_row, _no_columns, _none_left_alone)
     from paimon_spark.merge.engines.deduplicate import deduplicate
 
-    return TableEngine(name, deduplicate, _no_columns, _none_left_alone, whole_rows=True)
+    return TableEngine(kind, deduplicate, _no_columns, _none_left_alone)
 
 
 def _aggregation(schema: TableSchema, options: Options) -> Aggregation:

@@ -21,6 +21,7 @@ from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
@@ -108,8 +109,8 @@ def _reading_all_levels(table: Table, snapshot_id: int) -> Table:
     strict = {o.SCAN_IGNORE_LOST_FILES.key: "false", o.SCAN_IGNORE_CORRUPT_FILES.key: "false"}
     whole = {o.SCAN_SNAPSHOT_ID.key: str(snapshot_id), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
     changed = {**ALONE, **strict, **whole}
-    if table.options.value(o.MERGE_ENGINE) == "first-row":
-        changed[o.MERGE_ENGINE.key] = "deduplicate"  # the same keys, and level 0 is read
+    if table.options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
+        changed[o.MERGE_ENGINE.key] = MergeEngine.DEDUPLICATE  # the same keys, and level 0 is read
     return replace(table, options=table.options.merged(changed))
 
 

@@ -10,6 +10,7 @@ from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.entries import DATA_FORMATS
 from paimon_spark.format.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
@@ -239,7 +240,7 @@ class Collector:
         has_vectors = options.value(o.DELETION_VECTORS_ENABLED)
         if not self.table.schema.primary_keys:
             return
-        if not has_vectors and options.value(o.MERGE_ENGINE) != "first-row":
+        if not has_vectors and options.value(o.MERGE_ENGINE) != MergeEngine.FIRST_ROW:
             return
         above = tuple(file for file in files if file.level > 0)
         vectors = [e for e in state.index.get(place, ()) if e.index_type == DELETION_VECTORS and has_vectors]

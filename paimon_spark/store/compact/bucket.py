@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import LEVEL
 from paimon_spark.format.types import Root
@@ -130,15 +131,15 @@ class _MergeRun:
         has_kind = any(file.delete_row_count != 0 for file in files)
         rules = self._rules
         spec = replace(rules.spec, has_sequence=by_age is None, has_kind=has_kind)
-        looks_up = rules.looks_up and rules.engine.name != "first-row"
-        by_level = looks_up and counts_levels(section, spec, rules.engine.whole_rows)
+        looks_up = rules.looks_up and rules.engine.kind != MergeEngine.FIRST_ROW
+        by_level = looks_up and counts_levels(section, spec, rules.engine.kind.keeps_whole_rows)
         engine = rules.merge if by_level else rules.engine.merge
         runs = self._runs(by_age or section, by_level)
         return merge_runs(runs, spec, rules.output, BATCH_ROWS, ordered=True, engine=engine)
 
     def _merge_with_changelog(self, step: CompactStep) -> None:
         """A step that looks at the rows above; where it does not rewrite, only the changelog and vectors come of it."""
-        writes = step.rewrites or self._rules.producer in ("lookup", "full-compaction")
+        writes = step.rewrites or self._rules.producer.is_compaction
         for section in step.sections:
             above = self._above([file for run in section for file in run.files])
             if not writes and not above:
@@ -159,14 +160,14 @@ class _MergeRun:
 
     def _above(self, inputs: Sequence[DataFileMeta]) -> list[UpperLevel]:
         rules = self._rules
-        if rules.producer == "full-compaction":
+        if rules.producer == ChangelogProducer.FULL_COMPACTION:
             return []
         keys = self._schema.key_fields
         if needs_values_above(rules):
             request = replace(self._request, positions=rules.vectors)
         else:
             request = FileRequest(keys, positions=rules.vectors)
-        expires = rules.engine.name != "first-row"
+        expires = rules.engine.kind != MergeEngine.FIRST_ROW
         levels = files_above(self._task.above, inputs, keys)
         return [UpperLevel(self._rows, level, request, keys, BATCH_ROWS, expires) for level in levels]
 
@@ -189,6 +190,8 @@ class _MergeRun:
         rows = sum(file.row_count for file in files)
         width = max(_GROWTH * sum(file.file_size for file in files) // max(rows, 1), 8 * len(self._rules.output))
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
-        if not self._rules.engine.whole_rows and any(field.type.root in nested for field in self._schema.fields):
+        if not self._rules.engine.kind.keeps_whole_rows and any(
+            field.type.root in nested for field in self._schema.fields
+        ):
             width *= 2  # merged rows may be longer than those in files: lists and maps gathered from all rows of a key
         return min(BATCH_ROWS, max(_LEAST_BATCH_ROWS, _OPEN_BYTES // (width * open_runs)))

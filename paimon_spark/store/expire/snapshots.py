@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import LATEST, changelog_directory, changelog_path, manifest_path, snapshot_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import encode_snapshot
@@ -234,7 +235,7 @@ class _Plan:
         """What another expiry has moved and what has expired since is taken back, and what a rollback took out of a
         tag, which has no changelog."""
         table, store = self.table, self.table.snapshots
-        produces = table.options.value(o.CHANGELOG_PRODUCER) != "none"
+        produces = table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE
 
         def move(snapshot: Snapshot) -> None:
             path = changelog_path(table.location, snapshot.id, table.branch)
@@ -282,7 +283,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     if len(found) < 2 or found[-1].id != end:
         return None
     *expired, kept = found
-    produces = table.options.value(o.CHANGELOG_PRODUCER) != "none"
+    produces = table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE
     decoupled = rules.is_decoupled
     finder, doomed = FileFinder(table), DoomedFiles()
     doomed.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)

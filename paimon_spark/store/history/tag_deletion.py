@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import TAG_PREFIX, tag_directory, tag_path
 from paimon_spark.format.rules.supported import check_tagging
 from paimon_spark.format.snapshot import Snapshot
@@ -249,7 +250,7 @@ def _beside(numbers: Iterable[int], number: int) -> set[int]:
 
 def _add_changelogs(table: Table, used: UsedFiles) -> None:
     """Long-lived changelogs of this branch are read from delta lists where no changelog files are made."""
-    if table.options.value(o.CHANGELOG_PRODUCER) != "none":
+    if table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE:
         return
     found = in_threads(table.snapshots.find_change, table.snapshots.changelog_ids())
     add_found_deltas(table, [change for change in found if change is not None], used)

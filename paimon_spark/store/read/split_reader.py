@@ -20,6 +20,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.format.schema import (
     KIND_TEXTS,
@@ -174,13 +175,13 @@ class SplitReader:
     @cached_property
     def _looks_up(self) -> bool:
         """Whether a compaction of the table merges what leaves level 0 with the rows above (see engines.lookup)."""
-        return self._engine.name != "first-row" and needs_lookup(self.table.options)
+        return self._engine.kind != MergeEngine.FIRST_ROW and needs_lookup(self.table.options)
 
     @cached_property
     def _grows(self) -> bool:
         """Whether merged rows may be longer than those in files: lists and maps gathered from all rows of a key."""
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
-        return not self._engine.whole_rows and any(field.type.root in nested for field in self._read_fields)
+        return not self._engine.kind.keeps_whole_rows and any(field.type.root in nested for field in self._read_fields)
 
     @cached_property
     def _sequence_fields(self) -> tuple[DataField, ...]:
@@ -209,7 +210,7 @@ class SplitReader:
         request = FileRequest(self._merge_fields, system, by_key, probes=True)
         spec = self._merge_spec(by_age is None, has_kind)
         at_once = batch_rows // 2 if self._grows else batch_rows
-        by_level = self._looks_up and counts_levels(section, spec, self._engine.whole_rows)
+        by_level = self._looks_up and counts_levels(section, spec, self._engine.kind.keeps_whole_rows)
         runs = [self._run(split, run, request, at_once, by_level) for run in by_age or section]
         engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
         return merge_runs(runs, spec, self._output(spec), batch_rows, ordered, engine)
@@ -219,7 +220,7 @@ class SplitReader:
         by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, (SEQUENCE_FIELD, _KIND_FIELD), by_key, probes=True)
         spec = self._merge_spec(has_sequence=True, has_kind=True)
-        by_level = self._looks_up and not self._engine.whole_rows
+        by_level = self._looks_up and not self._engine.kind.keeps_whole_rows
         engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
         runs = [
             self._run(bucket, run, request, batch_rows, by_level)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.compact.bucket import run_task
@@ -136,8 +137,8 @@ def as_stored(table: Table) -> Table:
     fields = tuple(replace(f, default_value=None) for f in table.schema.fields)
     options = {key: value for key, value in table.options.items() if key != o.ROWKIND_FIELD.key}
     options |= {
-        o.MERGE_ENGINE.key: "deduplicate",
-        o.CHANGELOG_PRODUCER.key: "none",
+        o.MERGE_ENGINE.key: MergeEngine.DEDUPLICATE,
+        o.CHANGELOG_PRODUCER.key: ChangelogProducer.NONE,
         o.DELETION_VECTORS_ENABLED.key: "false",
         o.IGNORE_DELETE.key: "false",
         o.IGNORE_UPDATE_BEFORE.key: "false",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.holds.expired import expired
 from paimon_spark.store.metadata.snapshots import SnapshotStore, last_until
@@ -115,7 +116,8 @@ def _between_times(options: Options, snapshots: SnapshotStore) -> Increment | Di
     if options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE) == "diff":
         return _difference_of_times(start, end, snapshots)
     producer = options.value(o.CHANGELOG_PRODUCER)
-    has_files = _reads_changelogs(options) or producer == "none"  # else long-lived changelogs lost the new files
+    # Long-lived changelogs of other tables have lost the new files.
+    has_files = _reads_changelogs(options) or producer == ChangelogProducer.NONE
     oldest = snapshots.earliest_change_id() if has_files else snapshots.earliest_id() or FIRST_SNAPSHOT
     from_id = last_until(start, oldest, latest.id, snapshots.find_change)
     to_id = last_until(end, oldest, latest.id, snapshots.find_change)
@@ -188,7 +190,7 @@ def _ids(start: str, end: str, snapshots: SnapshotStore) -> tuple[int, int]:
 def _reads_changelogs(options: Options) -> bool:
     """Whether the changelog files of commits are read, else their new data files."""
     mode = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE)
-    return mode == "changelog" or (mode == "auto" and options.value(o.CHANGELOG_PRODUCER) != "none")
+    return mode == "changelog" or (mode == "auto" and options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE)
 
 
 def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStore) -> Increment:

@@ -21,9 +21,9 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns, read_manifest_list
 from paimon_spark.store.metadata.newer_schemas import schema_of_file
@@ -57,7 +57,7 @@ class ScanRequest:
 
 def skips_level_zero(options: Options) -> bool:
     """Whether fresh files stay invisible until they are compacted, and nothing has to be merged."""
-    if options.value(o.MERGE_ENGINE) == "first-row":
+    if options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
         return True
     return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
 
@@ -237,7 +237,7 @@ def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[Data
         merged_parts,
         key_types=[field.type for field in table.schema.key_fields],
         keep=keep,
-        whole_rows=engine_for(table.schema, table.options).whole_rows,
+        whole_rows=table.options.value(o.MERGE_ENGINE).keeps_whole_rows,
     )
 
 

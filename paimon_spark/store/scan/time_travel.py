@@ -10,6 +10,7 @@ from typing import Any
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.holds.expired import expired
@@ -236,7 +237,8 @@ def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
 def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:
     """The newest COMPACT snapshot (of a full compaction, where these have a rhythm), else the latest one."""
     rhythm: int | None = None
-    if options.value(o.CHANGELOG_PRODUCER) == "full-compaction" or options.is_set(o.FULL_COMPACTION_DELTA_COMMITS):
+    producer = options.value(o.CHANGELOG_PRODUCER)
+    if producer == ChangelogProducer.FULL_COMPACTION or options.is_set(o.FULL_COMPACTION_DELTA_COMMITS):
         rhythm = options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 1
     latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
     if latest is None or earliest is None:

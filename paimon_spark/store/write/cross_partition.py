@@ -21,6 +21,7 @@ import pyarrow as pa
 from paimon_spark.arrow.bucketing import Buckets, group_rows, row_codes
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.store.buckets.bucket_assigner import BucketFilling, bucket_rules
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
@@ -103,9 +104,9 @@ class CrossPartitionAssigner:
         """
         segments = self._segments(given)
         match self._engine:
-            case "deduplicate":
+            case MergeEngine.DEDUPLICATE:
                 return self._moved(given, segments)
-            case "first-row":
+            case MergeEngine.FIRST_ROW:
                 return self._redirected(given, segments, only_same=True)
             case _:
                 return self._redirected(given, segments, only_same=False)
@@ -219,7 +220,7 @@ def check_cross_partition_job(table: Table, overwrites: bool, whole: bool) -> No
             f"{what}, so keys of the new rows may live in partitions that this overwrite keeps; overwrite the whole "
             "table, or append the rows"
         )
-    if table.options.value(o.IGNORE_DELETE) and table.options.value(o.MERGE_ENGINE) == "deduplicate":
+    if table.options.value(o.IGNORE_DELETE) and table.options.value(o.MERGE_ENGINE) == MergeEngine.DEDUPLICATE:
         raise UnsupportedFeature(
             f"{what}, and with '{o.IGNORE_DELETE.key}' = 'true' a key that moves to another partition could not be "
             "deleted from its old one; set the option to 'false'"

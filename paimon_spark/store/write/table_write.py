@@ -17,6 +17,7 @@ from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_name
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.merge.engines.choice import engine_for
@@ -124,7 +125,7 @@ class TableWrite:
         self._writers: dict[Place, BucketWriter] = {}
         self._changelogs: dict[Place, BucketWriter] = {}
         self._changelog: FileLayout | None = None
-        if options.value(o.CHANGELOG_PRODUCER) == "input" and self._sorts and not plan.overwrites:
+        if options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.INPUT and self._sorts and not plan.overwrites:
             self._changelog = changelog_layout(table.schema, options)
         self._open: dict[Place, None] = {}  # places with an open file, the one written last at the end
         self._writing = Background(limit=3)

@@ -1,0 +1,42 @@
+"""Merge engines and changelog producers of a table (features 3.5; Java: CoreOptions.MergeEngine, ChangelogProducer)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class MergeEngine(StrEnum):
+    """What becomes of rows with the same primary key."""
+
+    DEDUPLICATE = "deduplicate"
+    PARTIAL_UPDATE = "partial-update"
+    AGGREGATION = "aggregation"
+    FIRST_ROW = "first-row"
+
+    @property
+    def keeps_whole_rows(self) -> bool:
+        """True if a result is one of the rows that were merged.
+
+        Where it is not, a condition on values says nothing about the rows before the merge, and statistics of their
+        values prune nothing.
+        """
+        return self in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW)
+
+    @property
+    def has_functions(self) -> bool:
+        """True if columns are folded by functions, which options choose and which must fit the columns."""
+        return not self.keeps_whole_rows
+
+
+class ChangelogProducer(StrEnum):
+    """What writes the changelog files of a table."""
+
+    NONE = "none"
+    INPUT = "input"
+    FULL_COMPACTION = "full-compaction"
+    LOOKUP = "lookup"
+
+    @property
+    def is_compaction(self) -> bool:
+        """True if a compaction writes the changelog."""
+        return self in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION)
