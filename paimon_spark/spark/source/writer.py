@@ -69,17 +69,12 @@ class PaimonWriter(DataSourceArrowWriter):
     @plainly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         from paimon_spark.spark.write.commit_write import commit_job, place_job
-        from paimon_spark.store.upkeep.inline_compaction import compact_after_write
-        from paimon_spark.store.upkeep.maintenance import finish_maintenance, maintain
-        from paimon_spark.store.upkeep.partition_done import mark_written_partitions
-        from paimon_spark.store.upkeep.visibility import wait_until_visible
+        from paimon_spark.store.upkeep.finish_write import finish_write
+        from paimon_spark.store.upkeep.maintenance import finish_maintenance
 
         files = place_job(self._job, _files(messages))
         if commit_job(self._job, files) is not None:
-            compact_after_write(self._job.table, files, _LateRunner())
-            wait_until_visible(self._job.table, files)
-            maintain(self._job.table)
-            mark_written_partitions(self._job.table, files)
+            finish_write(self._job.table, files, _LateRunner())
             finish_maintenance()  # Spark ends this process without waiting for its threads
 
     @plainly

@@ -41,10 +41,8 @@ from paimon_spark.store.checks.table import check
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import ReadableTable, find_table, open_table
 from paimon_spark.store.rescale.rescale import RescaleMetrics, rescale
-from paimon_spark.store.upkeep.inline_compaction import compact_after_write
+from paimon_spark.store.upkeep.finish_write import finish_write
 from paimon_spark.store.upkeep.maintenance import maintain
-from paimon_spark.store.upkeep.partition_done import mark_written_partitions
-from paimon_spark.store.upkeep.visibility import wait_until_visible
 
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -326,10 +324,7 @@ class PaimonTable(VersionedTable, MaintainedTable, Advised):
         result = commit_job(job, messages)
         if result is None:
             return WriteMetrics(0, 0, 0, round((time.monotonic() - began) * 1000), None)
-        compaction = compact_after_write(job.table, messages, SparkRunner(self._spark))
-        wait_until_visible(job.table, messages)
-        maintain(job.table)
-        mark_written_partitions(job.table, messages)
+        compaction = finish_write(job.table, messages, SparkRunner(self._spark))
         millis = round((time.monotonic() - began) * 1000)
         return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
 

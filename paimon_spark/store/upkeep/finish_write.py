@@ -1,0 +1,36 @@
+"""What every write does after its commit, in one place: batch writes, stream sinks and row changes call it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.inline_compaction import compact_after_write
+from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.store.upkeep.partition_done import mark_written_partitions
+from paimon_spark.store.upkeep.visibility import wait_until_visible
+
+
+def finish_write(table: Table, messages: Sequence[CommitMessage], runner: TaskRunner) -> CompactionMetrics | None:
+    """Compacts the written buckets, waits until the rows are visible, expires, and marks partitions as done.
+
+    The order is that of the official system: rows are visible before a partition is reported as done.
+
+    Args:
+        table: with the options of the write.
+        messages: what was committed.
+        runner: runs the tasks of the compaction; stopped on return.
+
+    Returns:
+        The result of the compaction; None if the table is not compacted by its writers.
+
+    Raises:
+        RowsNotVisible: as compact_after_write and wait_until_visible.
+    """
+    compaction = compact_after_write(table, messages, runner)
+    wait_until_visible(table, messages)
+    maintain(table)
+    mark_written_partitions(table, messages)
+    return compaction
