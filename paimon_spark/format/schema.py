@@ -21,8 +21,6 @@ LEVEL = "_LEVEL"  # int8: level of the file that the row is in
 FILE_NUMBER = "_FILE"  # int32: which of the files given to the merge that is
 POSITION = "_POSITION"  # int64: its row number in the file, rows that a deletion vector deletes counted
 ROW_KIND = "_row_kind"
-KIND_TEXTS = ("+I", "-U", "+U", "-D")
-"""The kinds of rows as users write them, by the byte that is stored for each (Java: RowKind)."""
 ROW_KIND_FIELD = DataField(2147483643, ROW_KIND, DataType(Root.VARCHAR, False, 2**31 - 1))
 """A column of a read on demand, in no file: +I, -U, +U or -D, as the official system's audit log shows it."""
 SEQUENCE_FIELD = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, False))

@@ -11,16 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.row_kind import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import VALUE_KIND
-from paimon_spark.merge.keys.window import (
-    DELETE,
-    INSERT,
-    UPDATE_AFTER,
-    UPDATE_BEFORE,
-    Kinds,
-    Window,
-    is_retract,
-)
+from paimon_spark.merge.keys.window import Window, is_retract
 from paimon_spark.merge.keys.winners import Mask, Rows
 from paimon_spark.merge.runs.value_equality import equal_rows
 

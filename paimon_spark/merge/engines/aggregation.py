@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.format.row_kind import DELETE
 from paimon_spark.merge.aggregates.frame import last_where
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
 from paimon_spark.merge.engines.folding import FoldRows, check_retracts, fold_column
@@ -20,7 +21,7 @@ from paimon_spark.merge.engines.groups import (
     small_windows,
     sort_rows,
 )
-from paimon_spark.merge.keys.window import DELETE, MergeSpec, Window
+from paimon_spark.merge.keys.window import MergeSpec, Window
 from paimon_spark.merge.keys.winners import Mask, Rows
 
 

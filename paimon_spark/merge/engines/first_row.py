@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.errors import DataError
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.merge.engines.groups import lone_keys, lone_rows
 from paimon_spark.merge.keys.rows import filter_rows, take_rows
-from paimon_spark.merge.keys.window import Kinds, MergeSpec, Window, ignored_rows, is_retract, order_criteria
+from paimon_spark.merge.keys.window import MergeSpec, Window, ignored_rows, is_retract, order_criteria
 from paimon_spark.merge.keys.winners import Groups, Mask, Rows, first_rows, pick_first
 
 

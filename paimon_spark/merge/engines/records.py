@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_spark.format.row_kind import DELETE, Kinds
 from paimon_spark.merge.aggregates.frame import Fold, last_where
 from paimon_spark.merge.aggregates.registry import ColumnAggregate
 from paimon_spark.merge.engines.folding import FoldRows, check_retracts, fold_column, spread
 from paimon_spark.merge.engines.groups import SortedRows, kept_starts
 from paimon_spark.merge.engines.sequence_groups import GroupRows, Sequences, deleting_rows
-from paimon_spark.merge.keys.window import DELETE, Kinds
 from paimon_spark.merge.keys.winners import Mask, Rows
 
 

@@ -17,14 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.arrow.raw_values import to_numpy, valid_mask
+from paimon_spark.format.row_kind import UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.format.types import DataField
 from paimon_spark.merge.keys.key_words import KeyColumn, Words, concat_columns, key_words, order_fields, pack_fields
 from paimon_spark.merge.keys.winners import Groups, group_rows
-
-INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
-
-Kinds: TypeAlias = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_spark.arrow.row_hash import hash_rows
+from paimon_spark.format.row_kind import DELETE, INSERT
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.format.types import NESTED, DataField
 from paimon_spark.merge.aggregates.equality import equality_columns, group_equal
-from paimon_spark.merge.keys.window import DELETE, INSERT
 from paimon_spark.merge.keys.winners import Mask
 
 Rows: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]

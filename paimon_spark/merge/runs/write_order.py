@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.errors import DataError
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.merge.engines.deduplicate import deduplicate
 from paimon_spark.merge.engines.groups import order_within_keys
@@ -20,7 +21,6 @@ from paimon_spark.merge.keys.key_words import Words, key_columns, key_words, pac
 from paimon_spark.merge.keys.rows import take_rows
 from paimon_spark.merge.keys.window import (
     Engine,
-    Kinds,
     MergeSpec,
     Piece,
     Window,

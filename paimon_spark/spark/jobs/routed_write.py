@@ -18,6 +18,7 @@ from pyspark.sql import functions as sf
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
@@ -26,7 +27,6 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rescale.rewrite import Rewrite
 from paimon_spark.store.rescale.row_sources import RowSource
-from paimon_spark.store.write.row_rules import Kinds
 
 BLOCK = "block"
 BLOCK_BYTES = 2 * MB

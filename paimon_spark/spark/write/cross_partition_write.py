@@ -22,6 +22,7 @@ from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
@@ -45,7 +46,7 @@ from paimon_spark.store.metadata.table_options import ALONE
 from paimon_spark.store.read.splits import Split, group_splits
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
-from paimon_spark.store.write.row_rules import Kinds, row_rules
+from paimon_spark.store.write.row_rules import row_rules
 
 HASH, BUCKET, KIND = "hash", "bucket", "kind"
 OLD_PLACE = -1

@@ -18,6 +18,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import Buckets
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
@@ -29,7 +30,7 @@ from paimon_spark.spark.adapters.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.write.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITIONS, column_of, stored_columns
-from paimon_spark.spark.write.task_rows import Kinds, current_task, job_rows
+from paimon_spark.spark.write.task_rows import current_task, job_rows
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from paimon_spark.arrow.alignment import align_batch
 from paimon_spark.errors import DataError
-from paimon_spark.format.schema import KIND_TEXTS
+from paimon_spark.format.row_kind import KIND_TEXTS, Kinds
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import with_times
 from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.write.postpone_write import open_task_write
-
-Kinds = npt.NDArray[np.int8]
 
 
 def write_rows(job: WriteJob, task_id: int, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:

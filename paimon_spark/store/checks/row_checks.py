@@ -14,13 +14,13 @@ from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
+from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, SEQUENCE_NUMBER_ID, VALUE_KIND, VALUE_KIND_ID
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.merge.keys.key_order import sort_key_of
 from paimon_spark.merge.keys.key_words import Key, KeyColumn, key_columns, key_words, row_key
 from paimon_spark.store.checks.report import Rule
 from paimon_spark.store.metadata.live_files import canonical_row
-from paimon_spark.store.write.row_rules import DELETE, UPDATE_BEFORE
 
 _SEQUENCE = DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT))
 _KIND = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT))

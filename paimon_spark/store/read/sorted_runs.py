@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.format.options.core_options import MB
-from paimon_spark.merge.keys.window import Engine, Kinds, MergeSpec
+from paimon_spark.format.row_kind import Kinds
+from paimon_spark.merge.keys.window import Engine, MergeSpec
 from paimon_spark.merge.runs.write_order import sort_and_merge
 
 RUN_BYTES = 64 * MB

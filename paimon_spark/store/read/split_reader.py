@@ -22,20 +22,14 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
-from paimon_spark.format.schema import (
-    KIND_TEXTS,
-    ROW_KIND_FIELD,
-    SEQUENCE_FIELD,
-    SEQUENCE_NUMBER,
-    VALUE_KIND,
-    VALUE_KIND_ID,
-)
+from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, Kinds
+from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, SEQUENCE_NUMBER, VALUE_KIND, VALUE_KIND_ID
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.merge.engines.choice import TableEngine, engine_for
 from paimon_spark.merge.engines.lookup import counts_levels, lowest_level, with_level
 from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
-from paimon_spark.merge.keys.window import DELETE, Kinds, MergeSpec, is_retract
+from paimon_spark.merge.keys.window import MergeSpec, is_retract
 from paimon_spark.merge.runs.bag_difference import BagSpec, bag_difference
 from paimon_spark.merge.runs.difference import StateDifference
 from paimon_spark.merge.runs.sort_merge import merge_runs

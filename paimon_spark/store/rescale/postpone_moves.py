@@ -19,6 +19,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND, VALUE_KIND_ID
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.file_paths import bucket_directory, created_paths
@@ -31,7 +32,6 @@ from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.storage.discard import discard
 from paimon_spark.store.write.postpone_write import with_buckets, writes_fixed_buckets
-from paimon_spark.store.write.row_rules import Kinds
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan
 

@@ -12,6 +12,7 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.compact.bucket import run_task
@@ -23,7 +24,6 @@ from paimon_spark.store.read.splits import pack_ordered
 from paimon_spark.store.rescale.postpone_moves import delete_created
 from paimon_spark.store.rescale.row_sources import PostponedSource, RowSource
 from paimon_spark.store.write.postpone_write import FixedBucketWrite
-from paimon_spark.store.write.row_rules import Kinds
 from paimon_spark.store.write.write_plan import WritePlan
 
 SOURCE_BYTES = 128 * MB  # of postponed files that one task reads

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rescale.postpone_moves import postponed_rows
-from paimon_spark.store.write.row_rules import Kinds
 
 Rows: TypeAlias = Iterator[tuple[pa.RecordBatch, Kinds | None]]
 

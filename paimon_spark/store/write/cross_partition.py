@@ -22,11 +22,11 @@ from paimon_spark.arrow.bucketing import Buckets, group_rows, row_codes
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.row_kind import DELETE, Kinds
 from paimon_spark.store.buckets.bucket_assigner import BucketFilling, bucket_rules
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.write.dynamic_plan import DynamicPlan
-from paimon_spark.store.write.row_rules import DELETE, Kinds
 
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

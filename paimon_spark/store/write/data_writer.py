@@ -18,11 +18,11 @@ from paimon_spark.errors import StorageError
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
+from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.store.storage.background import Background
 from paimon_spark.store.storage.local_time import local_wall_millis
 from paimon_spark.store.write.file_layout import FileLayout
-from paimon_spark.store.write.row_rules import DELETE, UPDATE_BEFORE
 
 SLICE_ROWS = 1 << 16
 _LEAST_SLICE_ROWS = 1 << 10

@@ -16,9 +16,9 @@ from paimon_spark.arrow.statistics.manifest_stats import NONE
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.store.write.file_layout import FileLayout, file_layout
-from paimon_spark.store.write.row_rules import Kinds
 
 UNKNOWN_SEQUENCE = -1
 

@@ -15,12 +15,13 @@ import pyarrow as pa
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
 from paimon_spark.format.manifest import EMPTY_ROW
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.postponed import bucket_number, positive
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
-from paimon_spark.store.write.row_rules import Kinds, row_rules
+from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.table_write import Rows, TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
 

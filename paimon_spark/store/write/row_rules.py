@@ -14,12 +14,10 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.format.schema import KIND_TEXTS, TableSchema
+from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, UPDATE_BEFORE, Kinds
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import MAX_LENGTH, NESTED, DataField, DataType, Root
 
-Kinds = npt.NDArray[np.int8]
-
-INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
 _STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
 
 

@@ -19,6 +19,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_name
+from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.merge.keys.window import MergeSpec, is_retract
@@ -35,7 +36,7 @@ from paimon_spark.store.write.data_writer import SLICE_ROWS, BucketWriter, file_
 from paimon_spark.store.write.dynamic_buckets import DynamicBuckets, cross_partition_refusal
 from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, file_layout
 from paimon_spark.store.write.postpone_files import postpone_layout, unnumbered
-from paimon_spark.store.write.row_rules import Kinds, row_rules
+from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
 
 APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables wait only so that small groups are not written one by one
