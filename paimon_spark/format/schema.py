@@ -55,6 +55,11 @@ class TableSchema:
         return tuple(self.by_name[name] for name in self.partition_keys)
 
     @cached_property
+    def partition_types(self) -> tuple[DataType, ...]:
+        """The types of the partition columns, by which partition rows are encoded."""
+        return tuple(field.type for field in self.partition_fields)
+
+    @cached_property
     def trimmed_primary_keys(self) -> tuple[str, ...]:
         """Primary key columns without the partition columns, in primary key order."""
         return tuple(name for name in self.primary_keys if name not in self.partition_keys)

@@ -32,7 +32,7 @@ def read_hash_files(table: Table, index_manifest: str | None) -> HashFiles:
     Raises:
         CorruptFile: the manifest is missing or damaged.
     """
-    types = tuple(field.type for field in table.schema.partition_fields)
+    types = table.schema.partition_types
     found: dict[bytes, dict[int, IndexManifestEntry]] = {}
     for entry in read_index_manifest(table.file_io, table.location, index_manifest):
         if entry.index_type == HASH:

@@ -27,7 +27,7 @@ class ManifestReader:
         self._table = table
         self._findings = findings
         self._compared: set[str] = set()
-        self._canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+        self._canonical = same_partition(table.schema.partition_types)
 
     def read_list(self, label: str, name: str, size: int | None) -> list[ManifestFileMeta] | None:
         """The manifests of a list; label tells the snapshot that names it."""

@@ -168,7 +168,7 @@ def partition_ages(state: TableState) -> list[PartitionAge]:
     """The partitions that have files (Java: PartitionEntry.merge), in no order."""
     table = state.table
     columns = read_manifest_columns(table.file_io, table.location, state.manifests)
-    types = [f.type for f in table.schema.partition_fields]
+    types = table.schema.partition_types
     codes = canonical_partitions(columns, types)[columns.partition_code]
     files = np.zeros(len(columns.partitions), np.int64)
     np.add.at(files, codes, np.where(columns.kind == FileKind.DELETE, -1, 1))

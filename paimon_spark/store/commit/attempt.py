@@ -100,7 +100,7 @@ class TableState:
         """The live files of some partitions (None: all). Only manifests that may name one are read."""
         wanted = [m for m in self.manifests if partitions is None or partitions.may_hold(m)]
         columns = read_manifest_columns(self.table.file_io, self.table.location, wanted)
-        canonical = canonical_partitions(columns, [f.type for f in self.table.schema.partition_fields])
+        canonical = canonical_partitions(columns, self.table.schema.partition_types)
         matches = np.array([partitions is None or partitions.matches(row) for row in columns.partitions], np.bool_)
         chosen = np.flatnonzero(matches[columns.partition_code]) if len(matches) else np.zeros(0, np.int64)
         return columns.entries(fold(columns, canonical[columns.partition_code], chosen))
@@ -174,7 +174,7 @@ def _check(state: TableState, request: CommitRequest, changes: Changes) -> None:
 
 def conflict_rules(table: Table) -> ConflictRules:
     """The table in the words of conflict detection."""
-    types = tuple(f.type for f in table.schema.partition_fields)
+    types = table.schema.partition_types
     return ConflictRules(
         table=table.location,
         key_types=tuple(f.type for f in table.schema.key_fields) if table.schema.primary_keys else (),
@@ -252,7 +252,7 @@ def _index_manifest(state: TableState, changes: Changes, writer: ManifestWriter)
         state.index_entries,
         changes.index,
         unaware=table.bucket_mode == BucketMode.BUCKET_UNAWARE,
-        canonical=same_partition(tuple(f.type for f in table.schema.partition_fields)),
+        canonical=same_partition(table.schema.partition_types),
     )
     return writer.write_index_manifest(combined) if combined else None
 

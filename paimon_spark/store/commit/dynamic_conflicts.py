@@ -99,7 +99,7 @@ def _hash_files(
     table: Table, entries: Iterable[IndexManifestEntry], partitions: Collection[bytes]
 ) -> dict[tuple[bytes, int], str]:
     """(canonical partition, bucket) -> name of its HASH file."""
-    canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+    canonical = same_partition(table.schema.partition_types)
     wanted = {canonical(partition) for partition in partitions}
     return {
         (canonical(e.partition), e.bucket): e.file_name

@@ -37,7 +37,7 @@ class HashIndexUpdate:
             since: the snapshot the job was planned on; None: unknown.
         """
         self._table, self._since = table, since
-        self._canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+        self._canonical = same_partition(table.schema.partition_types)
         self._hashes: dict[tuple[bytes, int], list[NewHashes]] = {}
         for message in messages:
             if message.new_hashes is not None:

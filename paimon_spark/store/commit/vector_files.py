@@ -59,7 +59,7 @@ def find_vector_files(table: Table, snapshot: Snapshot | None) -> VectorFiles:
     Raises:
         CorruptFile: the index manifest is missing or damaged.
     """
-    types = tuple(field.type for field in table.schema.partition_fields)
+    types = table.schema.partition_types
     found: dict[tuple[bytes, int], list[IndexManifestEntry]] = {}
     name = None if snapshot is None else snapshot.index_manifest
     for entry in read_index_manifest(table.file_io, table.location, name):
@@ -99,7 +99,7 @@ def vector_changes(
         DataError: a row number does not fit the kind of vector.
         StorageError: the storage failed; what was written is deleted.
     """
-    types = tuple(field.type for field in table.schema.partition_fields)
+    types = table.schema.partition_types
     old = live.get((canonical_row(partition, types), bucket), ())
     unaware = table.bucket_mode == BucketMode.BUCKET_UNAWARE
     directory = bucket_directory(table, partition, bucket)

@@ -57,7 +57,7 @@ class BucketRows:
         self._table = table
         self._deletions = task.deletions
         self._directory = bucket_directory(table, task.partition, task.bucket)
-        types = [field.type for field in table.schema.partition_fields]
+        types = table.schema.partition_types
         values = decode_arity_row(task.partition, types)
         self._partition = dict(zip(table.schema.partition_keys, values, strict=True))
         self._expiry = record_expiry(table.schema, table.options) if table.schema.primary_keys else None

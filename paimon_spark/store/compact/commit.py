@@ -249,7 +249,7 @@ def commits_together(table: Table) -> bool:
 
 def place_of(table: Table, partition: bytes, bucket: int) -> Place:
     """The bucket as the key of mappings: rows of one partition may differ in their bytes."""
-    return canonical_row(partition, [f.type for f in table.schema.partition_fields]), bucket
+    return canonical_row(partition, table.schema.partition_types), bucket
 
 
 def upper_files(live: Iterable[ManifestEntry]) -> Iterable[tuple[str, int]]:

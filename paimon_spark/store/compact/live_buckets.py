@@ -83,5 +83,5 @@ def is_chosen(table: Table, predicate: Predicate, row: bytes) -> bool:
     """Whether a condition on partition columns is true for a partition row."""
     if isinstance(predicate, AlwaysTrue):
         return True
-    values = decode_arity_row(row, [f.type for f in table.schema.partition_fields])
+    values = decode_arity_row(row, table.schema.partition_types)
     return match_values(predicate, dict(zip(table.schema.partition_keys, values, strict=True))) is True

@@ -144,7 +144,7 @@ class FileFinder:
         if len(lists) < 2 or len(present) < len(manifests):
             return {}
         columns = decode_manifests(present)
-        canonical = canonical_partitions(columns, [f.type for f in self._table.schema.partition_fields])
+        canonical = canonical_partitions(columns, self._table.schema.partition_types)
         codes = canonical[columns.partition_code]
         live = fold(columns, codes, np.arange(len(columns))).tolist()
         return {file.file_name: self._doomed(file, place) for file, place in _files(columns, live)}

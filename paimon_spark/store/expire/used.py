@@ -134,7 +134,7 @@ def add_live(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
 
 def _add_live(table: Table, metas: Sequence[ManifestFileMeta], used: UsedFiles) -> None:
     columns = read_manifest_columns(table.file_io, table.location, metas)
-    canonical = canonical_partitions(columns, [f.type for f in table.schema.partition_fields])
+    canonical = canonical_partitions(columns, table.schema.partition_types)
     live = fold(columns, canonical[columns.partition_code], np.arange(len(columns)))
     names = columns.file_names
     used.data.update(names[i] for i in live.tolist())

@@ -42,7 +42,7 @@ def find_deletion_files(
     Raises:
         CorruptFile: the index manifest is missing or damaged.
     """
-    types = tuple(field.type for field in schema.partition_fields)
+    types = schema.partition_types
     found: DeletionFiles = {}
     for entry in read_index_manifest(file_io, location, snapshot.index_manifest):
         if entry.index_type != DELETION_VECTORS or not entry.deletion_ranges:

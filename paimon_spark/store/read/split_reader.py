@@ -287,7 +287,7 @@ class SplitReader:
             yield from tolerate(read_file(self.table.file_io, stored, request, batch_rows), path, self.tolerance)
 
     def _partition(self, split: Split) -> dict[str, Any]:
-        types = [field.type for field in self.table.schema.partition_fields]
+        types = self.table.schema.partition_types
         return dict(zip(self.table.schema.partition_keys, decode_arity_row(split.partition, types), strict=True))
 
     def _project(self, batch: pa.RecordBatch) -> pa.RecordBatch:

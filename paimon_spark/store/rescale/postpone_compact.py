@@ -236,4 +236,4 @@ def _as_compacted(message: CommitMessage) -> CommitMessage:
 
 
 def _row(table: Table, partition: bytes) -> bytes:
-    return canonical_row(partition, [field.type for field in table.schema.partition_fields])
+    return canonical_row(partition, table.schema.partition_types)

@@ -96,7 +96,7 @@ def postponed_rows(
     """
     schema = table.schema
     directory = bucket_directory(table, partition, POSTPONE_BUCKET)
-    types = [field.type for field in schema.partition_fields]
+    types = schema.partition_types
     values = dict(zip(schema.partition_keys, decode_arity_row(partition, types), strict=True))
     request = FileRequest(schema.fields, (_KIND_FIELD,))
     for file in files:
@@ -207,7 +207,7 @@ def staged_files(table: Table, staged: Sequence[CommitMessage]) -> dict[bytes, t
     Args:
         staged: messages of all tasks of one job.
     """
-    types = [field.type for field in table.schema.partition_fields]
+    types = table.schema.partition_types
     files: dict[bytes, list[DataFileMeta]] = {}
     for message in staged:
         files.setdefault(canonical_row(message.partition, types), []).extend(message.new_files)

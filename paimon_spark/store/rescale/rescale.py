@@ -243,4 +243,4 @@ def _index_of(state: TableState, rewrite: Rewrite) -> list[IndexManifestEntry]:
 
 
 def _row(table: Table, partition: bytes) -> bytes:
-    return canonical_row(partition, [field.type for field in table.schema.partition_fields])
+    return canonical_row(partition, table.schema.partition_types)

@@ -67,7 +67,7 @@ class Rewrite:
 
     def partition_of(self, source: RowSource) -> bytes:
         """The canonical partition of a source."""
-        return canonical_row(source.partition, [f.type for f in self.table.schema.partition_fields])
+        return canonical_row(source.partition, self.table.schema.partition_types)
 
     def write(self, batches: Iterable[tuple[pa.RecordBatch, Kinds | None]]) -> list[CommitMessage]:
         """Writes rows; on any error what was written is deleted.

@@ -185,13 +185,13 @@ class BranchedScan(Scan):
         level = top_level(schema, options) if self.top_only else None
         if level is not None:
             live = live[entries.columns.level[live] == level]
-        types = [f.type for f in schema.partition_fields]
+        types = schema.partition_types
         codes = np.unique(entries.partition_codes[live]).tolist()
         return {canonical_row(entries.columns.partitions[code], types) for code in codes}
 
     def _partition(self, split: ReadUnit) -> bytes:
         assert isinstance(split, (Split, PostponeSplit))  # only changes have others, and they are refused
-        return canonical_row(split.partition, [f.type for f in self.table.schema.partition_fields])
+        return canonical_row(split.partition, self.table.schema.partition_types)
 
 
 def through_branches(own: Scan) -> Scan:

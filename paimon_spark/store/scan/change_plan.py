@@ -132,7 +132,7 @@ def _state(request: ScanRequest, snapshot: Snapshot) -> dict[tuple[bytes, int], 
     if groups and has_vectors:
         deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
     keep = FileFilter(request.predicate, table.schema, table.schemas)
-    types = [field.type for field in table.schema.partition_fields]
+    types = table.schema.partition_types
     state: dict[tuple[bytes, int], _Bucket] = {}
     of_groups = zip(groups, _files_of(request, entries.columns, groups, keep), strict=True)
     for group, ((partition, bucket), files) in of_groups:

@@ -73,7 +73,7 @@ class PostponePlan:
 
     def _bucket(self, partition: bytes, directory: str, bucket: int, files: Sequence[DataFileMeta]) -> Split:
         """A bucket with all its files in sections, in key order."""
-        types = [field.type for field in self.schema.partition_fields]
+        types = self.schema.partition_types
         sections = partition_sections(self.keep.matching_keys(files), [f.type for f in self.schema.key_fields])
         where = bucket_path(self.location, directory, bucket, self.options)
         vectors = self.deletions.get((canonical_row(partition, types), bucket), {})

@@ -102,7 +102,7 @@ def _in_partition_order(
     request: ScanRequest, splits: Sequence[Split | PostponeSplit]
 ) -> tuple[Split | PostponeSplit, ...]:
     """The splits by the values of their partitions, null first; those of one partition keep their order."""
-    types = [field.type for field in request.table.schema.partition_fields]
+    types = request.table.schema.partition_types
     found = {split.partition for split in splits}
     keys = {p: [(value is not None, value) for value in decode_arity_row(p, types)] for p in found}
     return tuple(sorted(splits, key=lambda split: keys[split.partition]))
@@ -163,7 +163,7 @@ def read_entries(
         if may_hold is None or may_hold(meta.partition_stats)
     ]
     columns = read_manifest_columns(table.file_io, table.location, manifests)
-    canonical = canonical_partitions(columns, [field.type for field in table.schema.partition_fields])
+    canonical = canonical_partitions(columns, table.schema.partition_types)
     partition_codes = canonical[columns.partition_code]
     mask = _entry_mask(request, columns, canonical, partition_codes)
     if skips_zero:
@@ -190,7 +190,7 @@ def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indic
         mask &= columns.bucket == only_bucket
     wanted = restrict(request.predicate, set(table.schema.partition_keys))
     if not isinstance(wanted, AlwaysTrue):
-        types = [field.type for field in table.schema.partition_fields]
+        types = table.schema.partition_types
         matches = np.zeros(len(columns.partitions), np.bool_)
         for code in np.unique(canonical).tolist():
             values = decode_arity_row(columns.partitions[code], types)
@@ -251,7 +251,7 @@ def _splits(
     table = request.table
     target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
-    types = tuple(field.type for field in table.schema.partition_fields)
+    types = table.schema.partition_types
     keep = FileFilter(request.predicate, table.schema, table.schemas)
     parts_of = _parts_of(request, keep)
     since = None if request.created_since is None else local_wall_millis(request.created_since)

@@ -131,7 +131,7 @@ def _rows_of(request: Request) -> list[tuple[Any, ...]]:
     if entries is None:
         return []
     deleted = _deleted_rows(table, entries.snapshot) if request.wants("deleted_record_count") else {}
-    types = [field.type for field in table.schema.partition_fields]
+    types = table.schema.partition_types
     rows: list[tuple[Any, ...]] = []
     for one in _totals_of(entries):
         count, size, files, time = one.total
@@ -154,7 +154,7 @@ def _deleted_rows(table: Table, snapshot: Snapshot) -> dict[bytes, int | None]:
         return {}
     with telling_expiry(table.snapshots, table.options, snapshot.id):
         index = read_index_manifest(table.file_io, table.location, snapshot.index_manifest)
-    types = [field.type for field in table.schema.partition_fields]
+    types = table.schema.partition_types
     deleted: dict[bytes, int | None] = {}
     for entry in index:
         if entry.index_type == DELETION_VECTORS:

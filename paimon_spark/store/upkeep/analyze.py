@@ -129,7 +129,7 @@ def _stored(table: Table, snapshot: Snapshot) -> tuple[int, int]:
     """(rows, bytes) of the live files."""
     metas = read_data_manifests(table.file_io, table.location, snapshot)
     columns = read_manifest_columns(table.file_io, table.location, metas)
-    canonical = canonical_partitions(columns, [f.type for f in table.schema.partition_fields])
+    canonical = canonical_partitions(columns, table.schema.partition_types)
     live = fold(columns, canonical[columns.partition_code], np.arange(len(columns)))
     return int(columns.row_count[live].sum()), int(columns.file_size[live].sum())
 

@@ -91,7 +91,7 @@ class CrossPartitionAssigner:
         self._table = table
         self._engine = table.options.value(o.MERGE_ENGINE)
         self._rules = bucket_rules(table.options, partitioned=False)
-        self._canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+        self._canonical = same_partition(table.schema.partition_types)
         self._rows: Mapping[bytes, Mapping[int, int]] = plan.rows
         self._share = assigner, assigners
         self._fillings: dict[bytes, BucketFilling] = {}

@@ -70,7 +70,7 @@ class DynamicBuckets:
         self._table, self._plan = table, plan
         self._rules = bucket_rules(table.options, bool(table.schema.partition_keys))
         self._files = read_hash_files(table, plan.index_manifest)
-        self._canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+        self._canonical = same_partition(table.schema.partition_types)
         self._new: dict[Place, list[Hashes]] = {}
         self._told: set[Place] = set()
         self._created: list[IndexManifestEntry] = []

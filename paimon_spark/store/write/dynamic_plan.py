@@ -36,7 +36,7 @@ class DynamicPlan:
         Raises:
             CorruptFile: a bucket of the partition has files and no HASH index.
         """
-        types = tuple(f.type for f in table.schema.partition_fields)
+        types = table.schema.partition_types
         missing = self.unindexed.get(canonical_row(partition, types)) if self.unindexed else None
         if missing:
             numbers = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
@@ -57,7 +57,7 @@ def plan_dynamic(table: Table, latest: Snapshot, columns: ManifestColumns) -> Dy
     Raises:
         CorruptFile: the index manifest is missing or damaged.
     """
-    types = tuple(f.type for f in table.schema.partition_fields)
+    types = table.schema.partition_types
     codes = canonical_partitions(columns, types)[columns.partition_code]
     live = fold(columns, codes, np.flatnonzero(columns.bucket >= 0))
     rows: dict[bytes, dict[int, int]] = {}

@@ -103,7 +103,7 @@ class HashAssigner:
         """
         self._table, self._plan, self._channels = table, plan, channels
         self._rules: BucketRules = bucket_rules(table.options, bool(table.schema.partition_keys))
-        self._canonical = same_partition(tuple(f.type for f in table.schema.partition_fields))
+        self._canonical = same_partition(table.schema.partition_types)
         self._files: HashFiles = read_hash_files(table, plan.index_manifest)
         self._partition_hash: int | None = None
         self._indexes: dict[tuple[bytes, int], PartitionIndex] = {}

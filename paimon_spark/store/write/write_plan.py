@@ -73,7 +73,7 @@ def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[bytes, int]:
     told = columns.total_buckets != table.options.value(o.BUCKET)  # postponed files say -2
     if not (told & (columns.kind == FileKind.ADD)).any():
         return {}
-    types = [f.type for f in table.schema.partition_fields]
+    types = table.schema.partition_types
     codes = canonical_partitions(columns, types)[columns.partition_code]
     live = fold(columns, codes, np.flatnonzero(told & (columns.bucket >= 0) & (columns.total_buckets > 0)))
     _, first = np.unique(codes[live], return_index=True)
