@@ -17,6 +17,7 @@ from paimon_spark.arrow.row_hash import SECTION, fixed_values, float_bits, hash_
 from paimon_spark.arrow.types import to_internal
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.binary_row import encode_arity_row
+from paimon_spark.format.partition import Partition
 from paimon_spark.format.types import FLOATS, DataField, Root
 
 Buckets = npt.NDArray[np.int32]
@@ -70,7 +71,7 @@ def _floor_mod(batch: pa.RecordBatch, fields: Sequence[DataField], buckets: int)
 
 def group_rows(
     batch: pa.RecordBatch, partition_fields: Sequence[DataField], buckets: Buckets | None
-) -> list[tuple[bytes, int, Indices]]:
+) -> list[tuple[Partition, int, Indices]]:
     """The rows of a batch by partition and bucket.
 
     Args:
@@ -92,7 +93,7 @@ def group_rows(
         (_partition_row(columns, partition_fields, int(rows[0])), 0 if buckets is None else int(buckets[rows[0]]), rows)
         for rows in _split(codes, count)
     ]
-    first_seen: dict[bytes, int] = {}
+    first_seen: dict[Partition, int] = {}
     for partition, _, rows in groups:
         first_seen[partition] = min(int(rows[0]), first_seen.get(partition, batch.num_rows))
     return sorted(groups, key=lambda group: (first_seen[group[0]], group[1]))
@@ -138,7 +139,7 @@ def _split(codes: Indices, count: int) -> list[Indices]:
     return np.split(order, np.flatnonzero(ordered[1:] != ordered[:-1]) + 1)
 
 
-def _partition_row(columns: Sequence[pa.DictionaryArray], fields: Sequence[DataField], row: int) -> bytes:
+def _partition_row(columns: Sequence[pa.DictionaryArray], fields: Sequence[DataField], row: int) -> Partition:
     values = []
     for column, field in zip(columns, fields, strict=True):
         distinct = column.dictionary[column.indices[row].as_py()]
@@ -148,4 +149,4 @@ def _partition_row(columns: Sequence[pa.DictionaryArray], fields: Sequence[DataF
             values.append(float(bits.view(width)[0]))
         else:
             values.append(to_internal(distinct))
-    return encode_arity_row(values, [field.type for field in fields])
+    return Partition(encode_arity_row(values, [field.type for field in fields]))

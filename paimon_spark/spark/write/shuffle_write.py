@@ -18,8 +18,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.format.manifest import EMPTY_ROW
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.partition import NO_PARTITION
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
@@ -95,7 +95,7 @@ def column_of(df: DataFrame, names: Sequence[str], field: DataField) -> Column:
 def _buckets(job: WriteJob) -> int:
     """The number of buckets of a table without partitions."""
     if job.table.bucket_mode is BucketMode.POSTPONE_MODE:
-        return settled_number(job.table, job.plan, EMPTY_ROW) or 1
+        return settled_number(job.table, job.plan, NO_PARTITION) or 1
     return job.table.options.value(o.BUCKET)
 
 

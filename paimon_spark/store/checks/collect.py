@@ -12,6 +12,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.options.entries import DATA_FORMATS
+from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.paths import data_file_path, extra_file_path, file_format_of, index_file_path, statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.checks.buckets import (
@@ -26,7 +27,7 @@ from paimon_spark.store.checks.data_files import FileTask, check_data_file
 from paimon_spark.store.checks.hashes import HashFiles, check_disjoint, check_growth, check_hash_file
 from paimon_spark.store.checks.one_partition import check_one_partition
 from paimon_spark.store.checks.report import Findings, Rule
-from paimon_spark.store.checks.snapshots import Place, SnapshotState
+from paimon_spark.store.checks.snapshots import SnapshotState, place_in
 from paimon_spark.store.checks.storage import Storage
 from paimon_spark.store.metadata.changes import DELETION_VECTORS
 from paimon_spark.store.metadata.file_paths import bucket_directory
@@ -98,7 +99,7 @@ class Collector:
             weight = sum(file.file_size for file in self.files.values())
             self._add_job(weight, partial(check_one_partition, self.table, label, snapshot, self.findings))
         # The HASH index of a bucket only gets keys, so that one look at the last state is enough.
-        partitions: dict[bytes, list[str]] = {}
+        partitions: dict[Partition, list[str]] = {}
         for (partition, _), path in self._hash_files.items():
             partitions.setdefault(partition, []).append(path)
         for partition, paths in partitions.items():
@@ -114,7 +115,7 @@ class Collector:
     # ---------------------------------------------------------------------------------------------------- data files
 
     def _take_file(self, label: str, entry: ManifestEntry, hashes: str | None, is_changelog: bool = False) -> None:
-        meta, directory = entry.file, self._directory((entry.partition, entry.bucket))
+        meta, directory = entry.file, self._directory(place_in(entry))
         path = data_file_path(directory, meta)
         if _COMPACTED_CHANGELOG in meta.file_name:
             self.findings.note("changelog files that many buckets share (.cc-) are not looked at")
@@ -215,7 +216,7 @@ class Collector:
         return self._index_path(place, found[0]) if found else None
 
     def _hashes_of(self, state: SnapshotState, entry: ManifestEntry) -> str | None:
-        return self._hash_path(state, (entry.partition, entry.bucket))
+        return self._hash_path(state, place_in(entry))
 
     def _take_hashes(self, state: SnapshotState, place: Place, has_files: bool) -> None:
         new, old = self._hash_path(state, place), self._hash_files.pop(place, None)

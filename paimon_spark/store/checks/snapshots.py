@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.manifests import ManifestReader
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.metadata.entries import Identity, record_count
 from paimon_spark.store.metadata.table import Table
 
-Place: TypeAlias = tuple[bytes, int]
 """Canonical partition, bucket."""
 Files: TypeAlias = dict[Identity, ManifestEntry]
 
@@ -101,7 +101,7 @@ class Walk:
         index = self._index(label, snapshot, last)
         if state is None or changes is None or index is None:
             return None
-        changed = {(e.partition, e.bucket) for e in changes} | _differing(state.index, index)
+        changed = {place_in(e) for e in changes} | _differing(state.index, index)
         self._apply(label, state, changes)
         self._check_totals(label, snapshot, record_count(changes), state.rows)
         added: Iterable[ManifestEntry] = (entry for entry in changes if entry.kind == FileKind.ADD)
@@ -189,7 +189,7 @@ class Walk:
 
     def _apply(self, label: str, state: _Known, entries: Iterable[ManifestEntry]) -> None:
         for entry in entries:
-            files = state.live.setdefault((entry.partition, entry.bucket), {})
+            files = state.live.setdefault(place_in(entry), {})
             if entry.kind == FileKind.ADD:
                 if entry.identity in files:
                     self._findings.add(Rule.LIVE_FILES, label, entry.file.file_name, "it is added, but live already")
@@ -210,6 +210,11 @@ class Walk:
             self._findings.add(Rule.TOTALS, label, label, found)
 
 
+def place_in(entry: ManifestEntry | IndexManifestEntry) -> Place:
+    """Where an entry of a check belongs: its reader has given the partition our bytes (``ManifestReader``)."""
+    return Partition(entry.partition), entry.bucket
+
+
 def _net(entries: Iterable[ManifestEntry]) -> dict[tuple[int, Identity], ManifestEntry]:
     """What remains of entries: additions that they do not delete, and deletions of what they do not add."""
     left: dict[tuple[int, Identity], ManifestEntry] = {}
@@ -225,7 +230,7 @@ def _net(entries: Iterable[ManifestEntry]) -> dict[tuple[int, Identity], Manifes
 def _by_place(index: Iterable[IndexManifestEntry]) -> dict[Place, tuple[IndexManifestEntry, ...]]:
     places: dict[Place, list[IndexManifestEntry]] = {}
     for entry in index:
-        places.setdefault((entry.partition, entry.bucket), []).append(entry)
+        places.setdefault(place_in(entry), []).append(entry)
     return {place: tuple(entries) for place, entries in places.items()}
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry
+from paimon_spark.format.partition import Place
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
@@ -20,7 +21,7 @@ from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
-from paimon_spark.store.compact.commit import Place, place_of
+from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.metadata.changes import Changes, NothingLeft
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import BucketMode, Table

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.partition import Place
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.merge.compaction.append_picks import (
@@ -22,7 +23,6 @@ from paimon_spark.merge.compaction.append_picks import (
     pick_any_order,
     pick_neighbours,
 )
-from paimon_spark.store.compact.commit import Place
 from paimon_spark.store.compact.live_buckets import TRUE, LiveBucket, live_buckets
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.table import BucketMode, Table

@@ -16,6 +16,7 @@ import numpy as np
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, TableState, conflict_rules
 from paimon_spark.store.commit.commit_user import new_user
@@ -33,7 +34,6 @@ from paimon_spark.store.storage.discard import discard
 
 PERSISTENCE = {o.COMMIT_MAX_RETRIES: "100", o.COMMIT_MAX_RETRY_WAIT: "300 ms"}
 
-Place: TypeAlias = tuple[bytes, int]
 """Canonical partition row and bucket."""
 
 Upper: TypeAlias = Mapping[Place, frozenset[tuple[str, int]]]

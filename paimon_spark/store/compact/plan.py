@@ -16,6 +16,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
 from paimon_spark.errors import OptionError
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.core_options import MB, Options
+from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.compaction.levels import CompactUnit, level_runs, top_level
@@ -26,7 +27,7 @@ from paimon_spark.merge.compaction.steps import CompactStep, compact_steps
 from paimon_spark.merge.keys.key_ranges import key_range_of
 from paimon_spark.merge.keys.sections import Section
 from paimon_spark.store.compact.append_compaction import plan_append_compaction
-from paimon_spark.store.compact.commit import Place, upper_files
+from paimon_spark.store.compact.commit import upper_files
 from paimon_spark.store.compact.live_buckets import LiveBucket, live_buckets
 from paimon_spark.store.compact.task import CompactTask, MergeTask
 from paimon_spark.store.metadata.partition_times import partitions_to_skip

@@ -8,7 +8,8 @@ from functools import partial
 
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options import core_options as o
-from paimon_spark.store.expire.files import DoomedFiles, Place
+from paimon_spark.format.partition import StoredPlace
+from paimon_spark.store.expire.files import DoomedFiles
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.threads import in_threads
@@ -78,7 +79,7 @@ def _united(pieces: Iterable[dict[str, PermissionError]]) -> dict[str, Permissio
     return {path: error for piece in pieces for path, error in piece.items()}
 
 
-def delete_empty_directories(table: Table, places: Iterable[Place]) -> None:
+def delete_empty_directories(table: Table, places: Iterable[StoredPlace]) -> None:
     """Removes the directories of buckets and partitions that hold nothing any more, the deepest first.
 
     Raises:

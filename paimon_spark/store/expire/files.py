@@ -10,6 +10,7 @@ import numpy as np
 
 from paimon_spark.format.manifest import DataFileMeta, FileKind, FileSource, ManifestFileMeta
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+from paimon_spark.format.partition import StoredPlace
 from paimon_spark.format.paths import (
     data_file_path,
     extra_file_path,
@@ -31,15 +32,13 @@ from paimon_spark.store.metadata.table import Table
 
 _CHUNK = 64  # changes decoded at a time
 
-Place = tuple[bytes, int]
-
 
 @dataclass(frozen=True)
 class DoomedFile:
     """A data or changelog file that nothing needs. paths: its own, then those of its sidecars."""
 
     name: str
-    place: Place
+    place: StoredPlace
     size: int
     paths: tuple[str, ...]
 
@@ -62,7 +61,7 @@ class DoomedFiles:
         yield tuple(self.manifests.values())
         yield tuple(self.lists.values())
 
-    def places(self) -> set[Place]:
+    def places(self) -> set[StoredPlace]:
         """Partitions and buckets that lose files."""
         return {file.place for doomed in (self.data, self.changelog) for file in doomed.values()}
 
@@ -91,7 +90,7 @@ class FileFinder:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._directories: dict[Place, str] = {}
+        self._directories: dict[StoredPlace, str] = {}
 
     def deleted(self, snapshots: Sequence[Snapshot], keeps_appended: bool) -> dict[str, DoomedFile]:
         """The data files that the changes of snapshots delete and none of them adds again.
@@ -178,12 +177,12 @@ class FileFinder:
             if snapshot.statistics is not None:
                 doomed.statistics[snapshot.statistics] = statistics_path(self._table.location, snapshot.statistics)
 
-    def _doomed(self, file: DataFileMeta, place: Place) -> DoomedFile:
+    def _doomed(self, file: DataFileMeta, place: StoredPlace) -> DoomedFile:
         directory = self._directory(place)
         paths = (data_file_path(directory, file), *(extra_file_path(directory, file, n) for n in file.extra_files))
         return DoomedFile(file.file_name, place, file.file_size, paths)
 
-    def _directory(self, place: Place) -> str:
+    def _directory(self, place: StoredPlace) -> str:
         if place not in self._directories:
             self._directories[place] = bucket_directory(self._table, *place)
         return self._directories[place]
@@ -192,7 +191,7 @@ class FileFinder:
         return manifest_path(self._table.location, name)
 
 
-def _files(columns: ManifestColumns, numbers: list[int]) -> Iterator[tuple[DataFileMeta, Place]]:
+def _files(columns: ManifestColumns, numbers: list[int]) -> Iterator[tuple[DataFileMeta, StoredPlace]]:
     """The files of some entries, without their statistics, and where they lie."""
     places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
     for file, (code, bucket) in zip(columns.data_files(numbers, False, False), places, strict=True):

@@ -10,22 +10,25 @@ import numpy as np
 from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
+from paimon_spark.format.partition import Partition
 from paimon_spark.format.types import DataType
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-def canonical_row(partition: bytes, types: Sequence[DataType]) -> bytes:
+def canonical_row(partition: bytes, types: Sequence[DataType]) -> Partition:
     """The row with the bytes that this project gives to its values.
 
     Writers differ in the bytes they give to some nulls, so bytes alone do not identify a partition (format 5.1).
     """
-    return partition if partition == EMPTY_ROW else encode_arity_row(decode_arity_row(partition, types), types)
+    if partition == EMPTY_ROW:
+        return Partition(partition)
+    return Partition(encode_arity_row(decode_arity_row(partition, types), types))
 
 
 def canonical_partitions(columns: ManifestColumns, types: Sequence[DataType]) -> Indices:
     """For each distinct partition of the columns, the code of the first one with equal values."""
-    seen: dict[bytes, int] = {}
+    seen: dict[Partition, int] = {}
     codes = [seen.setdefault(canonical_row(row, types), code) for code, row in enumerate(columns.partitions)]
     return np.array(codes, np.int64)
 

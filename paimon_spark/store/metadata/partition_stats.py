@@ -9,6 +9,7 @@ from typing import Any
 
 from paimon_spark.format.binary_row import decode_arity_row, encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, SimpleStats
+from paimon_spark.format.partition import Partition
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.merge.keys.key_order import sort_key_of
 from paimon_spark.store.metadata.live_files import canonical_row
@@ -57,11 +58,11 @@ def _value_order(data_type: DataType) -> Callable[[Any], Any]:
     return lambda value: order((value,))
 
 
-def same_partition(types: tuple[DataType, ...]) -> Callable[[bytes], bytes]:
+def same_partition(types: tuple[DataType, ...]) -> Callable[[bytes], Partition]:
     """A function that gives all rows of one partition the same bytes; each distinct row is done once."""
 
     @lru_cache(maxsize=1 << 16)
-    def canonical(row: bytes) -> bytes:
+    def canonical(row: bytes) -> Partition:
         return canonical_row(row, types)
 
     return canonical

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CommitConflict, RetriesExhausted, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
@@ -57,8 +58,8 @@ class PostponeCompaction:
     """
 
     plan: WritePlan
-    numbers: dict[bytes, int]
-    files: dict[bytes, tuple[DataFileMeta, ...]]
+    numbers: dict[Partition, int]
+    files: dict[Partition, tuple[DataFileMeta, ...]]
 
     def moves(self) -> list[Move]:
         """The work, one move a partition, the largest first: reading Avro costs more than writing the buckets."""
@@ -127,7 +128,7 @@ def commit_postpone_compaction(
         CommitConflict: all partitions were left out, or others as TableCommit.append. On CommitConflict and
             RetriesExhausted nothing was committed, and the files of the messages are deleted.
     """
-    left: set[bytes] = set()
+    left: set[Partition] = set()
     every = [*_gone(compaction), *(_as_compacted(message) for message in messages)]
 
     def changes(state: TableState) -> Changes:
@@ -193,20 +194,20 @@ def _run_here(table: Table, compaction: PostponeCompaction, user: str) -> list[C
     return run_moves(table, compaction.moves(), user, compaction.plan, workers)
 
 
-def _postponed(state: TableState, predicate: Predicate) -> dict[bytes, list[DataFileMeta]]:
+def _postponed(state: TableState, predicate: Predicate) -> dict[Partition, list[DataFileMeta]]:
     """The live postponed files by canonical partition."""
-    found: dict[bytes, list[DataFileMeta]] = {}
+    found: dict[Partition, list[DataFileMeta]] = {}
     for entry in state.live_entries(None):
         if entry.bucket == POSTPONE_BUCKET:
             found.setdefault(_row(state.table, entry.partition), []).append(entry.file)
     return {row: files for row, files in found.items() if is_chosen(state.table, predicate, row)}
 
 
-def _changed(state: TableState, compaction: PostponeCompaction) -> set[bytes]:
+def _changed(state: TableState, compaction: PostponeCompaction) -> set[Partition]:
     """Partitions that are no longer as planned: a file is gone, or buckets are counted otherwise."""
     fields = state.table.schema.partition_fields
-    live: dict[bytes, set[str]] = {}
-    changed: set[bytes] = set()
+    live: dict[Partition, set[str]] = {}
+    changed: set[Partition] = set()
     for entry in state.live_entries(PartitionFilter.of_rows(fields, compaction.files)):
         row = _row(state.table, entry.partition)
         if entry.bucket == POSTPONE_BUCKET:
@@ -235,5 +236,5 @@ def _as_compacted(message: CommitMessage) -> CommitMessage:
     )
 
 
-def _row(table: Table, partition: bytes) -> bytes:
+def _row(table: Table, partition: bytes) -> Partition:
     return canonical_row(partition, table.schema.partition_types)

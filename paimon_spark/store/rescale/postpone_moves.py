@@ -18,6 +18,7 @@ from paimon_spark.arrow.bucketing import assign_buckets
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import VALUE_KIND, VALUE_KIND_ID
@@ -201,14 +202,14 @@ def split_staged(messages: Iterable[CommitMessage]) -> tuple[list[CommitMessage]
     return staged, [m for m in every if m.bucket != POSTPONE_BUCKET]
 
 
-def staged_files(table: Table, staged: Sequence[CommitMessage]) -> dict[bytes, tuple[DataFileMeta, ...]]:
+def staged_files(table: Table, staged: Sequence[CommitMessage]) -> dict[Partition, tuple[DataFileMeta, ...]]:
     """What the tasks of one job have staged, oldest first, by canonical partition.
 
     Args:
         staged: messages of all tasks of one job.
     """
     types = table.schema.partition_types
-    files: dict[bytes, list[DataFileMeta]] = {}
+    files: dict[Partition, list[DataFileMeta]] = {}
     for message in staged:
         files.setdefault(canonical_row(message.partition, types), []).extend(message.new_files)
     return {row: tuple(sorted(found, key=_task_order)) for row, found in files.items()}
@@ -225,7 +226,9 @@ def delete_created(table: Table, messages: Iterable[CommitMessage]) -> None:
         discard(table.file_io, created_paths(table, message))
 
 
-def settled_numbers(table: Table, plan: WritePlan, files: Mapping[bytes, Sequence[DataFileMeta]]) -> dict[bytes, int]:
+def settled_numbers(
+    table: Table, plan: WritePlan, files: Mapping[Partition, Sequence[DataFileMeta]]
+) -> dict[Partition, int]:
     """The number of buckets of each partition whose rows wait: what it has, else what its rows need.
 
     Args:
@@ -234,7 +237,7 @@ def settled_numbers(table: Table, plan: WritePlan, files: Mapping[bytes, Sequenc
     Raises:
         OptionError: an option postpone.* is not positive.
     """
-    numbers: dict[bytes, int] = {}
+    numbers: dict[Partition, int] = {}
     for row, found in files.items():
         rows, size = sum(f.row_count for f in found), sum(f.file_size for f in found)
         numbers[row] = plan.buckets.get(row) or bucket_number(rows, size, table.options)

@@ -12,6 +12,7 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.partition import Partition
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.keys.sections import partition_sections
@@ -46,13 +47,13 @@ class Rewrite:
     table: Table
     target: Table
     sources: tuple[RowSource, ...]
-    numbers: Mapping[bytes, int]
+    numbers: Mapping[Partition, int]
     commit_user: str
     plan: WritePlan
     level: int | None = None
 
     @cached_property
-    def first_owners(self) -> dict[bytes, int]:
+    def first_owners(self) -> dict[Partition, int]:
         """For each canonical partition the number of its first bucket, all buckets counted through."""
         first, counted = {}, 0
         for partition, number in self.numbers.items():
@@ -65,7 +66,7 @@ class Rewrite:
         """How many buckets there are in all."""
         return sum(self.numbers.values())
 
-    def partition_of(self, source: RowSource) -> bytes:
+    def partition_of(self, source: RowSource) -> Partition:
         """The canonical partition of a source."""
         return canonical_row(source.partition, self.table.schema.partition_types)
 
@@ -94,8 +95,8 @@ def postponed_rewrite(
     table: Table,
     commit_user: str,
     plan: WritePlan,
-    files: Mapping[bytes, Sequence[DataFileMeta]],
-    numbers: Mapping[bytes, int],
+    files: Mapping[Partition, Sequence[DataFileMeta]],
+    numbers: Mapping[Partition, int],
 ) -> Rewrite:
     """The rewrite that moves the rows of postponed or staged files into buckets.
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from paimon_spark.errors import PaimonError, RowsNotVisible
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.partition import Place
 from paimon_spark.merge.compaction.rules import needs_lookup
-from paimon_spark.store.compact.commit import Place, place_of
+from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner, compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.metadata.messages import CommitMessage

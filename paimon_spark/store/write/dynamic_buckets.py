@@ -19,6 +19,7 @@ from paimon_spark.arrow.bucketing import Indices, group_rows
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import IndexManifestEntry
+from paimon_spark.format.partition import Partition, Place
 from paimon_spark.store.buckets.bucket_assigner import (
     UNKNOWN,
     Buckets,
@@ -42,7 +43,6 @@ from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.write.dynamic_plan import DynamicPlan
 
-Place: TypeAlias = tuple[bytes, int]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 GROUP_HASHES = 8_000_000  # known hashes read at once: 6 bytes each
@@ -76,7 +76,7 @@ class DynamicBuckets:
         self._created: list[IndexManifestEntry] = []
         self._kept: OrderedDict[tuple[bytes, int], tuple[KnownHashes, int]] = OrderedDict()
 
-    def place(self, rows: pa.RecordBatch, told: Buckets | None) -> list[tuple[bytes, int, Indices]]:
+    def place(self, rows: pa.RecordBatch, told: Buckets | None) -> list[tuple[Partition, int, Indices]]:
         """The rows by partition and bucket, as group_rows gives them.
 
         Args:
@@ -156,7 +156,7 @@ class DynamicBuckets:
             parts[:] = [distinct(*parts)]
 
     def _with_hashes(self, message: CommitMessage) -> CommitMessage:
-        place = message.partition, message.bucket
+        place = self._canonical(message.partition), message.bucket
         parts = self._new.get(place, [])
         new = parts[0] if len(parts) == 1 else distinct(*parts)
         planned = self._plan.index_manifest

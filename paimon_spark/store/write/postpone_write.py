@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.bucketing import Buckets, assign_buckets, group_rows
-from paimon_spark.format.manifest import EMPTY_ROW
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.partition import NO_PARTITION, Partition
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -62,7 +62,7 @@ def with_buckets(table: Table, buckets: int, share: int = 1) -> Table:
     return replace(table, options=table.options.merged(changed))
 
 
-def settled_number(table: Table, plan: WritePlan, partition: bytes) -> int | None:
+def settled_number(table: Table, plan: WritePlan, partition: Partition) -> int | None:
     """The number of buckets of a partition if it is known before its rows are counted.
 
     Args:
@@ -78,7 +78,7 @@ def settled_number(table: Table, plan: WritePlan, partition: bytes) -> int | Non
 
 def stages_all(table: Table, plan: WritePlan) -> bool:
     """Whether no partition can have a number of buckets before its rows are counted: all rows are staged."""
-    return writes_fixed_buckets(table) and not plan.buckets and settled_number(table, plan, EMPTY_ROW) is None
+    return writes_fixed_buckets(table) and not plan.buckets and settled_number(table, plan, NO_PARTITION) is None
 
 
 def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Buckets:

@@ -18,6 +18,7 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_name
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
@@ -42,7 +43,6 @@ from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_wri
 APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables wait only so that small groups are not written one by one
 MAX_OPEN_FILES = 16  # an open file holds up to a row group in memory
 
-Place: TypeAlias = tuple[bytes, int]  # partition, bucket
 Rows: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -212,7 +212,7 @@ class TableWrite:
                 part = file_batch(self._layout, part)
             self._write((partition, bucket), part)
 
-    def _wrong_number(self, partition: bytes) -> OptionError:
+    def _wrong_number(self, partition: Partition) -> OptionError:
         found, words = self._other_numbers[partition], partition_words(self._table, partition)
         return OptionError(
             f"writing to {self._table.location}: {words} has {found} buckets, and the table's option 'bucket' is "

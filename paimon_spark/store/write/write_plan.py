@@ -10,6 +10,7 @@ import numpy as np
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.partition import Partition
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -31,7 +32,7 @@ class WritePlan:
 
     since: int
     first_sequence: int
-    buckets: Mapping[bytes, int] = field(default_factory=dict)
+    buckets: Mapping[Partition, int] = field(default_factory=dict)
     dynamic: DynamicPlan = field(default_factory=DynamicPlan)
     overwrites: bool = False
     base: str | None = field(default=None, compare=False)
@@ -66,7 +67,7 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
     return WritePlan(latest.id, first_sequence, buckets, dynamic, overwrites, latest.base_manifest_list)
 
 
-def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[bytes, int]:
+def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[Partition, int]:
     """WritePlan.buckets; the files are only folded where that may show something."""
     if table.bucket_mode not in (BucketMode.POSTPONE_MODE, BucketMode.HASH_FIXED):
         return {}
