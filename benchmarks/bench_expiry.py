@@ -30,7 +30,7 @@ from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.attempt import CommitRequest
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
@@ -144,6 +144,6 @@ def _store(table: Table, entries: list[ManifestEntry]) -> None:
 
 
 def _commit(table: Table, number: int, entries: list[ManifestEntry]) -> None:
-    changes = Changes(tuple(entries))
+    changes = CommitChanges(tuple(entries))
     request = CommitRequest("bench", number, CommitKind.APPEND, None, lambda state: changes, checks_files=False)
     commit_request(table, request, None)

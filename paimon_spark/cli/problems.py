@@ -11,7 +11,7 @@ from paimon_spark.cli.texts import count_text, size_text
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.holds.tag_holds import tags_being_deleted
 from paimon_spark.store.scan.split_plan import merges_postponed, skips_level_zero
 
@@ -83,7 +83,7 @@ def _kept_too_long(view: TableView) -> Iterator[str]:
 
 def _broken_off(view: TableView) -> Iterator[str]:
     store = view.table.snapshots
-    end = expiring_until(store)
+    end = expiring_below(store)
     if end is not None:
         yield f"an expiry of the snapshots below {end} is under way, or broke off: the next one finishes it"
     names = sorted(tags_being_deleted(store))

@@ -20,9 +20,9 @@ from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store import open as table_module
 from paimon_spark.store.checks.table import check
+from paimon_spark.store.clean.lost_files import remove_unexisting_files
 from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.store.clean.purge import purge_files
-from paimon_spark.store.clean.unexisting_files import remove_unexisting_files
 from paimon_spark.store.expire.changelogs import expire_all_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.history.branches import branch_names

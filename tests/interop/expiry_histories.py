@@ -32,7 +32,7 @@ from paimon_spark.format.paths import branch_root
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.report import Rule
 from paimon_spark.store.expire.changelogs import expire_changelogs_by
-from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.consumers import expire_consumers
 from paimon_spark.store.history.rollback import rollback
@@ -339,7 +339,7 @@ class ExpiryHistory:
 
     def _paths(self, table: Table, lists: Iterable[str | None], changes: Sequence[Snapshot] = ()) -> set[str]:
         """Manifest lists and all that they name and add, and what changes delete."""
-        finder, doomed = FileFinder(table), DoomedFiles()
+        finder, doomed = FileFinder(table), DeletionPlan()
         finder.add_lists(lists, doomed)
         doomed.data = finder.added(lists) | finder.deleted(changes, keeps_appended=False)
         return {os.path.relpath(path, self.mine) for stage in doomed.stages() for path in stage}

@@ -146,7 +146,7 @@ def test_read_through_the_other_branch(seed: int, option: str, java: Genuine, tm
             wanted = [(row[0], row[1], row[3]) for row in theirs[1]]
             assert sorted(tuple(row.values()) for row in ours.to_pylist()) == sorted(wanted)
         alone = our_engine.read(life.path, {option: ""})
-        assert alone == comparable(table.alone.scan().to_arrow())
+        assert alone == comparable(table.without_fallback.scan().to_arrow())
 
 
 @pytest.mark.parametrize("options", [{"bucket": "-1"}, {"bucket": "2", "bucket-key": "k"}])

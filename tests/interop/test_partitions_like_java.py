@@ -31,7 +31,7 @@ from paimon_spark.format.types import DataType
 from paimon_spark.store.clean.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.metadata.live_files import canonical_row
-from paimon_spark.store.metadata.partitions import partition_name
+from paimon_spark.store.metadata.partitions import format_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.local_time import epoch_millis_of_wall, parse_local_timestamp
 from paimon_spark.store.upkeep.maintenance import maintain
@@ -310,7 +310,7 @@ def test_partitions_of_all_types_are_as_old(java: Genuine, tmp_path: Path, strat
         theirs = java.run(java_partitions.too_old, path, given, (now - timedelta(days=1)).isoformat())
         table = open_table(path, given)
         done = expire_partitions_at(table, now)
-        assert sorted(done.partitions) == sorted(partition_name(table, row) for row in theirs), (kinds, given)
+        assert sorted(done.partitions) == sorted(format_partition(table, row) for row in theirs), (kinds, given)
         assert not alive(open_table(path)) & {canonical_row(row, types_of(table)) for row in theirs}
         check_table(path)
         total += len(theirs)

@@ -20,9 +20,9 @@ from paimon_spark.cli.arguments import (
 )
 from paimon_spark.cli.commands.removal import remove
 from paimon_spark.cli.texts import count_text, list_text, size_text
+from paimon_spark.store.clean.lost_files import UnexistingFiles, remove_unexisting_files
 from paimon_spark.store.clean.partition_expiry import PartitionsExpired, expire_partitions
 from paimon_spark.store.clean.purge import Purged, purge_files
-from paimon_spark.store.clean.unexisting_files import UnexistingFiles, remove_unexisting_files
 
 app = typer.Typer()
 _LEFT = "what is committed is committed, all else is as it was"

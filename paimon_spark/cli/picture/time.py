@@ -16,7 +16,7 @@ from paimon_spark.cli.texts import count_text, cut_text, printable
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.storage.local_time import iso_time
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _LANE = 0.42  # inches
 _TAG_ROWS = 0.8
@@ -65,7 +65,7 @@ def lanes_of(view: TableView) -> Lanes:
 
 
 def _snapshots(store: SnapshotStore) -> tuple[Snapshot, ...]:
-    return tuple(snapshot for snapshot in in_threads(store.find, store.ids()) if snapshot is not None)
+    return tuple(snapshot for snapshot in map_parallel(store.find, store.ids()) if snapshot is not None)
 
 
 def time_inches(view: TableView, lanes: Lanes) -> float:

@@ -47,7 +47,7 @@ class Refusal:
 class Status(StrEnum):
     """What becomes of an option."""
 
-    HEEDED = "heeded"
+    HONOURED = "heeded"
     REFUSED = "refused"
     WITHOUT_EFFECT = "without effect"
 
@@ -65,7 +65,7 @@ class Idle:
     keys: str
 
 
-HEEDED = """
+HONOURED = """
     type primary-key partition path branch rowkind.field
     bucket bucket-key bucket-function.type data-file.prefix data-file.path-directory data-file.external-paths
     data-file.thin-mode index-file-in-data-file-dir file.suffix.include.compression
@@ -411,8 +411,8 @@ def _catalogue() -> dict[str, OptionEntry]:
     for refusal in REFUSALS:
         refusals[refusal.key] = (*refusals.get(refusal.key, ()), refusal)
     entries = {key: OptionEntry(key, Status.REFUSED, None, rows) for key, rows in refusals.items()}
-    for key in HEEDED.split():
-        entries[key] = OptionEntry(key, Status.HEEDED, None, refusals.get(key, ()))
+    for key in HONOURED.split():
+        entries[key] = OptionEntry(key, Status.HONOURED, None, refusals.get(key, ()))
     for idle in WITHOUT_EFFECT:
         for key in idle.keys.split():
             entries[key] = OptionEntry(key, Status.WITHOUT_EFFECT, idle.reason, refusals.get(key, ()))

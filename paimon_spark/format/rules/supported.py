@@ -1,7 +1,7 @@
 """Which tables this release reads and writes: refused by the name of the option or column, never guessed.
 
 An option is heeded, or it is ignored because rows come out the same without it (tuning, maintenance, accelerators), or
-it is refused when set to a value that changes rows: option_entries says which. Beside that:
+it is refused when set to a value that changes rows: ``options.entries`` says which. Beside that:
 
 - An option no known release has is refused when reading if its name goes on where one of an option that can change rows
   ends (``merge-engine-v2``, ``fields.<column>.<something>``), and when writing if it goes on where one ends that says

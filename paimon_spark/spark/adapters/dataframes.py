@@ -14,7 +14,7 @@ Rows: TypeAlias = DataFrame | pa.Table | Any
 """A DataFrame of Spark or pandas, or a pyarrow Table; pandas is not imported to say so."""
 
 
-def as_frame(spark: SparkSession, rows: Rows) -> DataFrame:
+def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
     """The rows as ``spark.createDataFrame`` makes them of pandas and Arrow.
 
     Raises:

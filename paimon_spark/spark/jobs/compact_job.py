@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CompactionFailed
-from paimon_spark.spark.adapters.method_advice import Advised
+from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.tasks import Task
 from paimon_spark.spark.jobs.postpone_job import compact_postponed_with_spark
 from paimon_spark.store.compact.compaction import CompactionMetrics, Outcome, run_here
@@ -57,7 +57,7 @@ class SparkRunner:
         self._spark.interruptTag(self._tag)
 
 
-class TableOptimizer(Advised):
+class TableOptimizer(ForeignNames):
     """Compacts a table; made by ``PaimonTable.optimize()``."""
 
     def __init__(self, spark: SparkSession, open_table: Callable[[], Table], where: str | None = None) -> None:

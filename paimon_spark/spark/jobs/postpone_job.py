@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.jobs.routed_write import rewrite_with_spark
+from paimon_spark.spark.jobs.bucket_routed_write import rewrite_with_spark
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.postpone_compact import PostponeCompaction, PostponeResult, compact_postponed
-from paimon_spark.store.rescale.postpone_moves import (
+from paimon_spark.store.rescale.postpone_placement import (
     delete_created,
     settled_numbers,
     split_staged,

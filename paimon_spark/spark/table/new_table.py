@@ -12,7 +12,7 @@ from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.method_advice import Advised
+from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.types import paimon_field
 from paimon_spark.spark.write.table_creation import create
 
@@ -20,7 +20,7 @@ WAREHOUSE = "warehouse"
 T = TypeVar("T")
 
 
-class NewTable(Advised, Generic[T]):
+class NewTable(ForeignNames, Generic[T]):
     """A table to be created: say where, which columns and which keys, then ``execute()``.
 
     Every method returns the same object, so that calls chain.

@@ -15,8 +15,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from paimon_spark.format.column_names import format_columns
 from paimon_spark.format.options.core_options import BRANCH
-from paimon_spark.spark.adapters.dataframes import Rows, as_frame
-from paimon_spark.spark.adapters.method_advice import Advised
+from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe
+from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
     COLUMNS,
     DYNAMIC_OVERWRITE,
@@ -26,12 +26,12 @@ from paimon_spark.spark.adapters.options import (
     TIME_ZONE,
     write_options,
 )
+from paimon_spark.spark.jobs.bucket_routed_write import rewrite_with_spark
 from paimon_spark.spark.jobs.compact_job import SparkRunner, TableOptimizer
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
-from paimon_spark.spark.jobs.routed_write import rewrite_with_spark
-from paimon_spark.spark.table.maintained_table import MaintainedTable
+from paimon_spark.spark.table.history_methods import HistoryMethods
+from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.new_table import NewTable
-from paimon_spark.spark.table.versioned_table import VersionedTable
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.commit_write import commit_job
 from paimon_spark.spark.write.open_write import open_job
@@ -52,7 +52,7 @@ _DETAIL = (
 )
 
 
-class PaimonTable(VersionedTable, MaintainedTable, Advised):
+class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
     """A table at a path. It holds no state of the table: every call sees the latest one.
 
     - Open and declare: ``forPath``, ``isPaimonTable``, ``create``, ``createIfNotExists``
@@ -167,7 +167,7 @@ class PaimonTable(VersionedTable, MaintainedTable, Advised):
             where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
                 partitions are refused.
         """
-        rows = as_frame(self._spark, df)
+        rows = as_dataframe(self._spark, df)
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
         return self._write(rows, {**options, **chosen}, overwrite=True)
 
@@ -219,7 +219,7 @@ class PaimonTable(VersionedTable, MaintainedTable, Advised):
 
         `rows` counts the rows in files, before equal keys are merged; snapshot_id is NULL before the first write.
         """  # noqa: E501
-        table = self._open().alone
+        table = self._open().without_fallback
         plan = table.scan().plan()
         schema = table.schema
         row = (
@@ -317,7 +317,7 @@ class PaimonTable(VersionedTable, MaintainedTable, Advised):
 
     def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
         began = time.monotonic()
-        df = as_frame(self._spark, rows)
+        df = as_dataframe(self._spark, rows)
         given = {**self._options, **options, PATH: self._path}
         job = open_job(write_options(self._in_session(given)), df.schema, overwrite)
         messages = place_staged_with_spark(self._spark, job, write_by_bucket(df, job))

@@ -22,7 +22,7 @@ def place_job(job: WriteJob, messages: Sequence[CommitMessage]) -> Sequence[Comm
     """
     if job.table.bucket_mode is not BucketMode.POSTPONE_MODE:
         return messages
-    from paimon_spark.store.rescale.postpone_moves import place_staged
+    from paimon_spark.store.rescale.postpone_placement import place_staged
 
     with nothing_committed():
         try:

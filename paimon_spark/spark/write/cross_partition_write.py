@@ -42,7 +42,7 @@ from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.buckets.bucket_assigner import bucket_rules
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.metadata.table_options import ALONE
+from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK
 from paimon_spark.store.read.splits import Split, group_splits
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
@@ -109,7 +109,7 @@ def _reading_all_levels(table: Table, snapshot_id: int) -> Table:
     """
     strict = {o.SCAN_IGNORE_LOST_FILES.key: "false", o.SCAN_IGNORE_CORRUPT_FILES.key: "false"}
     whole = {o.SCAN_SNAPSHOT_ID.key: str(snapshot_id), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
-    changed = {**ALONE, **strict, **whole}
+    changed = {**WITHOUT_FALLBACK, **strict, **whole}
     if table.options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
         changed[o.MERGE_ENGINE.key] = MergeEngine.DEDUPLICATE  # the same keys, and level 0 is read
     return replace(table, options=table.options.merged(changed))

@@ -22,7 +22,7 @@ from paimon_spark.merge.keys.window import MergeSpec, Window
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import named
-from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.deletion_files import read_deleted_positions

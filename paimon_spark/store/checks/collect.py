@@ -25,14 +25,14 @@ from paimon_spark.store.checks.buckets import (
 )
 from paimon_spark.store.checks.data_files import FileTask, check_data_file
 from paimon_spark.store.checks.hashes import HashFiles, check_disjoint, check_growth, check_hash_file
-from paimon_spark.store.checks.one_partition import check_one_partition
+from paimon_spark.store.checks.partition_checks import check_one_partition
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.snapshots import SnapshotState, place_in
 from paimon_spark.store.checks.storage import Storage
-from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.index_manifests import HASH
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import DeletionFile
 
@@ -103,7 +103,7 @@ class Collector:
         for (partition, _), path in self._hash_files.items():
             partitions.setdefault(partition, []).append(path)
         for partition, paths in partitions.items():
-            where = partition_words(self.table, partition)
+            where = describe_partition(self.table, partition)
             self._add_job(_INDEX_FILE_COST * len(paths), partial(self._compare_buckets, label, where, paths))
 
     def _compare_buckets(self, label: str, where: str, paths: Iterable[str]) -> None:
@@ -179,7 +179,7 @@ class Collector:
             return [(Rule.KEY_RANGE, f"a recorded key cannot be read: {error}")]
 
     def _where(self, place: Place) -> str:
-        return f"{partition_words(self.table, place[0])}, bucket {place[1]}"
+        return f"{describe_partition(self.table, place[0])}, bucket {place[1]}"
 
     def _options(self, state: SnapshotState) -> Options:
         """The options when the snapshot was made."""

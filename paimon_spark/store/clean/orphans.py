@@ -33,13 +33,13 @@ from paimon_spark.store.clean.orphans_listing import (
 )
 from paimon_spark.store.clean.orphans_used import branches_of, used_names
 from paimon_spark.store.expire.delete import delete_stages, file_threads, remove_directory
-from paimon_spark.store.holds.expiry_marks import end_of_mark
+from paimon_spark.store.holds.expiry_marks import parse_expiry_mark
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.progress import Progress
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.listing import list_ids
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class ThreadedWork:
     files_at_once: int = 4000
 
     def listings(self, directories: Sequence[str]) -> list[Listing]:
-        return in_threads(partial(list_directory, self.table.file_io), directories, file_threads(self.table))
+        return map_parallel(partial(list_directory, self.table.file_io), directories, file_threads(self.table))
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:
         try:
@@ -181,7 +181,7 @@ def _without_marks(table: Table, orphans: Iterable[Candidate]) -> list[Candidate
     snapshots: dict[str, list[int]] = {}
     left = []
     for file in orphans:
-        end = end_of_mark(file.name) if file.stage is Stage.WORK else None
+        end = parse_expiry_mark(file.name) if file.stage is Stage.WORK else None
         if end is not None and file.directory not in snapshots:
             snapshots[file.directory] = list_ids(table.file_io, file.directory, SNAPSHOT_PREFIX)
         ids = [] if end is None else snapshots[file.directory]

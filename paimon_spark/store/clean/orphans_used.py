@@ -34,13 +34,13 @@ from paimon_spark.format.paths import (
 )
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.expire.reading import find_index_manifests, find_manifest_lists
-from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.progress import Progress
 from paimon_spark.store.storage.listing import find_bytes, list_branches, list_ids, read_hint
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _CHUNK = 64  # manifests decoded at a time
 _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds; until another job that deletes or makes something is through with it
@@ -86,7 +86,7 @@ def branches_of(table: Table) -> list[str]:
     file_io, location = table.file_io, table.location
     for wait in (*_WAITS, None):
         names = list_branches(file_io, location)
-        schemas = in_threads(lambda name: SchemaStore(file_io, location, name).ids(), names)
+        schemas = map_parallel(lambda name: SchemaStore(file_io, location, name).ids(), names)
         bare = [name for name, ids in zip(names, schemas, strict=True) if not ids]
         held = [name for name in bare if _holds_files(file_io, branch_root(location, name))]
         broken = [name for name in held if not _is_renamed_to(file_io, schema_directory(location, name))]
@@ -154,7 +154,7 @@ def _unexplained(table: Table, holders: Iterable[_Holder], missing: dict[str, st
         if holder.number is not None:
             if holder.branch not in ends:
                 store = SnapshotStore(table.file_io, table.location, holder.branch)
-                ends[holder.branch] = expiring_until(store) or 0
+                ends[holder.branch] = expiring_below(store) or 0
             if holder.number < ends[holder.branch]:
                 continue
         left[holder.words] = missing[holder.words]
@@ -175,7 +175,7 @@ def _broken(table: Table, missing: dict[str, str]) -> CorruptFile:
 
 def _holders(table: Table) -> list[_Holder]:
     """All that is there now. Of each branch snapshots first: who leaves them is a tag or changelog before."""
-    found = in_threads(lambda branch: _holders_of(table, branch), branches_of(table))
+    found = map_parallel(lambda branch: _holders_of(table, branch), branches_of(table))
     return [holder for holders in found for holder in holders]
 
 
@@ -185,7 +185,7 @@ def _holders_of(table: Table, branch: str) -> list[_Holder]:
     snapshots = _numbered(table.file_io, store.directory, SNAPSHOT_PREFIX, store.find)
     holders = [_Holder(f"snapshot {n}{where}", branch, n, s, _needed(s)) for n, s in snapshots.items()]
     names = store.tag_names()
-    for name, tag in zip(names, in_threads(store.find_tag, names), strict=True):
+    for name, tag in zip(names, map_parallel(store.find_tag, names), strict=True):
         if tag is not None:
             needed = _needed(tag.snapshot)
             holders.append(_Holder(f"tag {name}{where}", branch, None, tag.snapshot, needed))
@@ -222,7 +222,7 @@ def _numbered(
         if upper - lower <= _WIDEST_GAP:
             ids.update(range(lower + 1, upper))
     wanted = sorted(ids)
-    found = {n: s for n, s in zip(wanted, in_threads(find, wanted), strict=True) if s is not None}
+    found = {n: s for n, s in zip(wanted, map_parallel(find, wanted), strict=True) if s is not None}
     if found:
         for step, number in ((1, max(found) + 1), (-1, min(found) - 1)):
             while number > 0 and (snapshot := find(number)) is not None:
@@ -289,7 +289,7 @@ class _Reader:
         for start in range(0, len(wanted), _CHUNK):
             self._progress("manifests", start, len(wanted))
             paths = [(name, manifest_path(self._table.location, name)) for name in wanted[start : start + _CHUNK]]
-            found = in_threads(lambda place: find_bytes(self._table.file_io, place[1]), paths)
+            found = map_parallel(lambda place: find_bytes(self._table.file_io, place[1]), paths)
             present = [(name, path, data) for (name, path), data in zip(paths, found, strict=True) if data is not None]
             if present:
                 columns = decode_manifests([(path, data) for _, path, data in present])

@@ -27,11 +27,11 @@ from paimon_spark.format.types import BINARIES
 from paimon_spark.store.clean.truncate import TruncateMetrics, take_away, without_partitions
 from paimon_spark.store.commit.attempt import TableState, table_state
 from paimon_spark.store.history.tags import Duration, duration_millis
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
 from paimon_spark.store.metadata.partition_times import nanos_before, partition_times
-from paimon_spark.store.metadata.partitions import partition_name, partition_words
+from paimon_spark.store.metadata.partitions import describe_partition, format_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options
 from paimon_spark.store.reporting.result import Result
@@ -152,13 +152,13 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
     done: list[TruncateMetrics] = []
     for batch in _batches(expired, table.options):
 
-        def changes(state: TableState, batch: frozenset[bytes] = frozenset(batch)) -> Changes:
+        def changes(state: TableState, batch: frozenset[bytes] = frozenset(batch)) -> CommitChanges:
             return without_partitions(state, _still_too_old(state, batch, is_too_old))
 
         done.append(take_away(table, changes, None, dry_run))
     gone = {words for metrics in done for words in metrics.partitions}  # others may have been faster, or have written
-    names = tuple(partition_name(table, row) for row in expired if partition_words(table, row) in gone)
-    kept = tuple(partition_name(table, row) for row in without_time)
+    names = tuple(format_partition(table, row) for row in expired if describe_partition(table, row) in gone)
+    kept = tuple(format_partition(table, row) for row in without_time)
     if names and not dry_run:
         _log.info("%d partitions of %s expired: %s", len(names), table.location, ", ".join(names[:5]))
     return _expired(names, kept, done, began)
@@ -192,7 +192,7 @@ def _rule(table: Table, limit: int) -> tuple[IsTooOld, list[bytes]]:
             return time_of(age.partition) < limit
         except ValueError as error:
             if not without_time:
-                _log.warning(_NO_TIME, partition_name(table, age.partition), table.location, error)
+                _log.warning(_NO_TIME, format_partition(table, age.partition), table.location, error)
             without_time.append(age.partition)
             return False
 

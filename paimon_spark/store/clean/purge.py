@@ -25,7 +25,7 @@ from paimon_spark.store.clean.orphans import past_millis, remove_orphan_files
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.expire.changelogs import expire_all_changelogs
 from paimon_spark.store.expire.delete import delete_empty_directories, delete_stages
-from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.reading import find_snapshots
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.expire.used import UsedFiles, add_other_root, other_roots, tagged_snapshots
@@ -35,7 +35,7 @@ from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.holds.retention import Moment, Retention, RetentionRules
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ def _told(table: Table, branches: Sequence[str], tags: Sequence[str], files: Seq
     )
 
 
-def _paths(found: Iterable[DoomedFiles]) -> list[str]:
+def _paths(found: Iterable[DeletionPlan]) -> list[str]:
     return [path for files in found for stage in files.stages() for path in stage]
 
 
@@ -158,10 +158,10 @@ def _only_the_latest() -> RetentionRules:
     return RetentionRules(kept, kept, consumers_hold_snapshots=False)
 
 
-def _all_files(table: Table) -> DoomedFiles:
+def _all_files(table: Table) -> DeletionPlan:
     """Everything that the snapshots, changelogs and tags of a branch name. Errors as in _named."""
     store = table.snapshots
-    long_lived = [found for found in in_threads(store.find_change, store.changelog_ids()) if found is not None]
+    long_lived = [found for found in map_parallel(store.find_change, store.changelog_ids()) if found is not None]
     return _named(table, find_snapshots(store, store.ids()), long_lived, tagged_snapshots(store))
 
 
@@ -174,13 +174,13 @@ def _strays(table: Table) -> tuple[Snapshot, ...]:
 
 def _named(
     table: Table, snapshots: Sequence[Snapshot], changelogs: Sequence[Snapshot], tags: Sequence[Snapshot]
-) -> DoomedFiles:
+) -> DeletionPlan:
     """The files of states of a branch.
 
     Raises:
         CorruptFile: a manifest is damaged.
     """
-    finder, doomed = FileFinder(table), DoomedFiles()
+    finder, doomed = FileFinder(table), DeletionPlan()
     ids = {snapshot.id for snapshot in snapshots}
     changes = (*snapshots, *changelogs)
     for state in (*(snapshot for snapshot in snapshots if snapshot.id - 1 not in ids), *tags):
@@ -194,7 +194,7 @@ def _named(
     return doomed
 
 
-def _delete_unused(table: Table, doomed: DoomedFiles) -> list[str]:
+def _delete_unused(table: Table, doomed: DeletionPlan) -> list[str]:
     """Deletes the files of states that are gone; those that others need stay.
 
     Args:

@@ -18,10 +18,10 @@ from paimon_spark.store.commit.overwrite import overwritten
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
-from paimon_spark.store.metadata.changes import Changes, NothingLeft
+from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.scan.file_filter import manifest_filter
@@ -56,7 +56,7 @@ def truncate_table(table: Table) -> TruncateMetrics:
         Others as TableCommit.append.
     """
     refuse_travel(table, "truncated")
-    return take_away(table, lambda state: overwritten(state, Changes(), None), "TRUNCATE")
+    return take_away(table, lambda state: overwritten(state, CommitChanges(), None), "TRUNCATE")
 
 
 def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
@@ -76,13 +76,13 @@ def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
     return take_away(table, lambda state: without_partitions(state, _partitions(state, chosen)), "TRUNCATE")
 
 
-def without_partitions(state: TableState, rows: Iterable[bytes]) -> Changes:
+def without_partitions(state: TableState, rows: Iterable[bytes]) -> CommitChanges:
     """All that lives in the partitions of these rows goes."""
-    return overwritten(state, Changes(), PartitionFilter.of_rows(state.table.schema.partition_fields, rows))
+    return overwritten(state, CommitChanges(), PartitionFilter.of_rows(state.table.schema.partition_fields, rows))
 
 
 def take_away(
-    table: Table, changes: Callable[[TableState], Changes], operation: str | None, dry_run: bool = False
+    table: Table, changes: Callable[[TableState], CommitChanges], operation: str | None, dry_run: bool = False
 ) -> TruncateMetrics:
     """Commits one OVERWRITE snapshot that only deletes; none where there is nothing to delete, or no more.
 
@@ -101,9 +101,9 @@ def take_away(
         return _metrics(table, (), began, None)
     if dry_run:
         return _metrics(table, changes(table_state(table, latest)).files, began, None)
-    gone = Changes()
+    gone = CommitChanges()
 
-    def asked(state: TableState) -> Changes:
+    def asked(state: TableState) -> CommitChanges:
         nonlocal gone
         gone = changes(state)
         if gone.is_empty:
@@ -128,7 +128,7 @@ def _partitions(state: TableState, condition: Predicate) -> list[bytes]:
 
 def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapshot_id: int | None) -> TruncateMetrics:
     return TruncateMetrics(
-        partitions=tuple(sorted(partition_words(table, row) for row in {entry.partition for entry in files})),
+        partitions=tuple(sorted(describe_partition(table, row) for row in {entry.partition for entry in files})),
         files=len(files),
         bytes=sum(entry.file.file_size for entry in files),
         rows=sum(entry.file.row_count for entry in files),

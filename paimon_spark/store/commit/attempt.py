@@ -22,7 +22,7 @@ from paimon_spark.format.paths import statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
 from paimon_spark.store.commit.manifest_merge import merge_fully, merge_manifests
-from paimon_spark.store.metadata.changes import Changes, numbered_by_snapshot
+from paimon_spark.store.metadata.commit_changes import CommitChanges, numbered_by_snapshot
 from paimon_spark.store.metadata.entries import record_count
 from paimon_spark.store.metadata.index_manifests import combine_index_entries
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold
@@ -36,7 +36,7 @@ from paimon_spark.store.metadata.manifest_files import (
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.partition_times import expired_by_values
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.publish import publish
 from paimon_spark.store.metadata.table import BucketMode, Table
 
@@ -63,7 +63,7 @@ class CommitRequest:
     identifier: int
     kind: CommitKind
     operation: str | None
-    changes: Callable[[TableState], Changes]
+    changes: Callable[[TableState], CommitChanges]
     checks_files: bool
     watermark: int | None = None
     properties: Mapping[str, str] | None = None
@@ -160,7 +160,7 @@ def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot
     return snapshot
 
 
-def _check(state: TableState, request: CommitRequest, changes: Changes) -> None:
+def _check(state: TableState, request: CommitRequest, changes: CommitChanges) -> None:
     fields = state.table.schema.partition_fields
     rules = conflict_rules(state.table)
     if state.snapshot is None or not request.checks_files:
@@ -179,7 +179,7 @@ def conflict_rules(table: Table) -> ConflictRules:
         table=table.location,
         key_types=tuple(f.type for f in table.schema.key_fields) if table.schema.primary_keys else (),
         canonical=same_partition(types),
-        partition_text=partial(partition_words, table),
+        partition_text=partial(describe_partition, table),
         has_expired=partial(_has_expired, table),
     )
 
@@ -192,7 +192,7 @@ def _has_expired(table: Table, row: bytes) -> bool:
 
 
 def _prepare(
-    state: TableState, request: CommitRequest, changes: Changes, writer: ManifestWriter, merges: bool
+    state: TableState, request: CommitRequest, changes: CommitChanges, writer: ManifestWriter, merges: bool
 ) -> Snapshot:
     """The snapshot, and all that it will name given to the writer."""
     table, latest = state.table, state.snapshot
@@ -243,7 +243,7 @@ def _prepare(
     return replace(snapshot, schema_id=latest.schema_id, statistics=latest.statistics, properties=latest.properties)
 
 
-def _index_manifest(state: TableState, changes: Changes, writer: ManifestWriter) -> str | None:
+def _index_manifest(state: TableState, changes: CommitChanges, writer: ManifestWriter) -> str | None:
     previous = None if state.snapshot is None else state.snapshot.index_manifest
     if not changes.index:
         return previous

@@ -23,8 +23,8 @@ from enum import StrEnum
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, MissingFile
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.holds.expiry_marks import expiring_until
-from paimon_spark.store.holds.snapshot_chain import builds_on
+from paimon_spark.store.holds.expiry_marks import expiring_below
+from paimon_spark.store.holds.lineage import builds_on
 from paimon_spark.store.metadata.publish import TRIES
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
@@ -115,7 +115,7 @@ def _was_rolled_back(store: SnapshotStore, snapshot_id: int) -> bool:
 
     Our expiry may delete snapshots in any order, but its mark stays until all are deleted; Java deletes by age.
     """
-    expiring = expiring_until(store) or 0
+    expiring = expiring_below(store) or 0
     return expiring <= snapshot_id and any(number < snapshot_id for number in store.ids())
 
 
@@ -161,7 +161,7 @@ def _is_overtaken(table: Table, published: Snapshot) -> bool:
     following = store.find(published.id + 1)
     if following is not None:
         return not builds_on(table, published, following)
-    expiring = expiring_until(store) or 0  # read before the snapshot is looked up: the mark is deleted last
+    expiring = expiring_below(store) or 0  # read before the snapshot is looked up: the mark is deleted last
     if expiring <= published.id and store.exists(published.id):
         return True  # an expiry of the official system takes the oldest first
     raise CommitStateUnknown(

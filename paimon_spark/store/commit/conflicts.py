@@ -11,7 +11,7 @@ from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestE
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_ranges import key_range_of
-from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.entries import AddedTwice, fold_entries
 
 _SHOWN = 5

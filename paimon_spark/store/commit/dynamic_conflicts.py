@@ -17,7 +17,7 @@ from paimon_spark.store.commit.history import recent_snapshots
 from paimon_spark.store.metadata.index_manifests import HASH
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
 from paimon_spark.store.metadata.partition_stats import same_partition
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 
 _PLACES_KEPT = frozenset({CommitKind.COMPACT, CommitKind.ANALYZE})
@@ -52,9 +52,9 @@ def check_hash_index(state: TableState, since: int | None, planned: str | None, 
     who = _who(table, latest, since, planned)
     raise CommitConflict(
         f"this commit to {table.location} conflicts with the table after snapshot {latest.id}: {who} has changed "
-        f"the HASH index of {partition_words(table, partition)}, bucket {bucket}, so that keys of this job may be in "
-        f"other buckets now. {_AGAIN}. Jobs that bring new keys to a partition with dynamic buckets must run one after "
-        "the other"
+        f"the HASH index of {describe_partition(table, partition)}, bucket {bucket}, so that keys of this job may be "
+        f"in other buckets now. {_AGAIN}. Jobs that bring new keys to a partition with dynamic buckets must run one "
+        "after the other"
     )
 
 

@@ -18,7 +18,7 @@ from paimon_spark.store.buckets.hash_index_files import (
 )
 from paimon_spark.store.commit.attempt import TableState
 from paimon_spark.store.commit.dynamic_conflicts import check_hash_index
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.messages import CommitMessage, NewHashes
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
@@ -45,7 +45,7 @@ class HashIndexUpdate:
                 self._hashes.setdefault(place, []).append(message.new_hashes)
         self._created: list[IndexManifestEntry] | None = None
 
-    def added(self, state: TableState, new: Changes) -> Changes:
+    def added(self, state: TableState, new: CommitChanges) -> CommitChanges:
         """The changes of an append with their index files.
 
         Raises:
@@ -56,7 +56,7 @@ class HashIndexUpdate:
             check_hash_index(state, self._since, planned, {partition for partition, _ in places})
         return self._with_files(new)
 
-    def replaced(self, new: Changes) -> Changes:
+    def replaced(self, new: CommitChanges) -> CommitChanges:
         """The changes of an overwrite with their index files.
 
         Raises:
@@ -66,7 +66,7 @@ class HashIndexUpdate:
             raise ValueError("the overwrite was planned as an append: plan it with plan_write(table, overwrites=True)")
         return self._with_files(new)
 
-    def _with_files(self, new: Changes) -> Changes:
+    def _with_files(self, new: CommitChanges) -> CommitChanges:
         if self._created is None:
             created: list[IndexManifestEntry] = []
             with ExitStack() as undo:

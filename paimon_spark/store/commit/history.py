@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _THREADS = 8
 
@@ -24,7 +24,7 @@ def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: i
     earlier = snapshots.ids() if since is None else range(since + 1, latest.id)
     ids = [number for number in reversed(earlier) if number < latest.id]
     few = len(ids) < _THREADS  # which are read sooner than threads have begun
-    found = [snapshots.find(i) for i in ids] if few else in_threads(snapshots.find, ids, _THREADS)
+    found = [snapshots.find(i) for i in ids] if few else map_parallel(snapshots.find, ids, _THREADS)
     newest = [latest] if since is None or latest.id > since else []
     return [*newest, *(snapshot for snapshot in found if snapshot is not None)]
 

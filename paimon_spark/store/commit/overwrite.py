@@ -10,12 +10,12 @@ from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.key_ranges import key_range_of
 from paimon_spark.store.commit.attempt import TableState
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.table import BucketMode
 
 
-def overwritten(state: TableState, new: Changes, replaced: PartitionFilter | None) -> Changes:
+def overwritten(state: TableState, new: CommitChanges, replaced: PartitionFilter | None) -> CommitChanges:
     """The delta of an overwrite: every live file and index file of the replaced partitions goes, the new ones come.
 
     Args:
@@ -29,7 +29,7 @@ def overwritten(state: TableState, new: Changes, replaced: PartitionFilter | Non
     postponed = table.bucket_mode == BucketMode.POSTPONE_MODE
     live = [entry for entry in state.live_entries(replaced) if entry.bucket >= 0 or postponed]
     index = [entry for entry in state.index_entries if replaced is None or replaced.matches(entry.partition)]
-    return Changes(
+    return CommitChanges(
         files=(*(replace(entry, kind=FileKind.DELETE) for entry in live), *new.files),
         index=(*(replace(entry, kind=FileKind.DELETE) for entry in index), *new.index),
     )

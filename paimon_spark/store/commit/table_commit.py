@@ -29,11 +29,11 @@ from paimon_spark.store.commit.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.commit.hash_index_changes import HashIndexUpdate
 from paimon_spark.store.commit.history import CommitHistory, is_committed
 from paimon_spark.store.commit.overwrite import overwritten, upgraded
-from paimon_spark.store.metadata.changes import Changes, NothingLeft, appended, compacted
+from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft, appended, compacted
 from paimon_spark.store.metadata.file_paths import changelog_paths, created_paths
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.postponed import created_at
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -165,7 +165,7 @@ class TableCommit:
         new = self._upgraded(new) if not compaction else new
         index = self._index = HashIndexUpdate(self._table, messages, self._since)
 
-        def changes(state: TableState) -> Changes:
+        def changes(state: TableState) -> CommitChanges:
             return overwritten(state, index.replaced(new), replaced)
 
         request = self._request(identifier, CommitKind.OVERWRITE, "OVERWRITE", changes, True)
@@ -191,7 +191,7 @@ class TableCommit:
             self._index.discard()
         discard(self._table.file_io, [p for message in messages for p in created_paths(self._table, message)])
 
-    def _appended(self, messages: Sequence[CommitMessage], new: Changes) -> Callable[[TableState], Changes]:
+    def _appended(self, messages: Sequence[CommitMessage], new: CommitChanges) -> Callable[[TableState], CommitChanges]:
         """What an append changes; asked in every attempt, for only then it is known whether dynamic buckets fit."""
         index = self._index = HashIndexUpdate(self._table, messages, self._since)
         since, user, planned = self._since, self._user, self._planned
@@ -199,14 +199,14 @@ class TableCommit:
         if crosses and since is None:
             raise ValueError("a commit to a cross-partition table needs to know the snapshot it was planned on")
 
-        def changes(state: TableState) -> Changes:
+        def changes(state: TableState) -> CommitChanges:
             if crosses and since is not None:
                 check_cross_partition(state, since, user, planned)
             return index.added(state, new)
 
         return changes
 
-    def _new(self, messages: Sequence[CommitMessage]) -> Changes:
+    def _new(self, messages: Sequence[CommitMessage]) -> CommitChanges:
         new = appended(messages)
         return replace(new, files=created_at(new.files, local_wall_millis(time.time_ns() // 1_000_000)))
 
@@ -226,7 +226,7 @@ class TableCommit:
         identifier: int,
         kind: CommitKind,
         operation: str | None,
-        changes: Callable[[TableState], Changes],
+        changes: Callable[[TableState], CommitChanges],
         checks_files: bool,
     ) -> CommitRequest:
         return CommitRequest(self._user, identifier, kind, operation, changes, checks_files)
@@ -262,16 +262,16 @@ class TableCommit:
             millis=round((time.monotonic() - started) * 1000),
         )
 
-    def _check_inside(self, new: Changes, replaced: PartitionFilter) -> None:
+    def _check_inside(self, new: CommitChanges, replaced: PartitionFilter) -> None:
         outside = {e.partition for e in new.files if not replaced.matches(e.partition)}
         if outside:
-            words = ", ".join(sorted(partition_words(self._table, row) for row in outside)[:5])
+            words = ", ".join(sorted(describe_partition(self._table, row) for row in outside)[:5])
             raise DataError(
                 f"overwriting {self._table.location}: the rows belong to {words}, which is not among the partitions to "
                 "replace; filter the DataFrame, or overwrite these partitions too"
             )
 
-    def _upgraded(self, new: Changes) -> Changes:
+    def _upgraded(self, new: CommitChanges) -> CommitChanges:
         options, schema = self._table.options, self._table.schema
         if not schema.primary_keys or not options.value(o.OVERWRITE_UPGRADE):
             return new

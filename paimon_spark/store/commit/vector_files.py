@@ -29,7 +29,7 @@ from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import index_file_path, index_name
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.manifest_files import read_index_manifest

@@ -28,8 +28,8 @@ from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.compact.task import AppendTask, CompactResult, CompactTask, MergeTask
 from paimon_spark.store.compact.upper_rows import UpperLevel, files_above
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.external_merge import RunSpill, SizedRun
 from paimon_spark.store.read.file_rows import FileRequest
-from paimon_spark.store.read.many_runs import RunSpill, SizedRun
 
 BATCH_ROWS = 65536
 _OPEN_BYTES = 256 * MB  # of the rows of all batches that a merge has open at once, about

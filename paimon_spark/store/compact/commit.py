@@ -25,7 +25,7 @@ from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.commit.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
 from paimon_spark.store.compact.task import CompactResult, CompactTask
-from paimon_spark.store.metadata.changes import Changes, NothingLeft, compacted
+from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft, compacted
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
@@ -143,7 +143,7 @@ class _Compaction:
     vectors: dict[int, IndexChanges] = field(default_factory=dict)
     _base_vectors: VectorFiles | None = None
 
-    def changes(self, state: TableState) -> Changes:
+    def changes(self, state: TableState) -> CommitChanges:
         """The changes of the buckets that fit the state.
 
         Raises:

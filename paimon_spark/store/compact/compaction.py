@@ -28,7 +28,7 @@ from paimon_spark.store.compact.commit import (
 from paimon_spark.store.compact.plan import CompactionPlan, plan_compaction
 from paimon_spark.store.compact.task import CompactResult, CompactTask
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.discard import discard
@@ -269,7 +269,7 @@ class _Job:
         return f"{self._partition(place)}, bucket {place[1]}"
 
     def _partition(self, place: Place) -> str:
-        return partition_words(self.table, place[0])
+        return describe_partition(self.table, place[0])
 
 
 def _waves(table: Table, tasks: Sequence[CompactTask], commit_bytes: int) -> Iterator[tuple[CompactTask, ...]]:

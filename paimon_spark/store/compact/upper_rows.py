@@ -57,7 +57,7 @@ def files_above(
 
 
 class UpperLevel:
-    """The rows of one level (``merge.compact_merge.UpperRun``)."""
+    """The rows of one level (``merge.compaction.merge.UpperRun``)."""
 
     def __init__(
         self,

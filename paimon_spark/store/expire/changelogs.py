@@ -10,7 +10,7 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.format.paths import EARLIEST, LATEST, changelog_directory, changelog_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.expire.delete import delete_doomed
-from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.snapshots import ExpiryResult, result_of
 from paimon_spark.store.expire.used import (
     UsedFiles,
@@ -27,7 +27,7 @@ from paimon_spark.store.holds.consumer_files import consumer_positions
 from paimon_spark.store.holds.retention import Limits, Moment, Retention, changelog_retention, retention
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.listing import read_hint
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -133,10 +133,10 @@ def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
     return earliest, max(end, earliest)
 
 
-def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DoomedFiles:
+def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DeletionPlan:
     """Where there is no changelog list, the changelog is the data files that a change added, and some later change
     deleted: they go with that one."""
-    finder, doomed = FileFinder(table), DoomedFiles()
+    finder, doomed = FileFinder(table), DeletionPlan()
     plain = [changelog for changelog in changelogs if changelog.changelog_manifest_list is None]
     doomed.data = finder.deleted(plain, keeps_appended=False)
     doomed.changelog = finder.added(changelog.changelog_manifest_list for changelog in changelogs)
@@ -165,13 +165,13 @@ def _used(table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, e
 def _later_overwrites(table: Table, end: int) -> list[Snapshot]:
     """Changes after the expired ones that may have taken up files again, as a rollback does."""
     latest = table.snapshots.latest_id()
-    found = in_threads(table.snapshots.find_change, range(end, (latest or end) + 1))
+    found = map_parallel(table.snapshots.find_change, range(end, (latest or end) + 1))
     return [change for change in found if change is not None and change.commit_kind == CommitKind.OVERWRITE]
 
 
 def _find_all(table: Table, ids: Iterable[int]) -> list[Snapshot]:
     """Those of the ids that are there, in order."""
-    return [change for change in in_threads(table.snapshots.find_changelog, ids) if change is not None]
+    return [change for change in map_parallel(table.snapshots.find_changelog, ids) if change is not None]
 
 
 def _earliest_id(table: Table) -> int | None:

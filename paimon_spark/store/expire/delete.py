@@ -9,10 +9,10 @@ from functools import partial
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.partition import StoredPlace
-from paimon_spark.store.expire.files import DoomedFiles
+from paimon_spark.store.expire.files import DeletionPlan
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ _THREADS = 8
 _BULK = 500  # files of one request, where the store takes several
 
 
-def delete_doomed(table: Table, doomed: DoomedFiles) -> list[str]:
+def delete_doomed(table: Table, doomed: DeletionPlan) -> list[str]:
     """Deletes files, and the directories that hold nothing any more if `snapshot.clean-empty-directories` says so.
 
     Returns:
@@ -49,7 +49,7 @@ def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
     for stage in stages:
         paths = list(dict.fromkeys(stage))
         pieces = [paths[start : start + _BULK] for start in range(0, len(paths), _BULK)]
-        refused = _united(in_threads(partial(_delete, table.file_io), pieces, file_threads(table)))
+        refused = _united(map_parallel(partial(_delete, table.file_io), pieces, file_threads(table)))
         if refused:
             first = next(iter(refused.values()))
             if len(refused) == len(paths):
@@ -87,7 +87,7 @@ def delete_empty_directories(table: Table, places: Iterable[StoredPlace]) -> Non
     """
     level = sorted({bucket_directory(table, *place) for place in places})
     for _ in range(1 + len(table.schema.partition_fields)):
-        gone = in_threads(partial(remove_directory, table.file_io), level, file_threads(table))
+        gone = map_parallel(partial(remove_directory, table.file_io), level, file_threads(table))
         level = sorted({path.rpartition("/")[0] for path, is_gone in zip(level, gone, strict=True) if is_gone})
 
 

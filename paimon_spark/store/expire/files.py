@@ -44,7 +44,7 @@ class DoomedFile:
 
 
 @dataclass
-class DoomedFiles:
+class DeletionPlan:
     """All that goes, by the order in which it has to go; mappings from file names to paths, or to the file."""
 
     data: dict[str, DoomedFile] = field(default_factory=dict)
@@ -157,14 +157,14 @@ class FileFinder:
             doomed.update((file.file_name, self._doomed(file, place)) for file, place in _files(columns, added))
         return doomed
 
-    def add_lists(self, names: Iterable[str | None], doomed: DoomedFiles) -> None:
+    def add_lists(self, names: Iterable[str | None], doomed: DeletionPlan) -> None:
         """Adds manifest lists and the manifests they name; lists that are gone are passed over."""
         for name, metas in find_manifest_lists(self._table, names).items():
             doomed.lists[name] = self._metadata_path(name)
             for meta in metas:
                 doomed.manifests[meta.file_name] = self._metadata_path(meta.file_name)
 
-    def add_indexes(self, snapshots: Sequence[Snapshot], doomed: DoomedFiles) -> None:
+    def add_indexes(self, snapshots: Sequence[Snapshot], doomed: DeletionPlan) -> None:
         """Adds index manifests, the index files they name, and statistics."""
         manifests = find_index_manifests(self._table, (snapshot.index_manifest for snapshot in snapshots))
         for name, entries in manifests.items():

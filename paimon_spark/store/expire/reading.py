@@ -14,7 +14,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.listing import find_bytes
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _CHUNK = 64  # manifests decoded at a time
 
@@ -53,7 +53,7 @@ def find_manifests(table: Table, metas: Sequence[ManifestFileMeta]) -> list[tupl
         data = find_bytes(table.file_io, path)
         return None if data is None else (path, data)
 
-    return in_threads(find, metas)
+    return map_parallel(find, metas)
 
 
 def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[ManifestColumns]:
@@ -70,10 +70,10 @@ def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[M
 
 def find_snapshots(store: SnapshotStore, ids: Iterable[int]) -> list[Snapshot]:
     """Those of the ids that are there, in order."""
-    return [snapshot for snapshot in in_threads(store.find, ids) if snapshot is not None]
+    return [snapshot for snapshot in map_parallel(store.find, ids) if snapshot is not None]
 
 
 def _each_once(names: Iterable[str | None], find: Callable[[str], T | None]) -> dict[str, T]:
     distinct = list(dict.fromkeys(name for name in names if name is not None))
-    found = zip(distinct, in_threads(find, distinct), strict=True)
+    found = zip(distinct, map_parallel(find, distinct), strict=True)
     return {name: value for name, value in found if value is not None}

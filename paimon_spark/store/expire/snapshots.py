@@ -20,7 +20,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import encode_snapshot
 from paimon_spark.store.commit.base import may_be_withdrawn
 from paimon_spark.store.expire.delete import delete_doomed
-from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.reading import find_snapshots
 from paimon_spark.store.expire.used import (
     UsedFiles,
@@ -35,13 +35,13 @@ from paimon_spark.store.expire.used import (
     tags_before,
 )
 from paimon_spark.store.holds.consumer_files import consumer_positions
-from paimon_spark.store.holds.expiry_marks import delete_marks, expiring_until, write_mark
-from paimon_spark.store.holds.hold_marks import held_ids
+from paimon_spark.store.holds.expiry_marks import delete_marks, expiring_below, write_mark
+from paimon_spark.store.holds.hold_marks import held_snapshot_ids
 from paimon_spark.store.holds.retention import Limits, Moment, Retention, RetentionRules, retention, retention_rules
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -130,13 +130,13 @@ def expire_snapshots_by(
         _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
         return ExpiryResult(dry_run=dry_run)
     if finishes or end > earliest:
-        end = max(end, min(expiring_until(store) or 0, latest))  # below a mark that a crash left, files may be gone
+        end = max(end, min(expiring_below(store) or 0, latest))  # below a mark that a crash left, files may be gone
     if end <= earliest:
         if not dry_run and not is_hinted:  # the last step of an expiry that broke off
             delete_marks(store, earliest)
             store.write_earliest_hint(earliest)
         return ExpiryResult(dry_run=dry_run)
-    end = min([end, *held_ids(table.file_io, store.directory)])
+    end = min([end, *held_snapshot_ids(table.file_io, store.directory)])
     if end <= earliest:
         return ExpiryResult(dry_run=dry_run)
     if dry_run:
@@ -147,7 +147,7 @@ def expire_snapshots_by(
         plan = _plan(table, rules, earliest, end) if _may_go_until(table, rules, end) else None
     except CorruptFile:
         table.file_io.delete(mark)
-        if store.exists(end) and (expiring_until(store) or 0) <= end:
+        if store.exists(end) and (expiring_below(store) or 0) <= end:
             raise
         _log.info("another expiry of %s goes further, and took away what was to be read", table.location)
         return ExpiryResult()
@@ -165,7 +165,7 @@ def expire_snapshots_by(
 
 def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:
     """Whether nobody came before the mark who needs a snapshot below end; who comes later sees the mark."""
-    needed = list(held_ids(table.file_io, table.snapshots.directory))
+    needed = list(held_snapshot_ids(table.file_io, table.snapshots.directory))
     if rules.consumers_hold_snapshots:
         needed += consumer_positions(table.file_io, table.location, table.branch).values()
     return end <= min(needed, default=end)
@@ -204,7 +204,7 @@ class _Plan:
     table: Table
     snapshots: tuple[Snapshot, ...]
     end: int
-    doomed: DoomedFiles
+    doomed: DeletionPlan
     moves: bool
 
     @property
@@ -244,7 +244,7 @@ class _Plan:
             if name is not None and not table.file_io.exists(manifest_path(table.location, name)):
                 table.file_io.delete(path)
 
-        in_threads(move, self.snapshots)
+        map_parallel(move, self.snapshots)
         first = store.hinted_changelog_id() or 0
         table.file_io.delete_many(
             [changelog_path(table.location, number, table.branch) for number in self.ids if number < first]
@@ -258,7 +258,7 @@ class _Plan:
 
 
 def result_of(
-    doomed: DoomedFiles, ids: Sequence[int], paths: Sequence[str], moved: int, dry_run: bool, began: float
+    doomed: DeletionPlan, ids: Sequence[int], paths: Sequence[str], moved: int, dry_run: bool, began: float
 ) -> ExpiryResult:
     """What is told of an expiry; began: by time.monotonic."""
     return ExpiryResult(
@@ -285,7 +285,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     *expired, kept = found
     produces = table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE
     decoupled = rules.is_decoupled
-    finder, doomed = FileFinder(table), DoomedFiles()
+    finder, doomed = FileFinder(table), DeletionPlan()
     doomed.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)
     if not decoupled:
         doomed.changelog = finder.added(snapshot.changelog_manifest_list for snapshot in expired)
@@ -298,7 +298,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     return _Plan(table, tuple(expired), kept.id, doomed, decoupled)
 
 
-def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DoomedFiles) -> None:
+def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DeletionPlan) -> None:
     """Takes out what stays of the doomed files: in the snapshot after them, in tags, in other branches."""
     used, begin, end = UsedFiles(), found[0].id, found[-1].id
     add_metadata(table, found[-1], used)

@@ -26,7 +26,7 @@ from paimon_spark.store.metadata.manifest_files import read_data_manifests, read
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.listing import list_branches
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 
 @dataclass
@@ -109,7 +109,7 @@ def other_roots(table: Table) -> list[OtherRoot]:
 def _other_root(table: Table, branch: str) -> OtherRoot:
     store = SnapshotStore(table.file_io, table.location, branch)
     snapshots = find_snapshots(store, store.ids())
-    changelogs = in_threads(store.find_change, store.changelog_ids())
+    changelogs = map_parallel(store.find_change, store.changelog_ids())
     changes = (*snapshots, *(changelog for changelog in changelogs if changelog is not None))
     ids = {snapshot.id for snapshot in snapshots}
     first = (snapshot for snapshot in snapshots if snapshot.id - 1 not in ids)  # a rollback that broke off leaves a gap

@@ -19,11 +19,11 @@ from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.history.branches import on_branch
-from paimon_spark.store.holds.tag_holds import keeping
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.holds.tag_holds import hold_snapshot
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
 
@@ -74,7 +74,7 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> Branch
     if theirs.schema.fields != ours.schema.fields:
         raise SchemaError(f"{what}: their columns differ; give both the same columns first")
     new, old = (_whole_history(what, branch) for branch in (theirs, ours))
-    with keeping(theirs.snapshots, new):
+    with hold_snapshot(theirs.snapshots, new):
         return _merge(what, table_state(theirs, new), ours, old, began)
 
 
@@ -85,7 +85,7 @@ def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: 
     if not entries:
         return _merged(None, entries, began)
     _check_schemas(what, theirs.table, ours, {entry.file.schema_id for entry in entries})
-    changes = Changes(files=tuple(entries))
+    changes = CommitChanges(files=tuple(entries))
     request = CommitRequest(str(uuid.uuid4()), 0, CommitKind.APPEND, None, lambda state: changes, checks_files=True)
     snapshot, _ = commit_request(ours, request, latest.id)
     return _merged(snapshot.id, entries, began)
@@ -96,7 +96,7 @@ def _whole_history(what: str, branch: Table) -> Snapshot:
     latest = branch.snapshots.latest()
     if latest is None:
         raise SnapshotNotFound(f"{what}: branch '{branch.branch}' has no snapshot")
-    found = in_threads(branch.snapshots.find, range(1, latest.id + 1))
+    found = map_parallel(branch.snapshots.find, range(1, latest.id + 1))
     for number, snapshot in enumerate(found, start=1):
         if snapshot is None:
             reason = f"snapshot {number} of branch '{branch.branch}' has expired or never was"

@@ -23,14 +23,14 @@ from paimon_spark.format.paths import (
 )
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
-from paimon_spark.store.holds.tag_holds import keeping
+from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.listing import list_branches
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class BranchesDeleted(Result):
 def branch_names(file_io: FileIO, location: str) -> list[str]:
     """The branches but the main one, sorted."""
     names = list(list_branches(file_io, location))
-    schemas = in_threads(lambda name: SchemaStore(file_io, location, name).ids(), names)
+    schemas = map_parallel(lambda name: SchemaStore(file_io, location, name).ids(), names)
     return [name for name, ids in zip(names, schemas, strict=True) if ids]
 
 
@@ -180,7 +180,7 @@ def on_branch(table: Table, branch: str) -> Table:
 
 def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:
     """The branch has the snapshot, if its files are still there."""
-    with keeping(table.snapshots, snapshot):
+    with hold_snapshot(table.snapshots, snapshot):
         table.file_io.overwrite(snapshot_path(table.location, snapshot.id, name), encode_snapshot(snapshot))
         if tag is not None:
             table.file_io.overwrite(tag_path(table.location, tag[0], name), encode_tag(tag[1]))

@@ -12,7 +12,7 @@ from paimon_spark.format.json_text import format_json
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import consumer_path
 from paimon_spark.store.holds.consumer_files import consumer_files
-from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -49,7 +49,7 @@ def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None
     store.load(next_snapshot)
     before = find_bytes(table.file_io, path)
     table.file_io.overwrite(path, format_json({"nextSnapshot": next_snapshot}).encode())
-    if store.exists(next_snapshot) and (expiring_until(store) or 0) <= next_snapshot:
+    if store.exists(next_snapshot) and (expiring_below(store) or 0) <= next_snapshot:
         return
     if before is None:
         table.file_io.delete(path)

@@ -15,13 +15,13 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_snapshot, encode_tag
 from paimon_spark.store.history.branches import no_such_branch, on_branch
 from paimon_spark.store.history.rollback import delete_changelogs, delete_tag_files
-from paimon_spark.store.holds.hold_marks import holding
-from paimon_spark.store.holds.snapshot_chain import builds_on, cut_after
-from paimon_spark.store.holds.tag_holds import keeping
+from paimon_spark.store.holds.hold_marks import hold
+from paimon_spark.store.holds.lineage import builds_on, delete_unrelated_after
+from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.listing import find_bytes
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwar
         raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
     if dry_run:
         return _Forward.plan(table, theirs).told()
-    with holding(theirs.snapshots, first), holding(table.snapshots, first):
+    with hold(theirs.snapshots, first), hold(table.snapshots, first):
         return _Forward.plan(table, theirs).execute()
 
 
@@ -84,7 +84,7 @@ class _Forward:
     @classmethod
     def plan(cls, table: Table, theirs: Table) -> _Forward:
         own = tuple(table.snapshots.ids())
-        new = {snapshot.id: snapshot for snapshot in in_threads(theirs.snapshots.load, theirs.snapshots.ids())}
+        new = {snapshot.id: snapshot for snapshot in map_parallel(theirs.snapshots.load, theirs.snapshots.ids())}
         tags = theirs.snapshots.tags()
         paths = {number: schema_path(table.location, number, theirs.branch) for number in theirs.schemas.ids()}
         found = {number: find_bytes(table.file_io, path) for number, path in paths.items()}
@@ -114,7 +114,7 @@ class _Forward:
         stays = 0 if self.unrelated else self.first - 1
         delete_changelogs(table, [number for number in reversed(changelogs) if number > stays], stays)
         self._replace_snapshots()
-        cut_after(table, self.new[max(self.new)])
+        delete_unrelated_after(table, self.new[max(self.new)])
         for number in self.gone:
             if number < self.first:
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))
@@ -171,7 +171,7 @@ def _write_snapshots(table: Table, snapshots: Iterable[Snapshot]) -> None:
 def _give_tag(table: Table, theirs: Table, name: str, tag: Tag) -> bool:
     """Whether the table has the tag of a branch now; not if it is being deleted there."""
     try:
-        with keeping(theirs.snapshots, tag.snapshot):
+        with hold_snapshot(theirs.snapshots, tag.snapshot):
             table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
     except SnapshotNotFound as error:
         _log.warning("the tag '%s' of the branch '%s' did not come along: %s", name, theirs.branch, error)

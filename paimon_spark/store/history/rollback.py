@@ -3,7 +3,7 @@
 Newer tags go, snapshots, newest first, and long-lived changelogs; their data files stay for the removal of orphan
 files. A state that only a tag keeps becomes a snapshot again before anything goes. So at any point the table reads, as
 before or as after, or as one of the states between; a second call finishes the work. A writer of ours that has prepared
-a commit on a state that goes notices (``commit_base``); one of the official system does not (``rollback_as_latest``).
+a commit on a state that goes notices (``commit.base``); one of the official system does not (``rollback_as_latest``).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from paimon_spark.format.paths import LATEST, changelog_directory, changelog_pat
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_snapshot
 from paimon_spark.store.history.tags import tagged_snapshot
-from paimon_spark.store.holds.hold_marks import holding
+from paimon_spark.store.holds.hold_marks import hold
+from paimon_spark.store.holds.lineage import delete_unrelated_after
 from paimon_spark.store.holds.retention import Moment, epoch_millis
-from paimon_spark.store.holds.snapshot_chain import cut_after
-from paimon_spark.store.holds.tag_holds import keeping_tagged
+from paimon_spark.store.holds.tag_holds import hold_tagged
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.snapshots import has_watermark
 from paimon_spark.store.metadata.table import Table
@@ -145,13 +145,13 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
         *(changelog_path(table.location, number, table.branch) for number in changelogs),
     ]
     if not dry_run:
-        with holding(store, target.id):
+        with hold(store, target.id):
             _make_snapshot(table, target)
             delete_tag_files(table, tags)  # first: none may be left of a snapshot whose id a later commit gets
             store.write_latest_hint(target.id)
             for number in snapshots:  # one after the other: whoever finds one finds all before it
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))
-            cut_after(table, target)
+            delete_unrelated_after(table, target)
             delete_changelogs(table, changelogs, target.id)
             late = {name: tag for name, tag in _later_tags(table, target).items() if not _is_there(table, tag.snapshot)}
             delete_tag_files(table, late)  # they were made of a snapshot before it went
@@ -189,7 +189,7 @@ def _make_snapshot(table: Table, target: Snapshot) -> None:
     store = table.snapshots
     if store.exists(target.id):
         return
-    with keeping_tagged(store, target):
+    with hold_tagged(store, target):
         store.write_earliest_hint(target.id)  # before, for a crash: what is below the hint is never expired
         publish_file(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
         store.write_earliest_hint(target.id)  # again, for the end of an expiry may have moved it

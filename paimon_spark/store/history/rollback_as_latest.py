@@ -22,8 +22,8 @@ from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_s
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.history.rollback import rollback_target
 from paimon_spark.store.history.tags import keep_as_tag
-from paimon_spark.store.holds.tag_holds import keeping
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.holds.tag_holds import hold_snapshot
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 
@@ -73,7 +73,7 @@ def rollback_to_as_latest(
     latest = table.snapshots.latest()
     if latest is None:
         raise SnapshotNotFound(f"rolling back {table.location}: the table has no snapshot")
-    with keeping(table.snapshots, target), ExitStack() as undo:
+    with hold_snapshot(table.snapshots, target), ExitStack() as undo:
         if name is None:
             name = f"{_PREFIX}{target.id}-{uuid.uuid4()}"
             keep_as_tag(table, name, target, None)
@@ -98,12 +98,12 @@ def rollback_to_as_latest(
     return RolledBackAsLatest(made.id - 1, target.id, made.id, name, millis)
 
 
-def _changes(state: TableState, target: Snapshot) -> Changes:
+def _changes(state: TableState, target: Snapshot) -> CommitChanges:
     """From the latest state to the target, by files."""
     then = table_state(state.table, target)
     now, wanted = state.live_entries(None), then.live_entries(None)
     known, back = {e.identity for e in now}, {e.identity for e in wanted}
-    return Changes(
+    return CommitChanges(
         files=(
             *(replace(e, kind=FileKind.DELETE) for e in now if e.identity not in back),
             *(e for e in wanted if e.identity not in known),

@@ -22,7 +22,7 @@ from paimon_spark.format.rules.supported import check_tagging
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire.delete import delete_doomed
-from paimon_spark.store.expire.files import DoomedFiles, FileFinder
+from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.used import (
     UsedFiles,
     add_found_deltas,
@@ -33,12 +33,12 @@ from paimon_spark.store.expire.used import (
     reviving_snapshots,
 )
 from paimon_spark.store.history.tags import success_file_path
-from paimon_spark.store.holds.hold_marks import held_ids
+from paimon_spark.store.holds.hold_marks import held_snapshot_ids
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_holds import DELETION_PREFIX, deletion_mark_path, tags_being_deleted
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
     store = table.snapshots
     going = tags_being_deleted(store)
     asked = [name for name in dict.fromkeys(wanted) if name]
-    found = zip(asked, in_threads(store.find_tag, asked), strict=True)
+    found = zip(asked, map_parallel(store.find_tag, asked), strict=True)
     tags = {name: tag for name, tag in found if tag is not None}
     unfinished = {name: tag for name, tag in going.items() if name in tags or store.find_tag(name) != tag}
     for name in wanted:
@@ -127,7 +127,7 @@ def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = 
     listed = store.file_io.list(tag_directory(store.table, store.branch))
     given = [status for status in listed if status.name.startswith(TAG_PREFIX) and not status.is_directory]
     files = {status.name.removeprefix(TAG_PREFIX): status for status in given}
-    tags = zip(files.items(), in_threads(store.find_tag, files), strict=True)
+    tags = zip(files.items(), map_parallel(store.find_tag, files), strict=True)
     due = [
         name for (name, status), tag in tags if tag is not None and _is_due(tag, status.modified_millis, now, before)
     ]
@@ -153,7 +153,7 @@ def _instant(local_nanos: int) -> int:
     return round(wall.timestamp()) * _NANOS + nanos
 
 
-def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]) -> tuple[DoomedFiles, Sequence[str]]:
+def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]) -> tuple[DeletionPlan, Sequence[str]]:
     """Deletes; returns what went, and the paths in order."""
     store, file_io = table.snapshots, table.file_io
     lasting = {name: tag for name, tag in tags.items() if not store.exists(tag.snapshot.id)}
@@ -179,7 +179,7 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
     return doomed, deleted
 
 
-def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DoomedFiles:
+def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DeletionPlan:
     """The files that go with tags; a snapshot beside them that expires meanwhile makes it look again.
 
     Args:
@@ -196,13 +196,15 @@ def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -
     return _doomed_now(table, removed, gone)
 
 
-def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DoomedFiles:
+def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DeletionPlan:
     store = table.snapshots
     ids = store.ids()
     staying = [t.snapshot for name, t in store.tags().items() if name not in removed]
     last = {t.snapshot.id: t.snapshot for t in gone.values()}
-    doomed = DoomedFiles()
-    held = held_ids(table.file_io, tag_directory(table.location, table.branch))  # by who makes another tag of it
+    doomed = DeletionPlan()
+    held = held_snapshot_ids(
+        table.file_io, tag_directory(table.location, table.branch)
+    )  # by who makes another tag of it
     staying += [snapshot for number, snapshot in last.items() if number in held]
     for number in sorted(last.keys() - {snapshot.id for snapshot in staying} - set(ids)):
         one = _files_of(table, last[number])
@@ -218,8 +220,8 @@ def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag
     return doomed
 
 
-def _files_of(table: Table, snapshot: Snapshot) -> DoomedFiles:
-    finder, doomed = FileFinder(table), DoomedFiles()
+def _files_of(table: Table, snapshot: Snapshot) -> DeletionPlan:
+    finder, doomed = FileFinder(table), DeletionPlan()
     doomed.data = finder.live(snapshot)
     finder.add_lists((snapshot.base_manifest_list, snapshot.delta_manifest_list), doomed)
     finder.add_indexes([snapshot], doomed)
@@ -252,11 +254,11 @@ def _add_changelogs(table: Table, used: UsedFiles) -> None:
     """Long-lived changelogs of this branch are read from delta lists where no changelog files are made."""
     if table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE:
         return
-    found = in_threads(table.snapshots.find_change, table.snapshots.changelog_ids())
+    found = map_parallel(table.snapshots.find_change, table.snapshots.changelog_ids())
     add_found_deltas(table, [change for change in found if change is not None], used)
 
 
-def _add_all(doomed: DoomedFiles, more: DoomedFiles) -> None:
+def _add_all(doomed: DeletionPlan, more: DeletionPlan) -> None:
     doomed.data.update(more.data)
     for paths, others in (
         (doomed.indexes, more.indexes),
@@ -268,7 +270,7 @@ def _add_all(doomed: DoomedFiles, more: DoomedFiles) -> None:
 
 
 def _result(
-    names: Iterable[str], doomed: DoomedFiles, paths: Sequence[str], dry_run: bool, began: float
+    names: Iterable[str], doomed: DeletionPlan, paths: Sequence[str], dry_run: bool, began: float
 ) -> TagsDeleted:
     return TagsDeleted(
         names=tuple(names),

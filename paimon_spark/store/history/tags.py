@@ -19,7 +19,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_tag
 from paimon_spark.store.holds.retention import Moment, epoch_millis
 from paimon_spark.store.holds.tag_files import new_tag, publish_tag
-from paimon_spark.store.holds.tag_holds import keeping
+from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -99,7 +99,7 @@ def replace_tag(
         raise no_such_tag(store, name)
     millis = None if time_retained is None else duration_millis(time_retained, "time_retained")
     tag = new_tag(_chosen(table, name, snapshot, None), millis)
-    with keeping(store, tag.snapshot):
+    with hold_snapshot(store, tag.snapshot):
         table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))
     return _created(name, tag)
 

@@ -6,7 +6,7 @@ from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.json_text import parse_json_object
 from paimon_spark.format.paths import CONSUMER_PREFIX, MAIN_BRANCH, consumer_directory
 from paimon_spark.store.storage.listing import find_bytes, list_named
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 
 def consumer_files(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, FileStatus]:
@@ -21,7 +21,7 @@ def consumer_positions(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -
         CorruptFile: a file of a consumer says something else.
     """
     paths = {name: status.path for name, status in consumer_files(file_io, table, branch).items()}
-    found = zip(paths.items(), in_threads(lambda path: find_bytes(file_io, path), paths.values()), strict=True)
+    found = zip(paths.items(), map_parallel(lambda path: find_bytes(file_io, path), paths.values()), strict=True)
     return {
         name: parse_json_object(data, path).integer("nextSnapshot")
         for (name, path), data in found

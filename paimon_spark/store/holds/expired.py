@@ -12,13 +12,13 @@ from datetime import timedelta
 from paimon_spark.errors import MissingFile, SnapshotNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
-from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
 _ANY_NUMBER = 2**31 - 1
 
 
-def expired(store: SnapshotStore, options: Options, what: str) -> SnapshotNotFound:
+def expired_error(store: SnapshotStore, options: Options, what: str) -> SnapshotNotFound:
     """The error of a read that needs what has expired.
 
     Args:
@@ -47,7 +47,7 @@ def _retention(options: Options) -> str:
 
 
 @contextmanager
-def telling_expiry(store: SnapshotStore, options: Options, *snapshot_ids: int | None) -> Iterator[None]:
+def translate_missing_files(store: SnapshotStore, options: Options, *snapshot_ids: int | None) -> Iterator[None]:
     """A file that is missing within is told as the expiry of the snapshot that is read, if that is the reason.
 
     Args:
@@ -65,11 +65,11 @@ def telling_expiry(store: SnapshotStore, options: Options, *snapshot_ids: int | 
         if gone is None:
             raise
         what = f"snapshot {gone} of the table at {store.table} expired while it was being read"
-        raise expired(store, options, f"{what}: {error.path} is deleted") from error
+        raise expired_error(store, options, f"{what}: {error.path} is deleted") from error
 
 
 def _is_gone(store: SnapshotStore, snapshot_id: int) -> bool:
     """Whether nothing keeps the snapshot, or an expiry that is under way takes it. Files go before their snapshot."""
-    if snapshot_id >= (expiring_until(store) or 0) and store.exists(snapshot_id):
+    if snapshot_id >= (expiring_below(store) or 0) and store.exists(snapshot_id):
         return False
     return all(tag.snapshot.id != snapshot_id for tag in store.tags().values())

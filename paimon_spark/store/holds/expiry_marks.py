@@ -18,7 +18,7 @@ from paimon_spark.store.metadata.snapshots import SnapshotStore
 _MARK = re.compile(r"\.expiring-(\d+)-[0-9a-f-]{36}", re.ASCII)
 
 
-def expiring_until(store: SnapshotStore) -> int | None:
+def expiring_below(store: SnapshotStore) -> int | None:
     """The id below which snapshots are being expired, or were when a crash came; None when none are.
 
     A new tag of a lower snapshot is to be taken back at once: its files may be gone already. A mark above all snapshots
@@ -46,14 +46,14 @@ def delete_marks(store: SnapshotStore, end: int) -> None:
             store.file_io.delete(path)
 
 
-def end_of_mark(name: str) -> int | None:
+def parse_expiry_mark(name: str) -> int | None:
     """The id below which snapshots go, by the name of a mark; None for any other file."""
     match = _MARK.fullmatch(name)
     return None if match is None else int(match[1])
 
 
 def _marks(listed: Iterable[FileStatus]) -> list[tuple[int, str]]:
-    found = [(end_of_mark(status.name), status.path) for status in listed]
+    found = [(parse_expiry_mark(status.name), status.path) for status in listed]
     return [(end, path) for end, path in found if end is not None]
 
 

@@ -1,7 +1,7 @@
 """Marks of those who are about to keep a snapshot: ``.holding-<id>-<uuid>``, a name that no other reader looks at.
 
 Who makes a tag or a branch, or takes a table back, marks the first snapshot he needs, in the directory of snapshots,
-and looks for expiries then; an expiry marks its work and looks for these marks then (expire_marks): so one of the two
+and looks for expiries then; an expiry marks its work and looks for these marks then (expiry_marks): so one of the two
 sees the other and gives up. In the directory of tags the same marks stand between those who make a tag from another
 tag and those who delete that one. A mark that a crash left holds for a day, and goes with the next expiry then.
 """
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
-from paimon_spark.store.holds.expiry_marks import expiring_until
+from paimon_spark.store.holds.expiry_marks import expiring_below
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
 _log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _DAY_MILLIS = 24 * 3600 * 1000
 
 
 @contextmanager
-def marked(file_io: FileIO, directory: str, number: int) -> Iterator[None]:
+def hold_file(file_io: FileIO, directory: str, number: int) -> Iterator[None]:
     """There is a mark for a snapshot as long as the context lasts.
 
     One that cannot be taken away is logged: what was done within is done, and an error would tell otherwise.
@@ -45,14 +45,14 @@ def marked(file_io: FileIO, directory: str, number: int) -> Iterator[None]:
 
 
 @contextmanager
-def holding(store: SnapshotStore, first: int) -> Iterator[None]:
+def hold(store: SnapshotStore, first: int) -> Iterator[None]:
     """No expiry takes the snapshot of that id, or a later one, as long as the context lasts.
 
     Raises:
         SnapshotNotFound: an expiry is about to; nothing was changed.
     """
-    with marked(store.file_io, store.directory, first):
-        if (expiring_until(store) or 0) > first:
+    with hold_file(store.file_io, store.directory, first):
+        if (expiring_below(store) or 0) > first:
             raise SnapshotNotFound(
                 f"keeping snapshot {first} of the table at {store.table}: it expires just now, or its expiry broke off"
                 f", so that its files may be gone; {store.available()}. Choose a later one, or expire snapshots first"
@@ -60,7 +60,7 @@ def holding(store: SnapshotStore, first: int) -> Iterator[None]:
         yield
 
 
-def held_ids(file_io: FileIO, directory: str) -> set[int]:
+def held_snapshot_ids(file_io: FileIO, directory: str) -> set[int]:
     """The ids that the marks in a directory hold. Marks of a crash, older than a day, are taken away."""
     listed = file_io.list(directory)
     newest = _newest(listed)  # by the clock of the store

@@ -8,7 +8,7 @@ from paimon_spark.errors import NameTaken, SnapshotNotFound
 from paimon_spark.format.paths import tag_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, encode_tag
-from paimon_spark.store.holds.tag_holds import keeping
+from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
@@ -37,7 +37,7 @@ def publish_tag(store: SnapshotStore, name: str, tag: Tag) -> None:
         SnapshotNotFound: the snapshot is expiring just now, or a rollback takes it away; there is no new tag.
     """
     path = tag_path(store.table, name, store.branch)
-    with keeping(store, tag.snapshot) as is_there:
+    with hold_snapshot(store, tag.snapshot) as is_there:
         if store.file_io.exists(path) or not publish_file(store.file_io, path, encode_tag(tag)):
             raise NameTaken(
                 f"the table at {store.table} has a tag '{name}' already; replace or delete it, or choose another name"

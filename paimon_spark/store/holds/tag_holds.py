@@ -13,7 +13,7 @@ from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.format.paths import tag_directory
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, decode_tag
-from paimon_spark.store.holds.hold_marks import holding, marked
+from paimon_spark.store.holds.hold_marks import hold, hold_file
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.storage.listing import find_bytes, list_named
 
@@ -40,7 +40,7 @@ def tags_being_deleted(store: SnapshotStore) -> dict[str, Tag]:
 
 
 @contextmanager
-def keeping(store: SnapshotStore, snapshot: Snapshot) -> Iterator[bool]:
+def hold_snapshot(store: SnapshotStore, snapshot: Snapshot) -> Iterator[bool]:
     """All files of a snapshot stay as long as the context lasts: make in it what keeps them for good.
 
     It gives whether the snapshot itself is there, and not only a tag of it.
@@ -55,7 +55,7 @@ def keeping(store: SnapshotStore, snapshot: Snapshot) -> Iterator[bool]:
     with ExitStack() as held:
         is_there = _is_held(store, snapshot, held)
         if not is_there:
-            held.enter_context(keeping_tagged(store, snapshot))
+            held.enter_context(hold_tagged(store, snapshot))
         yield is_there
 
 
@@ -67,16 +67,16 @@ def _is_held(store: SnapshotStore, snapshot: Snapshot, held: ExitStack) -> bool:
     if not store.exists(snapshot.id):
         return False
     try:
-        held.enter_context(holding(store, snapshot.id))
+        held.enter_context(hold(store, snapshot.id))
     except SnapshotNotFound:
         return False
     return store.find(snapshot.id) == snapshot
 
 
 @contextmanager
-def keeping_tagged(store: SnapshotStore, snapshot: Snapshot) -> Iterator[None]:
+def hold_tagged(store: SnapshotStore, snapshot: Snapshot) -> Iterator[None]:
     """The same for a snapshot that has expired, and that a tag keeps. Errors the same."""
-    with marked(store.file_io, tag_directory(store.table, store.branch), snapshot.id):
+    with hold_file(store.file_io, tag_directory(store.table, store.branch), snapshot.id):
         going = {tag.snapshot.id for tag in tags_being_deleted(store).values()}
         if snapshot.id in going or all(tag.snapshot != snapshot for tag in store.tags().values()):
             raise SnapshotNotFound(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry
-from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 
 HASH = "HASH"
 

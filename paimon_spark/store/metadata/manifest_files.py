@@ -24,7 +24,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.partition_stats import joined_stats, partition_stats
 from paimon_spark.store.storage.discard import discard
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
@@ -69,7 +69,7 @@ def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFil
         check_size(data, meta.file_size, path)
         return path, data
 
-    return in_threads(read, metas)
+    return map_parallel(read, metas)
 
 
 def read_manifests(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
@@ -178,7 +178,7 @@ class ManifestWriter:
         """Writes what waits; all files are durable on return."""
         waiting, self._waiting = self._waiting, []
         self.written += [path for path, _ in waiting]  # before the write: one that fails half-way leaves a file too
-        in_threads(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
+        map_parallel(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
 
     def discard(self) -> None:
         """Deletes what this attempt wrote."""

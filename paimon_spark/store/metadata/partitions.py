@@ -8,12 +8,12 @@ from paimon_spark.format.paths import partition_path
 from paimon_spark.store.metadata.table import Table
 
 
-def partition_words(table: Table, row: bytes) -> str:
+def describe_partition(table: Table, row: bytes) -> str:
     """A partition row in words, for messages."""
-    return f"partition {partition_name(table, row)}" if table.schema.partition_fields else "the table"
+    return f"partition {format_partition(table, row)}" if table.schema.partition_fields else "the table"
 
 
-def partition_name(table: Table, row: bytes) -> str:
+def format_partition(table: Table, row: bytes) -> str:
     """``k=v/k2=v2``, the values as casts to a string print them."""
     fields = table.schema.partition_fields
     values = decode_arity_row(row, [f.type for f in fields])

@@ -25,7 +25,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag, decode_snapshot, decode_tag
 from paimon_spark.store.storage.listing import find_bytes, list_ids, list_named, read_hint
 from paimon_spark.store.storage.local_time import time_text
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _LOOKAHEAD = 32  # snapshots
 _NAMED = 20  # tags in a message
@@ -144,7 +144,7 @@ class SnapshotStore:
         for, and the first alone: often no other is."""
         start, step = 0, 1
         while start < len(ids):
-            found = in_threads(self.find, ids[start : start + step])
+            found = map_parallel(self.find, ids[start : start + step])
             yield from (snapshot for snapshot in found if snapshot is not None)
             start, step = start + step, _LOOKAHEAD
 
@@ -293,7 +293,7 @@ class SnapshotStore:
         """All tags by name; one deleted while listing is left out, one that gets another name has one of both."""
         names = self.tag_names()
         while True:
-            tags = zip(names, in_threads(self.find_tag, names), strict=True)
+            tags = zip(names, map_parallel(self.find_tag, names), strict=True)
             found = {name: tag for name, tag in tags if tag is not None}
             if len(found) == len(names) or (again := self.tag_names()) == names:
                 return found

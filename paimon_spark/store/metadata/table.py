@@ -17,7 +17,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
-from paimon_spark.store.metadata.table_options import ALONE
+from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK
 
 
 class BucketMode(StrEnum):
@@ -71,6 +71,6 @@ class Table:
         return BucketMode.HASH_FIXED
 
     @property
-    def alone(self) -> Self:
+    def without_fallback(self) -> Self:
         """The table as its own branch has it, for those who write to it."""
-        return replace(self, options=self.options.merged(ALONE))
+        return replace(self, options=self.options.merged(WITHOUT_FALLBACK))

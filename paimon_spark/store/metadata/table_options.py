@@ -20,7 +20,7 @@ from paimon_spark.format.schema import TableSchema
 
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.")
 PATH = "path"
-ALONE = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
+WITHOUT_FALLBACK = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
 """Options with which a table is read without another branch."""
 _SESSION_PREFIX = "spark.paimon."
 

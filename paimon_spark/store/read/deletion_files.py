@@ -16,7 +16,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import bucket_path, index_file_path, partition_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
 from paimon_spark.store.read.splits import DeletionFile

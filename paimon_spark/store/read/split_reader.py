@@ -33,16 +33,16 @@ from paimon_spark.merge.keys.window import MergeSpec, is_retract
 from paimon_spark.merge.runs.bag_difference import BagSpec, bag_difference
 from paimon_spark.merge.runs.difference import StateDifference
 from paimon_spark.merge.runs.sort_merge import merge_runs
-from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.newer_schemas import schema_of_file
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.deletion_files import read_deleted_positions
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
+from paimon_spark.store.read.lenient_read import STRICT, Tolerance, tolerate
 from paimon_spark.store.read.sorted_runs import sorted_runs
 from paimon_spark.store.read.splits import DiffSplit, PostponeSplit, ReadUnit, Split
-from paimon_spark.store.read.tolerance import STRICT, Tolerance, tolerate
 
 BATCH_ROWS = 65536
 _KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False))
@@ -276,7 +276,7 @@ class SplitReader:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of one file of a split that live, in the columns of the request. Errors as in read."""
         snapshots = SnapshotStore(self.table.file_io, self.table.location, self.table.schemas.branch)
-        with telling_expiry(snapshots, self.table.options, split.snapshot_id):
+        with translate_missing_files(snapshots, self.table.options, split.snapshot_id):
             schema = schema_of_file(self.table.schema, self.table.schemas, file.schema_id, request.fields)
             deletion = split.deletions.get(file.file_name)
             deleted = None if deletion is None else read_deleted_positions(self.table.file_io, deletion)

@@ -23,16 +23,16 @@ from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_s
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
-from paimon_spark.store.metadata.changes import Changes, compacted
+from paimon_spark.store.metadata.commit_changes import CommitChanges, compacted
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.newer_schemas import check_rewritable
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.postponed import in_write_order
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.rescale.postpone_moves import (
+from paimon_spark.store.rescale.postpone_placement import (
     MOVE_THREADS,
     Move,
     delete_created,
@@ -131,7 +131,7 @@ def commit_postpone_compaction(
     left: set[Partition] = set()
     every = [*_gone(compaction), *(_as_compacted(message) for message in messages)]
 
-    def changes(state: TableState) -> Changes:
+    def changes(state: TableState) -> CommitChanges:
         left.clear()
         left.update(_changed(state, compaction))
         kept = [m for m in every if _row(table, m.partition) not in left]
@@ -149,7 +149,7 @@ def commit_postpone_compaction(
         raise
     delete_created(table, [m for m in messages if _row(table, m.partition) in left])
     gone = [file for row, files in compaction.files.items() if row not in left for file in files]
-    words = tuple(partition_words(table, row) for row in sorted(left))
+    words = tuple(describe_partition(table, row) for row in sorted(left))
     return PostponeResult((snapshot.id,), len(gone), sum(file.row_count for file in gone), words)
 
 

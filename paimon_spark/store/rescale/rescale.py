@@ -26,20 +26,20 @@ from paimon_spark.store.commit.attempt import CommitRequest, TableState
 from paimon_spark.store.commit.table_commit import CommitResult, commit_request
 from paimon_spark.store.compact.live_buckets import LiveBucket, live_buckets
 from paimon_spark.store.compact.plan import partition_condition
-from paimon_spark.store.metadata.changes import Changes, appended
+from paimon_spark.store.metadata.commit_changes import CommitChanges, appended
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.newer_schemas import check_rewritable
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import Split, pack_parts
 from paimon_spark.store.reporting.result import Result
-from paimon_spark.store.rescale.postpone_moves import delete_created
+from paimon_spark.store.rescale.postpone_placement import delete_created
 from paimon_spark.store.rescale.rewrite import Rewrite, as_stored, rewrite_here
-from paimon_spark.store.rescale.row_sources import SplitSource
+from paimon_spark.store.rescale.rewrite_sources import SplitSource
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.write.write_plan import plan_write
 
@@ -151,7 +151,7 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     rewrite = Rewrite(table, target, tuple(sources), numbers, str(uuid.uuid4()), plan, _level(table))
     files = frozenset((*b.place, file.file_name) for b in chosen for file in b.files)
     index = frozenset(e.file_name for e in _index_of(TableState(table, snapshot, (), ()), rewrite))
-    previous = {partition_words(table, b.place[0]): b.entries[0].total_buckets for b in chosen}
+    previous = {describe_partition(table, b.place[0]): b.entries[0].total_buckets for b in chosen}
     return RescalePlan(rewrite, files, index, previous)
 
 
@@ -166,20 +166,20 @@ def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMes
     new = appended(messages)
     fields, rewrite = table.schema.partition_fields, plan.rewrite
 
-    def changes(state: TableState) -> Changes:
+    def changes(state: TableState) -> CommitChanges:
         live = [e for e in state.live_entries(PartitionFilter.of_rows(fields, rewrite.numbers)) if e.bucket >= 0]
         index = _index_of(state, rewrite)
         now = {(_row(table, e.partition), e.bucket, e.file.file_name): e for e in live}
         changed = {row for row, _, _ in now.keys() ^ plan.files}
         changed |= {_row(table, e.partition) for e in index if e.file_name not in plan.index}
         if changed or len(index) != len(plan.index):
-            words = ", ".join(sorted(partition_words(table, row) for row in changed or rewrite.numbers)[:5])
+            words = ", ".join(sorted(describe_partition(table, row) for row in changed or rewrite.numbers)[:5])
             raise CommitConflict(
                 f"rescaling {table.location}: other jobs have changed {words} since snapshot {rewrite.plan.since}, "
                 "which was read; nothing was replaced. Run it again when nobody writes there"
             )
         gone = (replace(entry, kind=FileKind.DELETE) for entry in live)
-        return Changes((*gone, *new.files), index=tuple(replace(e, kind=FileKind.DELETE) for e in index))
+        return CommitChanges((*gone, *new.files), index=tuple(replace(e, kind=FileKind.DELETE) for e in index))
 
     request = CommitRequest(
         rewrite.commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, "OVERWRITE", changes, True

@@ -22,8 +22,8 @@ from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import pack_ordered
-from paimon_spark.store.rescale.postpone_moves import delete_created
-from paimon_spark.store.rescale.row_sources import PostponedSource, RowSource
+from paimon_spark.store.rescale.postpone_placement import delete_created
+from paimon_spark.store.rescale.rewrite_sources import PostponedSource, RowSource
 from paimon_spark.store.write.postpone_write import FixedBucketWrite
 from paimon_spark.store.write.write_plan import WritePlan
 

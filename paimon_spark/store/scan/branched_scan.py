@@ -25,15 +25,15 @@ from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.store.metadata.live_files import canonical_row, fold
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
+from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.read.split_reader import BATCH_ROWS, SplitReader
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
-from paimon_spark.store.read.tolerance import STRICT, tolerance
 from paimon_spark.store.scan.increments import reads_increment
-from paimon_spark.store.scan.read_fence import Fence
+from paimon_spark.store.scan.read_optimized import of_level, top_level
+from paimon_spark.store.scan.read_tags import ReadTag
 from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries, skips_level_zero
 from paimon_spark.store.scan.table_scan import Plan, Scan
 from paimon_spark.store.scan.time_travel import travelled_schema
-from paimon_spark.store.scan.top_level import of_level, top_level
 
 _log = logging.getLogger(__name__)
 
@@ -103,12 +103,12 @@ class BranchedScan(Scan):
         own = super().plan()
         return self._united(own, self._other_now.plan() if self._other_is_there else Plan(None, ()))
 
-    def plan_fenced(self) -> tuple[Plan, tuple[Fence, ...]]:
+    def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
         """As Scan.plan_fenced, with tags in both branches."""
         self._check_reads_state()
-        other, fences = self._other_now.plan_fenced() if self._other_is_there else (Plan(None, ()), ())
+        other, fences = self._other_now.plan_with_read_tags() if self._other_is_there else (Plan(None, ()), ())
         try:
-            own, more = super().plan_fenced()
+            own, more = super().plan_with_read_tags()
             fences += more
             return self._united(own, other), fences
         except BaseException:

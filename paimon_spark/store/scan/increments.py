@@ -13,12 +13,12 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.snapshot import CommitKind, Snapshot
-from paimon_spark.store.holds.expired import expired
+from paimon_spark.store.holds.expired import expired_error
 from paimon_spark.store.metadata.snapshots import SnapshotStore, last_until
 from paimon_spark.store.scan.auto_tag_names import auto_tag_time
 from paimon_spark.store.scan.time_travel import at_id, resolved_mode
 from paimon_spark.store.storage.local_time import parse_local_timestamp
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 _log = logging.getLogger(__name__)
 
@@ -200,17 +200,17 @@ def _commits(from_id: int, to_id: int, options: Options, snapshots: SnapshotStor
     what = f"reading what the commits {ids[0]} to {ids[-1]} did to the table at {snapshots.table}"
     oldest, newest = snapshots.earliest_change_id(), snapshots.latest_id() or 0
     if ids[0] < oldest or ids[-1] > newest:
-        raise expired(
+        raise expired_error(
             snapshots,
             options,
             f"{what}: there are commits {oldest} to {newest}, others have expired or never were; give '{oldest - 1}' "
             f"as the start to read from commit {oldest} on",
         )
-    found = in_threads(snapshots.find_change if changelog else snapshots.find_delta, ids)
+    found = map_parallel(snapshots.find_change if changelog else snapshots.find_delta, ids)
     commits = [snapshot for snapshot in found if snapshot is not None]
     if len(commits) < len(found):
         lost = [str(i) for i, snapshot in zip(ids, found, strict=True) if snapshot is None]
-        raise expired(
+        raise expired_error(
             snapshots,
             options,
             f"{what}: commit {', '.join(lost[:5])}{', ...' if len(lost) > 5 else ''} has expired, and its "

@@ -28,7 +28,7 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
     return through_branches(own)
 
 
-def tables_read(table: Table) -> tuple[Table, ...]:
+def branches_read(table: Table) -> tuple[Table, ...]:
     """The branches that rows are read from, as tables of their own; a partition comes from the first that has it.
 
     Errors as in through_branches.
@@ -40,7 +40,7 @@ def tables_read(table: Table) -> tuple[Table, ...]:
     scan = new_scan(table, (), TRUE)
     if not isinstance(scan, BranchedScan):
         return (table,)
-    other, own = scan.other.table.alone, table.alone
+    other, own = scan.other.table.without_fallback, table.without_fallback
     return (other, own) if scan.other_first else (own, other)
 
 

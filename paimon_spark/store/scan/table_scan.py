@@ -21,15 +21,15 @@ from paimon_spark.format.rules.readable_columns import check_all_columns
 from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
-from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.read.splits import ReadUnit, group_splits
-from paimon_spark.store.read.tolerance import STRICT, tolerance
 from paimon_spark.store.scan.increments import Difference, Increment, find_increment, reads_increment
-from paimon_spark.store.scan.read_fence import Fence, put_up_fence, take_down_fence
+from paimon_spark.store.scan.read_tags import ReadTag, create_read_tag, delete_read_tag
 from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 if TYPE_CHECKING:
     from paimon_spark.store.read.split_reader import SplitReader
@@ -74,19 +74,19 @@ class Scan:
         """
         return self._plan(self._chosen())
 
-    def plan_fenced(self) -> tuple[Plan, tuple[Fence, ...]]:
+    def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
         """As plan, for a read that follows: where the options ask for it, tags keep what it stands on.
 
         Returns:
-            The plan, and the tags. They go when their time is up, or by read_fence.take_down_fence.
+            The plan, and the tags. They go when their time is up, or by read_tags.delete_read_tag.
         """
-        chosen, fences = self._chosen(), list[Fence]()
+        chosen, fences = self._chosen(), list[ReadTag]()
         millis = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
         if millis is None:
             return self._plan(chosen), ()
         try:
             for snapshot in self._to_keep(chosen):
-                fence = put_up_fence(self.table.snapshots, snapshot, millis, self.table.options)
+                fence = create_read_tag(self.table.snapshots, snapshot, millis, self.table.options)
                 fences += [] if fence is None else [fence]
             return self._plan(chosen), tuple(fences)
         except BaseException:
@@ -94,17 +94,17 @@ class Scan:
             raise
 
     @contextmanager
-    def fenced(self) -> Iterator[Plan]:
+    def planned_with_read_tags(self) -> Iterator[Plan]:
         """The plan of a read within: its tags go when that is over. Errors as in plan."""
-        plan, fences = self.plan_fenced()
+        plan, fences = self.plan_with_read_tags()
         try:
             yield plan
         finally:
             self._take_down(fences)
 
-    def _take_down(self, fences: Iterable[Fence]) -> None:
+    def _take_down(self, fences: Iterable[ReadTag]) -> None:
         for fence in fences:
-            take_down_fence(SnapshotStore(self.table.file_io, self.table.location, fence.branch), fence)
+            delete_read_tag(SnapshotStore(self.table.file_io, self.table.location, fence.branch), fence)
 
     def _chosen(self) -> Travel | Increment | Difference:
         if reads_increment(self.table.options):
@@ -124,7 +124,7 @@ class Scan:
         states = _states(chosen)
         if not states or isinstance(self.predicate, AlwaysFalse):
             return Plan(states[-1] if states else None, ())
-        with telling_expiry(self.table.snapshots, self.table.options, *(state.id for state in states)):
+        with translate_missing_files(self.table.snapshots, self.table.options, *(state.id for state in states)):
             if isinstance(chosen, Travel):
                 from paimon_spark.store.scan.split_plan import plan_splits
 
@@ -159,7 +159,7 @@ class Scan:
             self.table.options.value(o.SOURCE_SPLIT_TARGET_SIZE),
             self.table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST),
         )
-        return group_splits(self.plan_fenced()[0].splits, target, cost)
+        return group_splits(self.plan_with_read_tags()[0].splits, target, cost)
 
     def reader(self) -> SplitReader:
         """Reads the splits of a plan, here or on another machine."""
@@ -170,15 +170,15 @@ class Scan:
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
         reader = self.reader()
-        with self.fenced() as plan:
+        with self.planned_with_read_tags() as plan:
             for split in plan.splits:
                 yield from reader.read(split)
 
     def to_arrow(self) -> pa.Table:
         """All rows at once; splits are read by several threads, their order is kept."""
         reader = self.reader()
-        with self.fenced() as plan:
-            parts = in_threads(lambda split: list(reader.read(split)), plan.splits, READ_THREADS)
+        with self.planned_with_read_tags() as plan:
+            parts = map_parallel(lambda split: list(reader.read(split)), plan.splits, READ_THREADS)
         batches = [batch for part in parts for batch in part]
         if not self.fields:
             return _rows_without_columns(sum(batch.num_rows for batch in batches))
@@ -188,10 +188,10 @@ class Scan:
         """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
         knows = isinstance(self.predicate, AlwaysTrue) and self._is_strict
         reader = replace(self, fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
-        with self.fenced() as plan:
+        with self.planned_with_read_tags() as plan:
             known = [split.exact_row_count if knows else None for split in plan.splits]
             others = [split for split, count in zip(plan.splits, known, strict=True) if count is None]
-            counts = in_threads(lambda split: [b.num_rows for b in reader.read(split)], others, READ_THREADS)
+            counts = map_parallel(lambda split: [b.num_rows for b in reader.read(split)], others, READ_THREADS)
         return sum(count for count in known if count is not None) + sum(map(sum, counts))
 
     @property

@@ -13,7 +13,7 @@ from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import CommitKind, Snapshot
-from paimon_spark.store.holds.expired import expired
+from paimon_spark.store.holds.expired import expired_error
 from paimon_spark.store.holds.retention import retention_rules
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore, around_time
@@ -178,7 +178,7 @@ def at_id(snapshot_id: int, options: Options, snapshots: SnapshotStore) -> Snaps
     latest = snapshots.latest_id()
     if latest is None or not 0 < snapshot_id <= latest:
         return snapshots.load(snapshot_id)
-    raise expired(
+    raise expired_error(
         snapshots, options, f"reading snapshot {snapshot_id} of the table at {snapshots.table}: it has expired"
     )
 
@@ -196,7 +196,7 @@ def _at_watermark(watermark: int, snapshots: SnapshotStore) -> Snapshot:
 def _at_time(millis: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
     snapshot = snapshots.find_at_time(millis)
     if snapshot is None:
-        raise expired(
+        raise expired_error(
             snapshots,
             options,
             f"reading the table at {snapshots.table} as of {time_text(millis)}: no snapshot is that old",

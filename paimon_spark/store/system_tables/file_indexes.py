@@ -12,9 +12,9 @@ from paimon_spark.file_io import FileIO
 from paimon_spark.format.file_index.container import decode_container
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import extra_file_path
-from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.storage.listing import find_bytes
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.entries import read_state
 from paimon_spark.store.system_tables.files import file_paths
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, columns_of_rows, fields_of
@@ -54,8 +54,8 @@ def _file_indexes(request: Request) -> Columns:
     places = zip(files, paths, partitions, columns.bucket[live].tolist(), strict=True)
     wanted = [place for place in places if request.may_hold(file_path=place[1])]
     table = request.table
-    with telling_expiry(table.snapshots, table.options, entries.snapshot.id):
-        containers = in_threads(lambda place: _container(table.file_io, place[0], place[1]), wanted)
+    with translate_missing_files(table.snapshots, table.options, entries.snapshot.id):
+        containers = map_parallel(lambda place: _container(table.file_io, place[0], place[1]), wanted)
     rows = [
         (partition, bucket, path, file.file_size, file.row_count, file.schema_id, *index)
         for (file, path, partition, bucket), indexes in zip(wanted, containers, strict=True)

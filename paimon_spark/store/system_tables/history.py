@@ -9,7 +9,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag
 from paimon_spark.store.holds.consumer_files import consumer_positions
 from paimon_spark.store.storage.listing import list_branches
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.request import (
     NANOS_OF_MILLI,
     Columns,
@@ -137,7 +137,7 @@ def _consumers(request: Request) -> Columns:
 
 def _present(find: Callable[[Any], T | None], names: Iterable[Any]) -> Iterator[T]:
     """What is found, in order; what has expired meanwhile is left out."""
-    return (value for value in in_threads(find, names) if value is not None)
+    return (value for value in map_parallel(find, names) if value is not None)
 
 
 TABLES = {

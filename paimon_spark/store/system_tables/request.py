@@ -15,7 +15,7 @@ from paimon_spark.arrow.types import from_internal
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField
-from paimon_spark.store.holds.expired import telling_expiry
+from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.increments import reads_increment
 from paimon_spark.store.scan.time_travel import resolve_snapshot
@@ -98,7 +98,7 @@ def shown_state(table: Table) -> Iterator[Snapshot | None]:
         SnapshotNotFound: it expires meanwhile.
     """
     snapshot = shown_snapshot(table)
-    with telling_expiry(table.snapshots, table.options, None if snapshot is None else snapshot.id):
+    with translate_missing_files(table.snapshots, table.options, None if snapshot is None else snapshot.id):
         yield snapshot
 
 

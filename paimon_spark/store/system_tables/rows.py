@@ -22,9 +22,9 @@ from paimon_spark.store.read.splits import ReadUnit, group_splits
 from paimon_spark.store.scan.branched_scan import BranchedScan
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.projection import row_kind_field
+from paimon_spark.store.scan.read_optimized import of_level, top_level
 from paimon_spark.store.scan.table_scan import READ_THREADS, Plan, Scan
-from paimon_spark.store.scan.top_level import of_level, top_level
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
 
 KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
@@ -109,7 +109,7 @@ class RowScan:
         """The splits of a fenced plan in groups for one task each. Errors as in Scan.plan."""
         options = self.scan.table.options
         target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
-        return group_splits(self._read_of(self.scan.plan_fenced()[0]), target, cost)
+        return group_splits(self._read_of(self.scan.plan_with_read_tags()[0]), target, cost)
 
     def reader(self) -> ShapedReader:
         """Reads the splits, here or on another machine."""
@@ -120,15 +120,15 @@ class RowScan:
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
         reader = self.reader()
-        with self.scan.fenced() as plan:
+        with self.scan.planned_with_read_tags() as plan:
             for split in self._read_of(plan):
                 yield from reader.read(split)
 
     def to_arrow(self) -> pa.Table:
         """All rows at once; splits are read by several threads, their order is kept."""
         reader = self.reader()
-        with self.scan.fenced() as plan:
-            parts = in_threads(lambda split: list(reader.read(split)), self._read_of(plan), READ_THREADS)
+        with self.scan.planned_with_read_tags() as plan:
+            parts = map_parallel(lambda split: list(reader.read(split)), self._read_of(plan), READ_THREADS)
         return pa.Table.from_batches([batch for part in parts for batch in part], self.arrow_schema)
 
 

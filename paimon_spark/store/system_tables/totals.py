@@ -13,12 +13,12 @@ from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
-from paimon_spark.store.holds.expired import telling_expiry
-from paimon_spark.store.metadata.changes import DELETION_VECTORS
+from paimon_spark.store.holds.expired import translate_missing_files
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.live_files import Indices, canonical_row
 from paimon_spark.store.metadata.manifest_files import read_index_manifest
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.scan.new_scan import tables_read
+from paimon_spark.store.scan.new_scan import branches_read
 from paimon_spark.store.system_tables.entries import (
     Entries,
     PartitionTexts,
@@ -113,7 +113,7 @@ def _totals_of(entries: Entries) -> list[PartitionTotal]:
 def _partitions(request: Request) -> Columns:
     """The partitions, each as the branch has it that rows are read from."""
     rows: dict[str, tuple[Any, ...]] = {}
-    for side in tables_read(request.table):
+    for side in branches_read(request.table):
         rows = {**{row[0]: row for row in _rows_of(replace(request, table=side))}, **rows}
     return columns_of_rows(PARTITION_FIELDS, (rows[text] for text in sorted(rows, key=str.encode)))
 
@@ -152,7 +152,7 @@ def _deleted_rows(table: Table, snapshot: Snapshot) -> dict[bytes, int | None]:
     """For each partition, how many rows deletion vectors delete; None where a vector does not say."""
     if not table.options.value(o.DELETION_VECTORS_ENABLED):
         return {}
-    with telling_expiry(table.snapshots, table.options, snapshot.id):
+    with translate_missing_files(table.snapshots, table.options, snapshot.id):
         index = read_index_manifest(table.file_io, table.location, snapshot.index_manifest)
     types = table.schema.partition_types
     deleted: dict[bytes, int | None] = {}

@@ -23,7 +23,7 @@ from paimon_spark.store.commit.attempt import CommitRequest, TableState
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.table_commit import commit_request
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.table import Table
@@ -134,8 +134,8 @@ def _stored(table: Table, snapshot: Snapshot) -> tuple[int, int]:
     return int(columns.row_count[live].sum()), int(columns.file_size[live].sum())
 
 
-def _nothing(state: TableState) -> Changes:
-    return Changes()
+def _nothing(state: TableState) -> CommitChanges:
+    return CommitChanges()
 
 
 def _millis(began: float) -> int:

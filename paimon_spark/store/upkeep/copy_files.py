@@ -31,16 +31,16 @@ from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.expire.delete import delete_empty_directories
-from paimon_spark.store.metadata.changes import DELETION_VECTORS, Changes, NothingLeft
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS, CommitChanges, NothingLeft
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.index_manifests import HASH
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.storage.discard import discard
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.upkeep.copy_target import CopyTarget, find_target
 
 _PIECE = 4 * 1024 * 1024
@@ -89,7 +89,7 @@ class CopyMetrics(Result):
 
 def copy_here(source: FileIO, target: FileIO, files: Sequence[FileCopy]) -> None:
     """Copies files by threads of this process. Errors as in copy_file."""
-    in_threads(partial(copy_file, source, target), files)
+    map_parallel(partial(copy_file, source, target), files)
 
 
 def copy_file(source: FileIO, target: FileIO, file: FileCopy) -> None:
@@ -273,7 +273,7 @@ def _index_path(table: Table, entry: IndexManifestEntry) -> str:
     return index_file_path(table.location, directory, entry, table.options)
 
 
-def _replaced(target: Table, copies: _Copies, state: TableState) -> Changes:
+def _replaced(target: Table, copies: _Copies, state: TableState) -> CommitChanges:
     """Asked anew in every attempt, so that what others have added goes too.
 
     Raises:
@@ -283,7 +283,7 @@ def _replaced(target: Table, copies: _Copies, state: TableState) -> Changes:
     only_touched = bool(fields) and target.options.value(o.DYNAMIC_PARTITION_OVERWRITE)
     partitions = {entry.partition for entry in copies.entries}
     replaced = PartitionFilter.of_rows(fields, partitions) if only_touched else None
-    changes = overwritten(state, Changes(copies.entries, index=copies.indexes), replaced)
+    changes = overwritten(state, CommitChanges(copies.entries, index=copies.indexes), replaced)
     if changes.is_empty:
         raise NothingLeft
     return changes
@@ -298,7 +298,9 @@ def _metrics(
         created=bool(target.new_schemas),
         source_snapshot_id=None if latest is None else latest.id,
         snapshot_id=None if made is None else made.id,
-        partitions=tuple(sorted(partition_words(source, row) for row in {entry.partition for entry in copies.entries})),
+        partitions=tuple(
+            sorted(describe_partition(source, row) for row in {entry.partition for entry in copies.entries})
+        ),
         files=len(files),
         index_files=len(copies.indexes),
         rows=sum(file.row_count for file in files),

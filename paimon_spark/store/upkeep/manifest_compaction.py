@@ -13,7 +13,7 @@ from paimon_spark.store.commit.attempt import CommitRequest, TableState
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.manifest_merge import plan_full_merge
 from paimon_spark.store.commit.table_commit import commit_request
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_bytes
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -69,8 +69,8 @@ def compact_manifests(table: Table) -> ManifestMetrics:
     return _metrics(snapshot.id, before, read_data_manifests(table.file_io, table.location, snapshot), began)
 
 
-def _nothing(state: TableState) -> Changes:
-    return Changes()
+def _nothing(state: TableState) -> CommitChanges:
+    return CommitChanges()
 
 
 def _metrics(

@@ -41,7 +41,7 @@ from paimon_spark.store.buckets.hash_index_files import (
 from paimon_spark.store.metadata.messages import CommitMessage, NewHashes
 from paimon_spark.store.metadata.partition_stats import same_partition
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.write.dynamic_plan import DynamicPlan
+from paimon_spark.store.write.dynamic_bucket_plan import DynamicPlan
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 

@@ -28,7 +28,7 @@ from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_times import check_of_partitions
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.storage.background import Background
@@ -213,7 +213,7 @@ class TableWrite:
             self._write((partition, bucket), part)
 
     def _wrong_number(self, partition: Partition) -> OptionError:
-        found, words = self._other_numbers[partition], partition_words(self._table, partition)
+        found, words = self._other_numbers[partition], describe_partition(self._table, partition)
         return OptionError(
             f"writing to {self._table.location}: {words} has {found} buckets, and the table's option 'bucket' is "
             f"{self._total_buckets}. PaimonTable.forPath(spark, path).rescale({self._total_buckets}) brings all rows "
@@ -271,7 +271,7 @@ class TableWrite:
                 self._check_time(partition)
         except ValueError as error:
             raise DataError(
-                f"writing to {self._table.location}: {partition_words(self._table, partition)} says no time as the "
+                f"writing to {self._table.location}: {describe_partition(self._table, partition)} says no time as the "
                 f"options 'partition.timestamp-*' want it: {error}. Correct the rows, or set "
                 f"'{o.PARTITION_TIMESTAMP_FORMAT_STRICT.key}' = 'false'"
             ) from None

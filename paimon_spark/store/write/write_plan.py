@@ -14,7 +14,7 @@ from paimon_spark.format.partition import Partition
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.write.dynamic_plan import DynamicPlan, plan_dynamic
+from paimon_spark.store.write.dynamic_bucket_plan import DynamicPlan, plan_dynamic
 
 TASK_STRIDE = 2**32  # sequence numbers of one task: more rows than it can write
 

@@ -15,7 +15,7 @@ import paimon_spark
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.entries import CATALOGUE, HEEDED, REFUSALS, WITHOUT_EFFECT, Moment, Refusal, Status
+from paimon_spark.format.options.entries import CATALOGUE, HONOURED, REFUSALS, WITHOUT_EFFECT, Moment, Refusal, Status
 from paimon_spark.format.options.keys import catalogued, known_key
 from paimon_spark.format.rules.supported import check_call, check_readable, check_writable
 from paimon_spark.format.schema import TableSchema
@@ -72,7 +72,7 @@ def test_every_option_of_the_catalogue_is_official() -> None:
 
 
 def test_every_option_is_in_one_group() -> None:
-    keys = [*HEEDED.split(), *(key for idle in WITHOUT_EFFECT for key in idle.keys.split())]
+    keys = [*HONOURED.split(), *(key for idle in WITHOUT_EFFECT for key in idle.keys.split())]
     assert {key: n for key, n in Counter(keys).items() if n > 1} == {}
     alone = {refusal.key for refusal in REFUSALS} - set(keys)
     assert {key for key, entry in CATALOGUE.items() if entry.status is Status.REFUSED} == alone
@@ -94,7 +94,7 @@ def test_what_is_called_heeded_is_read_somewhere() -> None:
     names, texts = words_of_the_code()
     typed = {option.key: name for name, option in vars(o).items() if isinstance(option, Option)}
     unread = set()
-    for key in HEEDED.split():
+    for key in HONOURED.split():
         if key in typed:
             read = typed[key] in names
         elif key.startswith("fields.<column>"):
@@ -111,7 +111,7 @@ def test_no_typed_option_is_called_idle_or_is_left_unread() -> None:
     names, _ = words_of_the_code()
     typed = {name: option for name, option in vars(o).items() if isinstance(option, Option)}
     assert len(typed) > 150
-    assert {option.key for option in typed.values() if CATALOGUE[option.key].status is not Status.HEEDED} == set()
+    assert {option.key for option in typed.values() if CATALOGUE[option.key].status is not Status.HONOURED} == set()
     assert typed.keys() - names == set()
 
 

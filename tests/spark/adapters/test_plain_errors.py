@@ -58,7 +58,7 @@ def test_one_frame_and_the_sentence(spark: SparkSession, tmp_path: Path) -> None
         lines = str(caught.value).strip().splitlines()
         frames = [line for line in lines if line.lstrip().startswith("File ")]
         assert len(lines) <= 6, (door, lines)
-        assert [os.path.basename(frame.split('"')[1]) for frame in frames] == ["plain_errors.py"], (door, lines)
+        assert [os.path.basename(frame.split('"')[1]) for frame in frames] == ["errors.py"], (door, lines)
         (last,) = (line for line in lines[-2:] if line.startswith("paimon_spark.errors."))
         assert last.startswith(f"paimon_spark.errors.{sentence}"), door
 

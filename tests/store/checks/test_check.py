@@ -19,7 +19,7 @@ from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark import check, open_table
 from paimon_spark.errors import TableNotFound
-from paimon_spark.store.checks.one_partition import check_one_partition
+from paimon_spark.store.checks.partition_checks import check_one_partition
 from paimon_spark.store.checks.report import KEPT, Findings, Rule
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table

@@ -21,7 +21,7 @@ from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.table import Table
 
 
@@ -104,7 +104,7 @@ def entries_of(table: Table, kind: FileKind) -> list[ManifestEntry]:
 
 
 def change(table: Table, entries: list[ManifestEntry]) -> None:
-    changes = Changes(tuple(entries))
+    changes = CommitChanges(tuple(entries))
     request = CommitRequest("u", 99, CommitKind.APPEND, None, lambda state: changes, checks_files=False)
     commit_request(table, request, None)
 

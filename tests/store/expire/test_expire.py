@@ -39,10 +39,10 @@ from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.holds.expiry_marks import expiring_until, write_mark
-from paimon_spark.store.holds.hold_marks import marked
+from paimon_spark.store.holds.expiry_marks import expiring_below, write_mark
+from paimon_spark.store.holds.hold_marks import hold_file
 from paimon_spark.store.holds.retention import Limits, retention, retention_rules
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
@@ -242,8 +242,8 @@ def compact_branch(table: Table) -> None:
 
 
 def deletes_all(table: Table, kind: FileKind, commit: CommitKind) -> None:
-    def changes(found: TableState) -> Changes:
-        return Changes(tuple(replace(entry, kind=kind) for entry in found.live_entries(None)))
+    def changes(found: TableState) -> CommitChanges:
+        return CommitChanges(tuple(replace(entry, kind=kind) for entry in found.live_entries(None)))
 
     commit_request(table, CommitRequest("user", 1, commit, None, changes, True), None)
 
@@ -252,12 +252,12 @@ def test_files_that_a_rollback_took_up_stay(tmp_path: Path) -> None:
     table = life(tmp_path, "w")
     first: list[ManifestEntry] = []
 
-    def remember(found: TableState) -> Changes:
+    def remember(found: TableState) -> CommitChanges:
         first.extend(found.live_entries(None))
-        return Changes(tuple(replace(entry, kind=FileKind.DELETE) for entry in first))
+        return CommitChanges(tuple(replace(entry, kind=FileKind.DELETE) for entry in first))
 
-    def revive(found: TableState) -> Changes:
-        return Changes(tuple(first))
+    def revive(found: TableState) -> CommitChanges:
+        return CommitChanges(tuple(first))
 
     for number, change in enumerate((remember, revive)):
         commit_request(table, CommitRequest("user", number, CommitKind.OVERWRITE, None, change, True), None)
@@ -276,10 +276,10 @@ def test_an_expiry_that_broke_off_is_finished(tmp_path: Path) -> None:
     """Below the mark nothing is whole: a later expiry goes up to it, even if its own rules keep more."""
     table = life(tmp_path, "wwcwcw")
     write_mark(table.snapshots, 5)
-    assert expiring_until(table.snapshots) == 5
+    assert expiring_below(table.snapshots) == 5
     expire_snapshots_by(table, rules(4))
     assert table.snapshots.ids() == [5, 6]
-    assert expiring_until(table.snapshots) is None
+    assert expiring_below(table.snapshots) is None
     check_table(table.location)
 
 
@@ -288,7 +288,7 @@ def test_a_mark_above_all_snapshots_tells_nothing(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t")
     live_on(table, "wwww")
     write_mark(table.snapshots, 6)
-    assert expiring_until(table.snapshots) is None
+    assert expiring_below(table.snapshots) is None
     create_tag(table, "x", 1)
     assert expire_snapshots_by(table, rules(3), finishes=True).ids == (1,)
     assert not any(".expiring-" in path for path in stored(table))
@@ -300,7 +300,7 @@ def test_a_call_finishes_what_broke_off_though_nothing_is_due(tmp_path: Path) ->
     write_mark(table.snapshots, 5)
     assert expire_snapshots(table, dry_run=True).ids == (1, 2, 3, 4)
     assert expire_snapshots(table).ids == (1, 2, 3, 4)
-    assert expiring_until(table.snapshots) is None
+    assert expiring_below(table.snapshots) is None
     assert expire_snapshots(table).ids == ()
     check_table(table.location)
 
@@ -311,7 +311,7 @@ def test_who_was_killed_holds_a_quiet_table_for_a_day(
 ) -> None:
     """Nothing has come since, so that his mark is the newest file; and the clock here may be wrong."""
     table = life(tmp_path, "www")
-    with marked(table.file_io, table.snapshots.directory, 1):
+    with hold_file(table.file_io, table.snapshots.directory, 1):
         then = time.time() - days * 86_400
         for path in Path(table.location, "snapshot").iterdir():
             os.utime(path, (then, then))

@@ -23,7 +23,7 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.rollback_as_latest import rollback_to_as_latest
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.history.tags import rename_tag
-from paimon_spark.store.metadata.changes import Changes
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
@@ -57,8 +57,8 @@ def lived(path: Path, steps: str = "wwwcwc") -> Table:
 def empties(table: Table) -> None:
     """A change that deletes all files of the latest state."""
 
-    def changes(found: TableState) -> Changes:
-        return Changes(tuple(replace(entry, kind=FileKind.DELETE) for entry in found.live_entries(None)))
+    def changes(found: TableState) -> CommitChanges:
+        return CommitChanges(tuple(replace(entry, kind=FileKind.DELETE) for entry in found.live_entries(None)))
 
     commit_request(table, CommitRequest("user", 1, CommitKind.OVERWRITE, None, changes, True), None)
 

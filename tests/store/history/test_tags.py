@@ -27,7 +27,7 @@ from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
 from paimon_spark.store.history.tags import create_tag, rename_tag, replace_tag
 from paimon_spark.store.holds.expiry_marks import write_mark
-from paimon_spark.store.holds.tag_holds import deletion_mark_path, keeping
+from paimon_spark.store.holds.tag_holds import deletion_mark_path, hold_snapshot
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
@@ -300,7 +300,7 @@ def test_who_makes_a_tag_keeps_the_files_that_others_share_with_it(tmp_path: Pat
     expire_snapshots_by(table, rules(1))
     second = table.snapshots.find_tag("t2")
     assert second is not None
-    with keeping(table.snapshots, second.snapshot):
+    with hold_snapshot(table.snapshots, second.snapshot):
         delete_tags(table, "t1,t2")
         table.file_io.write_bytes(tag_path(table.location, "again"), encode_tag(second))
     assert state(table, {"scan.tag-name": "again"}) == [(0, 2), (1, 2)]

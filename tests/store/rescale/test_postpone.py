@@ -36,7 +36,7 @@ from paimon_spark.store.metadata.postponed import bucket_number, in_write_order
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
-from paimon_spark.store.rescale.postpone_moves import place_staged, postponed_rows
+from paimon_spark.store.rescale.postpone_placement import place_staged, postponed_rows
 from paimon_spark.store.write.postpone_write import open_task_write
 from paimon_spark.store.write.write_plan import plan_write
 

@@ -25,8 +25,8 @@ from paimon_spark.errors import (
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.schema_json import encode_schema
+from paimon_spark.store.clean.lost_files import remove_unexisting_files
 from paimon_spark.store.clean.truncate import truncate_table
-from paimon_spark.store.clean.unexisting_files import remove_unexisting_files
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.history.branches import create_branch

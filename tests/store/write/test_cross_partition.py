@@ -19,7 +19,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
-from paimon_spark.store.write.dynamic_plan import DynamicPlan
+from paimon_spark.store.write.dynamic_bucket_plan import DynamicPlan
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import plan_write
 

@@ -30,7 +30,7 @@ class AdvisedType(ABCMeta):
             refuse_name(cls, name, cls)
 
 
-class Advised(metaclass=AdvisedType):
+class ForeignNames(metaclass=AdvisedType):
     """An object whose missing names are answered with what to call; to Python it is an AttributeError as any other."""
 
     if not TYPE_CHECKING:

@@ -56,7 +56,7 @@ def check_one_partition(
 def _repeated_keys(table: Table, snapshot_id: int, share: int, shares: int) -> pa.Table:
     names = list(table.schema.primary_keys)
     fields = [table.schema.by_name[name] for name in names]
-    options = table.alone.options.merged({o.SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
+    options = table.without_fallback.options.merged({o.SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
     schema = travelled_schema(table.schema, options, table.schemas, table.snapshots)
     scan = new_scan(replace(table, schema=schema, options=options), [schema.by_name[name] for name in names], TRUE)
     reader, batches = scan.reader(), []

@@ -20,9 +20,9 @@ from support.tables.three_files import COLUMNS, ROWS, VECTORS, delete_rows, thre
 from paimon_spark import open_table
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, OptionError, PaimonError
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
+from paimon_spark.store.clean.lost_files import remove_unexisting_files
 from paimon_spark.store.clean.orphans import remove_orphans_before
 from paimon_spark.store.clean.truncate import drop_partitions, truncate_table
-from paimon_spark.store.clean.unexisting_files import remove_unexisting_files
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table

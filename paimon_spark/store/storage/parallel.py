@@ -15,7 +15,7 @@ B = TypeVar("B")
 READ_THREADS = 16
 
 
-def in_threads(function: Callable[[A], B], items: Iterable[A], most: int = READ_THREADS) -> list[B]:
+def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = READ_THREADS) -> list[B]:
     """What the function gives for each, in order. No job is under way on return, also when one failed.
 
     While Python ends, its pools take no more jobs, but work in the background may go on: then jobs are done here.

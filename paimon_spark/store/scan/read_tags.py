@@ -10,7 +10,7 @@ from paimon_spark.errors import SnapshotNotFound
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import tag_path
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.holds.expired import expired
+from paimon_spark.store.holds.expired import expired_error
 from paimon_spark.store.holds.tag_files import new_tag, publish_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 
@@ -20,7 +20,7 @@ FENCE_PREFIX = "batch-read-"
 
 
 @dataclass(frozen=True)
-class Fence:
+class ReadTag:
     """A tag of a read. name: of the tag; snapshot_id: what it keeps; branch: where it is."""
 
     name: str
@@ -28,7 +28,7 @@ class Fence:
     branch: str
 
 
-def put_up_fence(store: SnapshotStore, snapshot: Snapshot, millis: int, options: Options) -> Fence | None:
+def create_read_tag(store: SnapshotStore, snapshot: Snapshot, millis: int, options: Options) -> ReadTag | None:
     """Tags a snapshot for a read that is about to begin.
 
     It is made before the read is planned, so that no expiry comes between. A reader that must not write to the table
@@ -46,12 +46,12 @@ def put_up_fence(store: SnapshotStore, snapshot: Snapshot, millis: int, options:
     Raises:
         SnapshotNotFound: the snapshot is expiring just now.
     """
-    fence = Fence(f"{FENCE_PREFIX}{snapshot.id}-{uuid.uuid4().hex[:8]}", snapshot.id, store.branch)
+    fence = ReadTag(f"{FENCE_PREFIX}{snapshot.id}-{uuid.uuid4().hex[:8]}", snapshot.id, store.branch)
     try:
         publish_tag(store, fence.name, new_tag(snapshot, millis))
     except SnapshotNotFound as error:
         what = f"tagging snapshot {snapshot.id} of the table at {store.table} for a read: it expires just now"
-        raise expired(store, options, what) from error
+        raise expired_error(store, options, what) from error
     except OSError as error:
         _log.warning(
             "no tag keeps snapshot %d of %s while it is read, for none can be made: %s", snapshot.id, store.table, error
@@ -60,7 +60,7 @@ def put_up_fence(store: SnapshotStore, snapshot: Snapshot, millis: int, options:
     return fence
 
 
-def take_down_fence(store: SnapshotStore, fence: Fence) -> None:
+def delete_read_tag(store: SnapshotStore, fence: ReadTag) -> None:
     """Deletes the tag of a read that is over.
 
     Where the snapshot has expired meanwhile the tag stays until its time is up: the expiry of tags then deletes the

@@ -14,7 +14,7 @@ from paimon_spark.format.row_kind import Kinds
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import Split
-from paimon_spark.store.rescale.postpone_moves import postponed_rows
+from paimon_spark.store.rescale.postpone_placement import postponed_rows
 
 Rows: TypeAlias = Iterator[tuple[pa.RecordBatch, Kinds | None]]
 

@@ -28,7 +28,7 @@ from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
 
 
-class VersionedTable(ABC):
+class HistoryMethods(ABC):
     """The states of a table that have names, and the way back to them."""
 
     @abstractmethod

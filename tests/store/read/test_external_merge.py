@@ -20,7 +20,7 @@ from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.read.many_runs import MOST_RUNS, RunSpill, SizedRun
+from paimon_spark.store.read.external_merge import MOST_RUNS, RunSpill, SizedRun
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import plan_write
 

@@ -12,7 +12,7 @@ DELETION_VECTORS = "DELETION_VECTORS"
 
 
 @dataclass(frozen=True)
-class Changes:
+class CommitChanges:
     """The content of one snapshot's delta: data files, changelog files, index files."""
 
     files: tuple[ManifestEntry, ...] = ()
@@ -41,9 +41,9 @@ class NothingLeft(Exception):
     """Raised where the changes of a commit are asked for: there are none, or others have made them meanwhile."""
 
 
-def appended(messages: Sequence[CommitMessage]) -> Changes:
+def appended(messages: Sequence[CommitMessage]) -> CommitChanges:
     """The part of messages that makes the APPEND (or OVERWRITE) snapshot."""
-    return Changes(
+    return CommitChanges(
         files=(
             *_entries(FileKind.ADD, ((m, m.new_files) for m in messages)),
             *_entries(FileKind.DELETE, ((m, m.deleted_files) for m in messages)),
@@ -53,9 +53,9 @@ def appended(messages: Sequence[CommitMessage]) -> Changes:
     )
 
 
-def compacted(messages: Sequence[CommitMessage]) -> Changes:
+def compacted(messages: Sequence[CommitMessage]) -> CommitChanges:
     """The part of messages that makes the COMPACT snapshot."""
-    return Changes(
+    return CommitChanges(
         files=(
             *_entries(FileKind.DELETE, ((m, m.compact_before) for m in messages)),
             *_entries(FileKind.ADD, ((m, m.compact_after) for m in messages)),

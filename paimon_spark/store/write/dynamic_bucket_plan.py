@@ -12,7 +12,7 @@ from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.buckets.hash_index_files import read_hash_files
 from paimon_spark.store.metadata.live_files import canonical_partitions, canonical_row, fold, group_by_bucket
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import BucketMode, Table
 
 
@@ -41,7 +41,7 @@ class DynamicPlan:
         if missing:
             numbers = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
             raise CorruptFile(
-                f"writing to {partition_words(table, partition)} of {table.location}: its bucket {numbers} has data "
+                f"writing to {describe_partition(table, partition)} of {table.location}: its bucket {numbers} has data "
                 "files but no HASH index, so the bucket of a key is not known and a key could be written twice. "
                 "Overwrite the partition with its own rows: that makes a new index"
             )

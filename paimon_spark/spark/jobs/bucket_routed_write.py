@@ -26,7 +26,7 @@ from paimon_spark.spark.write.shuffle_write import OWNER, PLACE, SHUFFLE_PARTITI
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rescale.rewrite import Rewrite
-from paimon_spark.store.rescale.row_sources import RowSource
+from paimon_spark.store.rescale.rewrite_sources import RowSource
 
 BLOCK = "block"
 BLOCK_BYTES = 2 * MB

@@ -22,12 +22,12 @@ from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
 from paimon_spark.store.compact.commit import place_of
-from paimon_spark.store.metadata.changes import Changes, NothingLeft
+from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.scan.latest_only import refuse_travel
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,12 +104,12 @@ class _Removal:
         self.created: list[str] = []
         self._lost = lost
 
-    def changes(self, state: TableState) -> Changes:
+    def changes(self, state: TableState) -> CommitChanges:
         self.entries = _live_of(state, self._lost)
         if not self.entries:
             raise NothingLeft
         gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in self.entries)
-        return Changes(gone, index=self._vectors_without(state))
+        return CommitChanges(gone, index=self._vectors_without(state))
 
     def _vectors_without(self, state: TableState) -> tuple[IndexManifestEntry, ...]:
         """The index files that change because a file with a deletion vector goes."""
@@ -138,8 +138,8 @@ def _lost(table: Table, entries: Sequence[ManifestEntry]) -> set[str]:
         names = wanted[directory] - {status.name for status in table.file_io.list(directory)}
         return [f"{directory}/{name}" for name in sorted(names)]
 
-    candidates = [path for paths in in_threads(unlisted, wanted) for path in paths]
-    exists = in_threads(table.file_io.exists, candidates)
+    candidates = [path for paths in map_parallel(unlisted, wanted) for path in paths]
+    exists = map_parallel(table.file_io.exists, candidates)
     return {path for path, is_there in zip(candidates, exists, strict=True) if not is_there}
 
 

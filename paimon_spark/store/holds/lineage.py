@@ -42,7 +42,7 @@ def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
     return _live({**before, **kinds}) == _live(found)
 
 
-def cut_after(table: Table, last: Snapshot) -> None:
+def delete_unrelated_after(table: Table, last: Snapshot) -> None:
     """Takes the snapshots after one away that are not built on it, with all that follow them, newest first.
 
     Whoever has not noticed yet that his base went may put one more on top, so it looks again after each round.

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from paimon_spark.store.storage.threads import in_threads
+from paimon_spark.store.storage.parallel import map_parallel
 
 
 class Broken(Exception):
@@ -16,13 +16,13 @@ class Broken(Exception):
 
 @pytest.mark.parametrize("count", [0, 1, 2, 100])
 def test_results_are_in_the_order_of_the_items(count: int) -> None:
-    assert in_threads(lambda n: n * n, iter(range(count))) == [n * n for n in range(count)]
+    assert map_parallel(lambda n: n * n, iter(range(count))) == [n * n for n in range(count)]
 
 
 def test_so_many_are_under_way() -> None:
     """A barrier opens when so many are there; with fewer threads it never does."""
     three = threading.Barrier(3)
-    in_threads(lambda n: three.wait(30), range(3), most=3)
+    map_parallel(lambda n: three.wait(30), range(3), most=3)
     busy, most, lock, pair = [0], [0], threading.Lock(), threading.Barrier(2)
 
     def count(number: int) -> None:
@@ -33,12 +33,12 @@ def test_so_many_are_under_way() -> None:
         with lock:
             busy[0] -= 1
 
-    in_threads(count, range(200), most=2)
+    map_parallel(count, range(200), most=2)
     assert most[0] == 2
 
 
 def test_one_job_needs_no_thread() -> None:
-    assert in_threads(lambda n: threading.current_thread(), [1]) == [threading.current_thread()]
+    assert map_parallel(lambda n: threading.current_thread(), [1]) == [threading.current_thread()]
 
 
 def test_the_first_error_by_order_is_raised_and_what_waits_is_not_begun() -> None:
@@ -51,6 +51,6 @@ def test_the_first_error_by_order_is_raised_and_what_waits_is_not_begun() -> Non
         never.wait(0.2)  # so that the others still wait when the error is seen
 
     with pytest.raises(Broken) as raised:
-        in_threads(work, range(500), most=2)
+        map_parallel(work, range(500), most=2)
     assert raised.value.args == (0,)
     assert len(begun) < 100

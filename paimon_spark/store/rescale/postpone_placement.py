@@ -26,7 +26,7 @@ from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.metadata.file_paths import bucket_directory, created_paths
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
-from paimon_spark.store.metadata.partitions import partition_words
+from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.postponed import bucket_number, needed_buckets, positive, write_place
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
@@ -190,7 +190,7 @@ def tell_of_few_buckets(table: Table, messages: Iterable[CommitMessage]) -> None
             _log.warning(
                 "%s of %s has %d buckets, and got %d rows in %d bytes by one job, for more than %d times as many; "
                 "PaimonTable.forPath(spark, path).rescale(%d, where=...) would make reads and writes of it faster",
-                *(partition_words(table, partition), table.location, buckets, rows, size, factor),
+                *(describe_partition(table, partition), table.location, buckets, rows, size, factor),
                 bucket_number(rows, size, table.options),
             )
 

@@ -20,11 +20,11 @@ from paimon_spark.spark.jobs.analyze_job import count_columns
 from paimon_spark.spark.jobs.copy_job import copy_with_spark
 from paimon_spark.spark.jobs.orphan_job import remove_orphans_with_spark
 from paimon_spark.store.clean.earliest_repair import EarliestRepaired, repair_earliest_snapshot
+from paimon_spark.store.clean.lost_files import UnexistingFiles, remove_unexisting_files
 from paimon_spark.store.clean.orphans import OrphansRemoved
 from paimon_spark.store.clean.partition_expiry import PartitionsExpired, expire_partitions
 from paimon_spark.store.clean.purge import Purged, purge_files
 from paimon_spark.store.clean.truncate import TruncateMetrics, drop_partitions, truncate_table
-from paimon_spark.store.clean.unexisting_files import UnexistingFiles, remove_unexisting_files
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
 from paimon_spark.store.history.tags import Duration
@@ -40,7 +40,7 @@ from paimon_spark.store.upkeep.partition_done import Partitions, PartitionsMarke
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
-class MaintainedTable(ABC):
+class MaintenanceMethods(ABC):
     """The upkeep of a table: what goes, what is repaired, what is counted."""
 
     _spark: SparkSession
