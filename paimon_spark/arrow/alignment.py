@@ -124,7 +124,7 @@ def _mismatch(column: pa.Field, field: DataField) -> str | None:
 
 
 def _storable(source: DataType, target: DataType) -> bool:
-    """Whether Spark's ANSI store assignment takes a value of the source type (Cast.canANSIStoreAssign)."""
+    """True if Spark's ANSI store assignment takes a value of the source type (Cast.canANSIStoreAssign)."""
     have, want = source.root, target.root
     if want in NESTED or have in NESTED:
         return _storable_nested(source, target)

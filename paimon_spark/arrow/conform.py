@@ -136,7 +136,7 @@ def _map_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
 
 
 def _holds_entries(source: pa.DataType) -> bool:
-    """Whether it is how Arrow reads a map of optional keys once it is not annotated (see optional_keys.py)."""
+    """True if it is how Arrow reads a map of optional keys once it is not annotated (see optional_keys.py)."""
     if not pt.is_struct(source) or source.num_fields != 1 or not pt.is_list(source.field(0).type):
         return False
     entry = source.field(0).type.value_type

@@ -51,7 +51,7 @@ def _first_rows(batches: Iterable[pa.RecordBatch], limit: int) -> Iterator[pa.Re
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Whether Arrow writes the column as we want it."""
+    """True if Arrow writes the column as we want it."""
     number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)
     return bool(number or pt.is_boolean(kind) or pt.is_string(kind))
 

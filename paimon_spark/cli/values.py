@@ -94,7 +94,7 @@ def cell(value: Any) -> str | None:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type is aligned to the right."""
+    """True if a column of this type is aligned to the right."""
     return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind))
 
 

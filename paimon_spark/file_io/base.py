@@ -26,7 +26,7 @@ class FileStatus:
 
 
 def check_size(size: int, path: str) -> None:
-    """Whether a file of so many bytes is small enough to be read whole.
+    """Checks that a file of so many bytes is small enough to be read whole.
 
     Raises:
         CorruptFile: it is not.
@@ -146,7 +146,7 @@ class FileIO(Protocol):
         ...
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or directory."""
+        """True if there is a file or directory."""
         ...
 
     def delete(self, path: str) -> None:

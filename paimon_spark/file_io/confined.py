@@ -108,7 +108,7 @@ def _refused(done: str, path: str, root: str) -> OutsideTable:
 
 
 def _is_below(root: str, path: str) -> bool:
-    """Whether a file or directory lies below a root, and is not the root; on a local disk behind all links."""
+    """True if a file or directory lies below a root, and is not the root; on a local disk behind all links."""
     base, plain = plain_location(root), plain_location(path)
     if not plain.startswith(f"{base}/") or not _is_normal(plain[len(base) + 1 :]):
         return False

@@ -69,7 +69,7 @@ def absolute_location(location: str) -> str:
 
 
 def is_relative(location: str) -> bool:
-    """Whether it depends on the process, its user or its working directory, where a location is."""
+    """True if it depends on the process, its user or its working directory, where a location is."""
     return _scheme(location) == "file" and not location.removeprefix("file:").startswith("/")
 
 
@@ -86,7 +86,7 @@ def plain_location(location: str) -> str:
 
 
 def is_same_store(location: str, other: str) -> bool:
-    """Whether the store of one location reaches the other too."""
+    """True if the store of one location reaches the other too."""
     scheme, another = _scheme(location), _scheme(other)
     return scheme == another or any(scheme in kin and another in kin for kin in _KIN)
 

@@ -46,7 +46,7 @@ def row_hash(row: bytes) -> int:
 
 
 def reserves_null(data_type: DataType) -> bool:
-    """Whether a null of the type still takes a zeroed place in the variable part: this changes hashes and buckets."""
+    """True if a null of the type still takes a zeroed place in the variable part: this changes hashes and buckets."""
     if data_type.root is Root.DECIMAL:
         return (data_type.precision or 0) > COMPACT_DECIMAL
     return data_type.root in TIMESTAMPS and (data_type.precision or 0) > COMPACT_TIMESTAMP

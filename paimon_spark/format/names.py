@@ -17,12 +17,12 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?/")
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is one part of a path."""
+    """True if a text is one part of a path."""
     return text not in ("", ".", "..") and not any(mark in text for mark in _NOT_IN_NAMES)
 
 
 def are_names(texts: Sequence[str]) -> bool:
-    """Whether all are names. As is_name for each, but in a few passes over all: a table has many files."""
+    """True if all are names. As is_name for each, but in a few passes over all: a table has many files."""
     joined = "\n".join(texts)
     if any(mark in joined for mark in _NOT_IN_NAMES):
         return False
@@ -80,12 +80,12 @@ def checked_external_path(path: str, name: str, where: str, in_bucket: bool) -> 
 
 
 def is_bucket_directory(path: str) -> bool:
-    """Whether a writer may have made the directory for the data files of a bucket, by its last parts."""
+    """True if a writer may have made the directory for the data files of a bucket, by its last parts."""
     return _BUCKET.fullmatch(path) is not None
 
 
 def is_inside(text: str) -> bool:
-    """Whether a relative path of one part or more stays where it begins."""
+    """True if a relative path of one part or more stays where it begins."""
     return all(part not in (".", "..") for part in text.split("/")) and not any(mark in text for mark in "\\\0")
 
 

@@ -222,7 +222,7 @@ def _check_sequence_fields(table: Table) -> None:
 
 
 def _check_supported(location: str, schema: TableSchema, options: Options) -> None:
-    """Whether this release reads such a table; a refusal names the table too, for a job may read many."""
+    """Checks that this release reads such a table; a refusal names the table too, for a job may read many."""
     try:
         check_readable(schema, options)
     except UnsupportedFeature as error:

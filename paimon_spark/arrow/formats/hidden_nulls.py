@@ -16,7 +16,7 @@ from paimon_spark.errors import DataError
 
 
 def has_required_field(arrow: pa.DataType) -> bool:
-    """Whether a struct anywhere in the type has a NOT NULL field."""
+    """True if a struct anywhere in the type has a NOT NULL field."""
     if pt.is_map(arrow):
         return has_required_field(arrow.key_type) or has_required_field(arrow.item_type)
     children = [arrow.field(i) for i in range(arrow.num_fields)]

@@ -19,7 +19,7 @@ def native(source: Any) -> pa.NativeFile:
 
 
 def is_remote(source: pa.NativeFile) -> bool:
-    """Whether a read may be a request to a store, so that few and large ones pay."""
+    """True if a read may be a request to a store, so that few and large ones pay."""
     return not isinstance(source, (pa.MemoryMappedFile, pa.OSFile, pa.BufferReader))
 
 

@@ -179,7 +179,7 @@ def _fits(arrow: pa.DataType, value: float) -> bool:
 
 
 def _is_counted(arrow: pa.DataType) -> bool:
-    """Whether values are whole numbers of some unit: integers, days, milliseconds, 10**-scale."""
+    """True if values are whole numbers of some unit: integers, days, milliseconds, 10**-scale."""
     tests = (pt.is_integer, pt.is_date32, pt.is_time32, pt.is_timestamp, pt.is_decimal)
     return any(test(arrow) for test in tests)
 
@@ -214,7 +214,7 @@ def _count_scalar(count: int, arrow: pa.DataType) -> pa.Scalar:
 
 
 def _is_in(column: pa.Array, values: Sequence[Value]) -> pa.BooleanArray:
-    """Whether each value is in the list; null where it is null."""
+    """True where a value is in the list; null where it is null."""
     arrow = column.type
     if pt.is_floating(arrow):
         numbers = [float(value) for value in values]

@@ -48,7 +48,7 @@ _NONE = _Possible(False, False)
 
 
 def may_match(predicate: Predicate, stats: Callable[[str], ColumnStats | None], row_count: int) -> bool:
-    """Whether some row may satisfy the predicate; False only if that is proven impossible.
+    """True if some row may satisfy the predicate; False only if that is proven impossible.
 
     Args:
         predicate: its literals are internal values of the type the statistics were taken of.

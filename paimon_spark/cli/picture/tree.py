@@ -209,7 +209,7 @@ def _say(figure: SubFigure, words: str) -> None:
 
 
 def is_few(view: TableView) -> bool:
-    """Whether the buckets are drawn one by one."""
+    """True if the buckets are drawn one by one."""
     return view.facts.stored.buckets <= FEW
 
 

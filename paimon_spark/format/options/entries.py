@@ -1,8 +1,8 @@
 """The catalogue of table options: what becomes of each that the official system knows (features 3).
 
 Sources: CoreOptions, SparkConnectorOptions and FlinkConnectorOptions of the releases 0.2 to 2.0.0 and after. Three
-tables hold it, by key. An option is heeded (HEEDED); or rows and metadata come out the same without it
-(WITHOUT_EFFECT), with the reason; or some of its values are refused (REFUSALS), and the others are heeded or without
+tables hold it, by key. An option is honoured (HONOURED); or rows and metadata come out the same without it
+(WITHOUT_EFFECT), with the reason; or some of its values are refused (REFUSALS), and the others are honoured or without
 effect. What is named in a call asks for something: an option without effect may be refused there, and pass where it is
 only stored.
 
@@ -47,7 +47,7 @@ class Refusal:
 class Status(StrEnum):
     """What becomes of an option."""
 
-    HONOURED = "heeded"
+    HONOURED = "honoured"
     REFUSED = "refused"
     WITHOUT_EFFECT = "without effect"
 

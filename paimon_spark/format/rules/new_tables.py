@@ -48,7 +48,7 @@ def _number_nested(data_type: DataType, ids: Iterator[int]) -> DataType:
 
 
 def validate_table(schema: TableSchema) -> None:
-    """Whether the official system would accept a new table of this schema.
+    """Checks that the official system would accept a new table of this schema.
 
     Raises:
         SchemaError: a rule is broken; the message says which.

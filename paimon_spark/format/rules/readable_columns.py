@@ -18,7 +18,7 @@ def unreadable_root(data_type: DataType) -> Root | None:
 
 
 def holds_blobs(data_type: DataType) -> bool:
-    """Whether a type is BLOB or has one in it."""
+    """True if a type is BLOB or has one in it."""
     return Root.BLOB in _roots(data_type)
 
 
@@ -30,7 +30,7 @@ def _roots(data_type: DataType) -> Iterator[Root]:
 
 
 def check_columns(schema: TableSchema, fields: Iterable[DataField], conditions: Collection[str] = ()) -> None:
-    """Whether this release reads these columns.
+    """Checks that this release reads these columns.
 
     Args:
         schema: of the table they are in.
@@ -47,7 +47,7 @@ def check_columns(schema: TableSchema, fields: Iterable[DataField], conditions: 
 
 
 def check_all_columns(schema: TableSchema) -> None:
-    """Whether this release writes all columns of a table.
+    """Checks that this release writes all columns of a table.
 
     Raises:
         UnsupportedFeature: it does not; the message names the column.

@@ -1,7 +1,7 @@
 """Which tables this release reads and writes: refused by the name of the option or column, never guessed.
 
-An option is heeded, or it is ignored because rows come out the same without it (tuning, maintenance, accelerators), or
-it is refused when set to a value that changes rows: ``options.entries`` says which. Beside that:
+An option is honoured, or it is ignored because rows come out the same without it (tuning, maintenance, accelerators),
+or it is refused when set to a value that changes rows: ``options.entries`` says which. Beside that:
 
 - An option no known release has is refused when reading if its name goes on where one of an option that can change rows
   ends (``merge-engine-v2``, ``fields.<column>.<something>``), and when writing if it goes on where one ends that says
@@ -42,7 +42,7 @@ _WRITE_NAMESPACES = (
 
 
 def check_readable(schema: TableSchema, options: Options) -> None:
-    """Whether this release reads the rows of such a table as the official system does, maybe not all columns.
+    """Checks that this release reads the rows of such a table as the official system does, maybe not all columns.
 
     Args:
         schema: the schema that is read with.
@@ -65,7 +65,7 @@ def check_readable(schema: TableSchema, options: Options) -> None:
 
 
 def check_writable(schema: TableSchema, options: Options) -> None:
-    """Whether this release writes to such a table what the official system would.
+    """Checks that this release writes to such a table what the official system would.
 
     Args:
         schema: the latest schema.
@@ -89,7 +89,7 @@ def check_writable(schema: TableSchema, options: Options) -> None:
 
 
 def check_tagging(options: Options) -> None:
-    """Whether this release makes and deletes tags of such a table as the official system does.
+    """Checks that this release makes and deletes tags of such a table as the official system does.
 
     Raises:
         UnsupportedFeature: it does not; the message names the option.
@@ -98,7 +98,7 @@ def check_tagging(options: Options) -> None:
 
 
 def check_call(given: Mapping[str, str]) -> None:
-    """Whether all that the options of a read or a write ask for is done.
+    """Checks that all that the options of a read or a write ask for is done.
 
     Args:
         given: the options of the call under their official keys, without those that the table stores.

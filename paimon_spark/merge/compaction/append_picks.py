@@ -76,7 +76,7 @@ def append_rules(options: Options) -> AppendRules:
 
 
 def is_candidate(file: DataFileMeta, rules: AppendRules, vector: FileVector | None) -> bool:
-    """Whether the file is small, or too many of its rows are deleted (if their number is unknown: yes)."""
+    """True if the file is small, or too many of its rows are deleted (if their number is unknown: yes)."""
     if file.file_size < rules.small_file:
         return True
     if vector is None:

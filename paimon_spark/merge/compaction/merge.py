@@ -129,7 +129,7 @@ def compact_rules(schema: TableSchema, options: Options, max_level: int, drop_de
 
 
 def needs_values_above(rules: CompactRules) -> bool:
-    """Whether the rows above must have the output columns, and not only their keys and places."""
+    """True if the rows above must have the output columns, and not only their keys and places."""
     if rules.producer == ChangelogProducer.FULL_COMPACTION or rules.engine.kind == MergeEngine.FIRST_ROW:
         return False
     newest_wins = rules.engine.kind.keeps_whole_rows and not rules.spec.sequence_fields

@@ -70,7 +70,7 @@ def pick_full(
 
 
 def drops_deletes(unit: CompactUnit, runs: Sequence[LevelRun], has_vectors: bool) -> bool:
-    """Whether deletes need not be kept in what comes out: no older row lies below them.
+    """True if deletes need not be kept in what comes out: no older row lies below them.
 
     Args:
         unit: what is compacted.

@@ -141,7 +141,7 @@ def _minimum_of(
 
 
 def _same_clock(one: DataField, other: DataField) -> bool:
-    """Whether values of both types count the same: integers of any width, or timestamps of any precision."""
+    """True if values of both types count the same: integers of any width, or timestamps of any precision."""
     roots = {one.type.root, other.type.root}
     return roots <= INTEGERS or len(roots) == 1
 

@@ -86,7 +86,7 @@ class CompactionRules:
 
 
 def needs_lookup(options: Options) -> bool:
-    """Whether rows that leave level 0 are looked up in higher levels (Java: LookupStrategy; features 3.23).
+    """True if rows that leave level 0 are looked up in higher levels (Java: LookupStrategy; features 3.23).
 
     The files of level 0 of such a table must be taken up soon: first-row tables and those with deletion vectors do not
     even show them to readers before.

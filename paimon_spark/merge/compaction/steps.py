@@ -115,7 +115,7 @@ class _Fate:
         return CompactStep(group, rewrites=True, changelog=looks_up)
 
     def _must_change(self, file: DataFileMeta) -> bool:
-        """Whether the rows that come out are not those of the file; unknown counts of deletes are taken for some."""
+        """True if the rows that come out are not those of the file; unknown counts of deletes are taken for some."""
         deletes_end = self.output_level == self.max_level and file.delete_row_count != 0
         return deletes_end or self.rules.rewrites_all or self.expires(file)
 
@@ -128,7 +128,7 @@ class _Fate:
         return CompactStep(group, rewrites=self._lookup_rewrites(file), changelog=True)
 
     def _lookup_rewrites(self, file: DataFileMeta) -> bool:
-        """Whether a file that leaves level 0 under lookup comes out with other bytes."""
+        """True if a file that leaves level 0 under lookup comes out with other bytes."""
         if self.rules.format_of(file.level) != self.rules.format_of(self.output_level):
             return True
         if self.rules.keeps_vectors and file.delete_row_count != 0:

@@ -52,7 +52,7 @@ def pick_level_0(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datet
 
 
 def is_full_due(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime) -> bool:
-    """Whether a rule of early full compaction asks for all runs (Java: EarlyFullCompaction).
+    """True if a rule of early full compaction asks for all runs (Java: EarlyFullCompaction).
 
     A writer in Java remembers when it last compacted all; here, as in a writer that has just started, the youngest file
     of the top level tells it. Creation times are wall clock times of the writer, as is now.
@@ -86,7 +86,7 @@ def unit_of_head(runs: Sequence[LevelRun], rules: CompactionRules, count: int) -
 
 
 def is_amplified(runs: Sequence[LevelRun], rules: CompactionRules) -> bool:
-    """Whether the runs but the oldest are too large beside the oldest: too much of what is stored is no longer seen."""
+    """True if the runs but the oldest are too large beside the oldest: too much of what is stored is no longer seen."""
     if len(runs) < rules.trigger:
         return False
     newer = sum(run.size for run in runs[:-1])

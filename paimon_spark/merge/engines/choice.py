@@ -41,7 +41,7 @@ class TableEngine:
 
 
 def check_engine(schema: TableSchema, options: Options) -> None:
-    """Whether a table with a primary key has an engine. Errors as in engine_for."""
+    """Checks that a table with a primary key has an engine. Errors as in engine_for."""
     if options.value(o.MERGE_ENGINE).has_functions:  # the others have no rules of their own
         engine_for(schema, options)
 

@@ -62,7 +62,7 @@ def lowest_level(engine: Engine) -> Engine:
 
 
 def counts_levels(section: Section, spec: MergeSpec, whole_rows: bool) -> bool:
-    """Whether ``lowest_level`` gives another result for the files of a section than the engine itself.
+    """True if ``lowest_level`` gives another result for the files of a section than the engine itself.
 
     Args:
         section: files of a table whose compaction looks keys up.
@@ -88,7 +88,7 @@ def with_level(rows: pa.RecordBatch, level: int) -> pa.RecordBatch:
 
 
 def has_one_level(levels: npt.NDArray[np.int8]) -> bool:
-    """Whether the rows on levels above 0, if any, are on one and the same."""
+    """True if the rows on levels above 0, if any, are on one and the same."""
     highest = levels.max()
     return bool(((levels == highest) | (levels <= 0)).all())
 

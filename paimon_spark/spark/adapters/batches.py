@@ -80,7 +80,7 @@ def spark_arrow_schema(schema: st.StructType) -> pa.Schema:
 
 
 def contains_time(data_type: DataType) -> bool:
-    """Whether a type is TIME or holds one, at any depth."""
+    """True if a type is TIME or holds one, at any depth."""
     parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
     return data_type.root is Root.TIME or any(contains_time(part) for part in parts if part is not None)
 

@@ -182,7 +182,7 @@ def _paimon_type(spark: st.DataType, column: str) -> DataType:
 
 
 def can_show(have: st.DataType, asked: st.DataType) -> bool:
-    """Whether values of one Spark type can be handed over as another that says less about NULLs and comments."""
+    """True if values of one Spark type can be handed over as another that says less about NULLs and comments."""
     match have, asked:
         case st.ArrayType(), st.ArrayType():
             return asked.containsNull >= have.containsNull and can_show(have.elementType, asked.elementType)

@@ -89,7 +89,7 @@ def readable_schema(table: Readable, options: ReadOptions) -> StructType:
 
 
 def check_readable_columns(table: Readable, fields: Sequence[DataField]) -> None:
-    """Whether this release can read the columns.
+    """Checks that this release can read the columns.
 
     Raises:
         UnsupportedFeature: it cannot; the message names the table and lists the columns that it can read.

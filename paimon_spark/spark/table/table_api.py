@@ -100,7 +100,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
 
     @classmethod
     def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:
-        """Whether there is a table at the path."""
+        """True if there is a table at the path."""
         return find_table(path, _without_zone(options)[0]) is not None
 
     @classmethod

@@ -73,7 +73,7 @@ class Walk:
 
     @property
     def is_known(self) -> bool:
-        """Whether all metadata of the last snapshot could be read."""
+        """True if all metadata of the last snapshot could be read."""
         return self._known is not None
 
     @property

@@ -107,7 +107,7 @@ def _holds_files(file_io: FileIO, root: str) -> bool:
 
 
 def _is_renamed_to(file_io: FileIO, schemas: str) -> bool:
-    """Whether a branch gets this name just now, or did when a crash came; its schemas come last."""
+    """True if a branch gets this name just now, or did when a crash came; its schemas come last."""
     return any(status.name.startswith(RENAME_PREFIX) for status in file_io.list(schemas))
 
 

@@ -200,7 +200,7 @@ def _rule(table: Table, limit: int) -> tuple[IsTooOld, list[bytes]]:
 
 
 def _made_before(wall_millis: int) -> IsTooOld:
-    """Whether the last file was made before a time on the wall; both are compared as instants."""
+    """A function that is true if the last file was made before a time on the wall; both are compared as instants."""
     try:
         limit = epoch_millis_of_wall(wall_millis)
     except (ValueError, OverflowError):  # a lifetime of thousands of years
@@ -252,7 +252,7 @@ class CheckTimes:
     _lock: Lock = field(default_factory=Lock)
 
     def is_due(self, place: tuple[str, str], interval: float, now: float) -> bool:
-        """Whether an interval has passed since. A table that was never seen is taken for seen within the last interval,
+        """True if an interval has passed since. A table that was never seen is taken for seen within the last interval,
         at random, so that a process that ends before an interval has passed may look too."""
         with self._lock:
             last = self._last.setdefault(place, now - random.random() * interval)

@@ -72,7 +72,7 @@ class CommitRequest:
     statistics: str | None = None
 
     def names(self, snapshot: Snapshot) -> bool:
-        """Whether the snapshot is this very commit."""
+        """True if the snapshot is this very commit."""
         return (snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind) == (
             self.user,
             self.identifier,

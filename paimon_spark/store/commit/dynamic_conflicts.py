@@ -25,7 +25,7 @@ _AGAIN = "Nothing was committed: run the job again on the new state of the table
 
 
 def check_hash_index(state: TableState, since: int | None, planned: str | None, partitions: Collection[bytes]) -> None:
-    """Whether the HASH index of some partitions is as it was when the job was planned.
+    """Checks that the HASH index of some partitions is as it was when the job was planned.
 
     Args:
         state: the table now.
@@ -59,7 +59,7 @@ def check_hash_index(state: TableState, since: int | None, planned: str | None, 
 
 
 def check_cross_partition(state: TableState, since: int, user: str, planned: str | None = None) -> None:
-    """Whether nobody has moved or added keys since a job on a cross-partition table was planned.
+    """Checks that nobody has moved or added keys since a job on a cross-partition table was planned.
 
     Args:
         state: the table now.

@@ -32,7 +32,7 @@ def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: i
 def is_committed(
     snapshots: SnapshotStore, since: int | None, names: Callable[[Snapshot], bool], planned: str | None = None
 ) -> bool:
-    """Whether a commit is in the table after all. After a rollback its id may be older than what it was planned on.
+    """True if a commit is in the table after all. After a rollback its id may be older than what it was planned on.
 
     Args:
         snapshots: of the table.

@@ -384,7 +384,7 @@ def _wait(shortest: float, longest: float) -> Callable[[RetryCallState], float]:
 
 
 def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
-    """Whether partitions may have other numbers of buckets than they were written for.
+    """True if partitions may have other numbers of buckets than they were written for.
 
     Partitions of a table that postpones buckets have a number each. Else the numbers can only differ if the option was
     ever changed, or an overwrite has come in between, as that of a rescale.

@@ -240,7 +240,7 @@ class _Compaction:
 
 
 def commits_together(table: Table) -> bool:
-    """Whether the results of a bucket are committed together or not at all.
+    """True if the results of a bucket are committed together or not at all.
 
     Those of an append table without deletion vectors have nothing to do with each other.
     """

@@ -81,7 +81,7 @@ def live_buckets(
 
 
 def is_chosen(table: Table, predicate: Predicate, row: bytes) -> bool:
-    """Whether a condition on partition columns is true for a partition row."""
+    """True if a condition on partition columns is true for a partition row."""
     if isinstance(predicate, AlwaysTrue):
         return True
     values = decode_arity_row(row, table.schema.partition_types)

@@ -162,7 +162,7 @@ def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full
 
 
 def _expires(table: Table) -> Callable[[DataFileMeta], bool]:
-    """Whether a file may hold rows that are too old."""
+    """A function that is true if a file may hold rows that are too old."""
     expiry = record_expiry(table.schema, table.options)
     if expiry is None:
         return never

@@ -72,7 +72,7 @@ class DeletionPlan:
 
     @property
     def may_be_revived(self) -> bool:
-        """Whether a later snapshot may have taken up some of it: each has manifest lists of its own."""
+        """True if a later snapshot may have taken up some of it: each has manifest lists of its own."""
         return any((self.data, self.indexes, self.statistics, self.manifests))
 
     def keep(self, used: UsedFiles) -> None:

@@ -164,7 +164,7 @@ def expire_snapshots_by(
 
 
 def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:
-    """Whether nobody came before the mark who needs a snapshot below end; who comes later sees the mark."""
+    """True if nobody came before the mark who needs a snapshot below end; who comes later sees the mark."""
     needed = list(held_snapshot_ids(table.file_io, table.snapshots.directory))
     if rules.consumers_hold_snapshots:
         needed += consumer_positions(table.file_io, table.location, table.branch).values()

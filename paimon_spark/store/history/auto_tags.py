@@ -90,7 +90,7 @@ def create_due_tags(table: Table) -> AutomaticTags:
 
 
 def _is_due(moment: datetime, next_tag: datetime | None, period: timedelta, delay: timedelta) -> bool:
-    """Whether the period that begins at next_tag is over. None: there was no tag yet."""
+    """True if the period that begins at next_tag is over. None: there was no tag yet."""
     return next_tag is None or moment - delay >= next_tag + period
 
 

@@ -228,7 +228,7 @@ def _check_unused(table: Table, name: str, done: str) -> None:
 
 
 def _broke_off(table: Table, name: str, first: Snapshot | None, schemas: Sequence[int]) -> bool:
-    """Whether the making of a branch from a snapshot ended among the schemas, which come last."""
+    """True if the making of a branch from a snapshot ended among the schemas, which come last."""
     if first is None or set(schemas) <= set(SchemaStore(table.file_io, table.location, name).ids()):
         return False
     return SnapshotStore(table.file_io, table.location, name).find(first.id) == first

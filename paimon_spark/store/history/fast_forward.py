@@ -151,7 +151,7 @@ class _Forward:
 
 
 def _is_unrelated(table: Table, own: Sequence[int], first: Snapshot) -> bool:
-    """Whether a snapshot was not built on the one below it, or that is not there to tell."""
+    """True if a snapshot was not built on the one below it, or that is not there to tell."""
     below = [number for number in own if number < first.id]
     if not below:
         return table.snapshots.find(first.id) != first
@@ -169,7 +169,7 @@ def _write_snapshots(table: Table, snapshots: Iterable[Snapshot]) -> None:
 
 
 def _give_tag(table: Table, theirs: Table, name: str, tag: Tag) -> bool:
-    """Whether the table has the tag of a branch now; not if it is being deleted there."""
+    """True if the table has the tag of a branch now; not if it is being deleted there."""
     try:
         with hold_snapshot(theirs.snapshots, tag.snapshot):
             table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))

@@ -137,7 +137,7 @@ def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = 
 
 
 def _is_due(tag: Tag, modified_millis: int, now: int, before: int | None) -> bool:
-    """Whether it has lived as long as it was given, or was made before a time; both in nanoseconds."""
+    """True if it has lived as long as it was given, or was made before a time; both in nanoseconds."""
     created = modified_millis * 1_000_000
     if tag.create_time is not None and tag.time_retained is not None:
         created = _instant(tag.create_time)

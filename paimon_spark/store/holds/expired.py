@@ -69,7 +69,7 @@ def translate_missing_files(store: SnapshotStore, options: Options, *snapshot_id
 
 
 def _is_gone(store: SnapshotStore, snapshot_id: int) -> bool:
-    """Whether nothing keeps the snapshot, or an expiry that is under way takes it. Files go before their snapshot."""
+    """True if nothing keeps the snapshot, or an expiry that is under way takes it. Files go before their snapshot."""
     if snapshot_id >= (expiring_below(store) or 0) and store.exists(snapshot_id):
         return False
     return all(tag.snapshot.id != snapshot_id for tag in store.tags().values())

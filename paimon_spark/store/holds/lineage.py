@@ -1,4 +1,4 @@
-"""Whether snapshots that follow one another by their ids were also built on one another.
+"""Checks that snapshots with successive ids were built on one another.
 
 A rollback takes snapshots away while others commit, and ids are used again: then a snapshot may follow one that it
 knows nothing of. Its base manifest list tells.
@@ -20,7 +20,7 @@ _ROUNDS = 5
 
 
 def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
-    """Whether the changes of a snapshot are in the base of the following one; if it adds no file, the same files.
+    """True if the changes of a snapshot are in the base of the following one; if it adds no file, the same files.
 
     Manifests are mostly taken over as they are, and nobody else has their names: then the lists are enough.
 

@@ -48,7 +48,7 @@ class RetentionRules:
 
     @property
     def is_decoupled(self) -> bool:
-        """Whether changelogs outlive their snapshots."""
+        """True if changelogs outlive their snapshots."""
         snapshots, changelogs = self.snapshots, self.changelogs
         return (
             changelogs.retain_max > snapshots.retain_max

@@ -60,7 +60,7 @@ def hold_snapshot(store: SnapshotStore, snapshot: Snapshot) -> Iterator[bool]:
 
 
 def _is_held(store: SnapshotStore, snapshot: Snapshot, held: ExitStack) -> bool:
-    """Whether the snapshot is there and does not expire; else only a tag may keep it.
+    """True if the snapshot is there and does not expire; else only a tag may keep it.
 
     After a rollback or a fast-forward another one may have its id.
     """

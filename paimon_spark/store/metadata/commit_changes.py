@@ -25,7 +25,7 @@ class CommitChanges:
 
     @property
     def deletes(self) -> bool:
-        """Whether live data is taken away, by file or by deletion vector: not an append then."""
+        """True if live data is taken away, by file or by deletion vector: not an append then."""
         return any(e.kind == FileKind.DELETE for e in self.files) or any(
             e.index_type == DELETION_VECTORS for e in self.index
         )

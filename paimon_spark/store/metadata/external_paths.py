@@ -35,7 +35,7 @@ def data_paths(options: Options) -> Iterator[str]:
 
 
 def check_external_path(file_io: FileIO, table: str, root: str) -> None:
-    """Whether a root is fit to hold files of the table at that location.
+    """Checks that a root is fit to hold files of the table at that location.
 
     Raises:
         OptionError: it is no absolute path, is the directory of a table, or holds this one.
@@ -109,7 +109,7 @@ def confined(file_io: FileIO, table: str, given: Mapping[str, str]) -> ConfinedF
 
 
 def _may_hold(directory: str, name: str, is_for_data: bool) -> bool:
-    """Whether writers put such a file, or directory of a bucket or partition, below an external path."""
+    """True if writers put such a file, or directory of a bucket or partition, below an external path."""
     if not is_for_data:
         return not directory and _UUID.search(name) is not None
     return is_bucket_directory(directory) or is_bucket_directory(name) or _PARTITION.fullmatch(name) is not None

@@ -57,7 +57,7 @@ def check_rewritable(table: str, reader: TableSchema, schemas: SchemaStore, sche
 
 
 def _holds(written: DataType, read: DataType) -> bool:
-    """Whether values of the one type are values of the other; of rows what is not read may be anything."""
+    """True if values of the one type are values of the other; of rows what is not read may be anything."""
     if written.root is not read.root or (written.nullable and not read.nullable):
         return False
     if read.root is Root.ROW:

@@ -55,7 +55,7 @@ class PartitionFilter:
         return PartitionFilter(fields, [dict(zip(names, decode(row[4:]), strict=True)) for row in set(rows)])
 
     def matches(self, row: bytes) -> bool:
-        """Whether a partition row (arity-prefixed) is in the set."""
+        """True if a partition row (arity-prefixed) is in the set."""
         if row not in self._known:
             keys = tuple(self._key(i, value) for i, value in enumerate(self._decode(row[4:])))
             self._known[row] = any(

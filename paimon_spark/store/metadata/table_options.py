@@ -111,7 +111,7 @@ _TYPED: tuple[Option[Any], ...] = (
 
 
 def _same(stored: Options, key: str, value: str) -> bool:
-    """Whether the value says what the table says, defaults included where the option is typed."""
+    """True if the value says what the table says, defaults included where the option is typed."""
     for option in _TYPED:
         if option.key == key:
             return bool(stored.value(option) == Options({key: value}).value(option))

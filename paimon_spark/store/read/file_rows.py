@@ -238,7 +238,7 @@ class _OpenFile:
         return self._probe(predicate, left)
 
     def may_match(self, predicate: Predicate, group: int) -> bool:
-        """Whether a row of the row group may satisfy the predicate."""
+        """True if a row of the row group may satisfy the predicate."""
         row_group = self.reader.row_groups[group]
         now = {field.name: field for field in self.request.fields}
 

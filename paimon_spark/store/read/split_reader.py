@@ -99,12 +99,12 @@ class SplitReader:
 
     @cached_property
     def row_kinds(self) -> bool:
-        """Whether the result says what each row does, and has rows that take others back."""
+        """True if the result says what each row does, and has rows that take others back."""
         return ROW_KIND_FIELD in self.fields
 
     @cached_property
     def _numbers(self) -> bool:
-        """Whether the result has the sequence number of each row."""
+        """True if the result has the sequence number of each row."""
         return SEQUENCE_FIELD in self.fields
 
     def _state(self, split: Split, batch_rows: int) -> Iterator[pa.RecordBatch]:
@@ -168,12 +168,12 @@ class SplitReader:
 
     @cached_property
     def _looks_up(self) -> bool:
-        """Whether a compaction of the table merges what leaves level 0 with the rows above (see engines.lookup)."""
+        """True if a compaction of the table merges what leaves level 0 with the rows above (see engines.lookup)."""
         return self._engine.kind != MergeEngine.FIRST_ROW and needs_lookup(self.table.options)
 
     @cached_property
     def _grows(self) -> bool:
-        """Whether merged rows may be longer than those in files: lists and maps gathered from all rows of a key."""
+        """True if merged rows may be longer than those in files: lists and maps gathered from all rows of a key."""
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
         return not self._engine.kind.keeps_whole_rows and any(field.type.root in nested for field in self._read_fields)
 

@@ -167,7 +167,7 @@ class BranchedScan(Scan):
         return replace(self.other, fields=columns, predicate=self.predicate)
 
     def _shows_all(self, scan: Scan) -> bool:
-        """Whether the splits of its plan tell its partitions: no file is left out for its values or its age."""
+        """True if the splits of its plan tell its partitions: no file is left out for its values or its age."""
         ages = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
         by_partition = restrict(self.predicate, set(scan.table.schema.partition_keys))
         return self.predicate == by_partition and not any(map(scan.table.options.is_set, ages))

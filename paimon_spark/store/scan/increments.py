@@ -47,7 +47,7 @@ class Difference:
 
 
 def reads_increment(options: Options) -> bool:
-    """Whether a read is about a change, not about a state.
+    """True if a read is about a change, not about a state.
 
     Raises:
         OptionError: scan options contradict each other.
@@ -188,7 +188,7 @@ def _ids(start: str, end: str, snapshots: SnapshotStore) -> tuple[int, int]:
 
 
 def _reads_changelogs(options: Options) -> bool:
-    """Whether the changelog files of commits are read, else their new data files."""
+    """True if the changelog files of commits are read, else their new data files."""
     mode = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE)
     return mode == "changelog" or (mode == "auto" and options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE)
 

@@ -124,7 +124,7 @@ def _row_integers(
 
 
 def _overlaps(low: Indices, high: Indices, test: Compare | In) -> Mask:
-    """Whether some value from low to high satisfies the test."""
+    """A mask: some value from low to high satisfies the test."""
     literals = [value for value in _literals(test) if isinstance(value, int)]
     if isinstance(test, In):
         values = np.array(sorted(literals), np.int64)

@@ -56,7 +56,7 @@ class ScanRequest:
 
 
 def skips_level_zero(options: Options) -> bool:
-    """Whether fresh files stay invisible until they are compacted, and nothing has to be merged."""
+    """True if fresh files stay invisible until they are compacted, and nothing has to be merged."""
     if options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
         return True
     return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
@@ -109,7 +109,7 @@ def _in_partition_order(
 
 
 def merges_postponed(options: Options) -> bool:
-    """Whether a read merges the rows that wait with those in buckets."""
+    """True if a read merges the rows that wait with those in buckets."""
     return options.value(o.BUCKET) == POSTPONE_BUCKET and options.value(o.POSTPONE_MERGE_ON_READ)
 
 
@@ -217,7 +217,7 @@ def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) ->
 
 
 def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]) -> bool:
-    """Whether files of that schema got their buckets from columns of the same types as today's."""
+    """True if files of that schema got their buckets from columns of the same types as today's."""
     table = request.table
     if schema_id == table.schema.id:
         return True

@@ -196,7 +196,7 @@ class Scan:
 
     @property
     def _is_strict(self) -> bool:
-        """Whether no file is passed over, so that each has the rows that it is said to have."""
+        """True if no file is passed over, so that each has the rows that it is said to have."""
         return tolerance(self.table.options) == STRICT
 
 

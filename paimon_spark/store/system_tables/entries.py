@@ -98,5 +98,5 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
 
 
 def waits(table: Table) -> bool:
-    """Whether fresh files of the table wait for a bucket."""
+    """True if fresh files of the table wait for a bucket."""
     return table.options.value(o.BUCKET) == POSTPONE_BUCKET

@@ -30,7 +30,7 @@ NAMES = tuple(sorted((*METADATA_NAMES, *ROW_TABLES)))
 
 
 def is_of_warehouse(location: str) -> bool:
-    """Whether the path has the form ``<warehouse>/sys.db/<name>``, from the root or not."""
+    """True if the path has the form ``<warehouse>/sys.db/<name>``, from the root or not."""
     return location.rstrip("/").rpartition("/")[0].rpartition("/")[2] == SYS
 
 

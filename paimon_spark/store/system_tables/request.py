@@ -40,16 +40,16 @@ class Request:
     columns: frozenset[str] | None = None
 
     def wants(self, *names: str) -> bool:
-        """Whether one of the columns is looked at."""
+        """True if one of the columns is looked at."""
         return self.columns is None or any(name in self.columns for name in names)
 
     def may_hold(self, **values: Any) -> bool:
-        """Whether a row with these values may satisfy the predicate."""
+        """True if a row with these values may satisfy the predicate."""
         known = restrict(self.predicate, set(values))
         return isinstance(known, AlwaysTrue) or match_values(known, values) is True
 
     def judges(self, name: str) -> bool:
-        """Whether the predicate says anything about a column alone."""
+        """True if the predicate says anything about a column alone."""
         return not isinstance(restrict(self.predicate, {name}), AlwaysTrue)
 
 

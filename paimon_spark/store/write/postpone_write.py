@@ -46,7 +46,7 @@ def open_task_write(table: Table, commit_user: str, task_id: int = 0, plan: Writ
 
 
 def writes_fixed_buckets(table: Table) -> bool:
-    """Whether batch writes to the table, which postpones, choose buckets nevertheless."""
+    """True if batch writes to the table, which postpones, choose buckets nevertheless."""
     postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
     return postpones and table.options.value(o.POSTPONE_BATCH_WRITE_FIXED_BUCKET)
 
@@ -77,7 +77,7 @@ def settled_number(table: Table, plan: WritePlan, partition: Partition) -> int |
 
 
 def stages_all(table: Table, plan: WritePlan) -> bool:
-    """Whether no partition can have a number of buckets before its rows are counted: all rows are staged."""
+    """True if no partition can have a number of buckets before its rows are counted: all rows are staged."""
     return writes_fixed_buckets(table) and not plan.buckets and settled_number(table, plan, NO_PARTITION) is None
 
 

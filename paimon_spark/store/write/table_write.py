@@ -184,7 +184,7 @@ class TableWrite:
 
     @property
     def _is_grouped(self) -> bool:
-        """Whether rows have to be told apart, by partition, bucket or key."""
+        """True if rows have to be told apart, by partition, bucket or key."""
         return bool(self._sorts or self._table.schema.partition_keys or self._has_buckets)
 
     def _flush(self) -> None:

@@ -90,7 +90,7 @@ def words_of_the_code() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(re.findall(r"\b[A-Z][A-Z0-9_]+\b", text)), frozenset(re.findall(r"[\"']([^\"'\n]+)[\"']", text))
 
 
-def test_what_is_called_heeded_is_read_somewhere() -> None:
+def test_what_is_called_honoured_is_read_somewhere() -> None:
     names, texts = words_of_the_code()
     typed = {option.key: name for name, option in vars(o).items() if isinstance(option, Option)}
     unread = set()
