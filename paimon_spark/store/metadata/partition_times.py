@@ -49,7 +49,9 @@ def nanos_before(now: datetime, millis: int) -> int:
 
 
 def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
-    """A function that is true if a compaction leaves a partition alone: see expired_by_values, with `compaction.skip-expired-partitions`.
+    """A function that is true if a compaction leaves a partition alone (`compaction.skip-expired-partitions`).
+
+    See expired_by_values.
 
     Raises:
         OptionError: the formatter cannot be read.
@@ -60,7 +62,7 @@ def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> 
 
 
 def expired_by_values(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
-    """A function that is true if a partition is one to expire at a local time; never, but where they expire by `values-time`.
+    """A function that is true if a partition expires at a local time; always false without `values-time`.
 
     Raises:
         OptionError: the formatter cannot be read.
