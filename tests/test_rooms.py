@@ -7,6 +7,7 @@ packages, and counts.
 from __future__ import annotations
 
 import functools
+import importlib
 from pathlib import Path
 
 import grimp
@@ -77,6 +78,11 @@ def room_of(module: str) -> str:
 
 def test_every_module_is_in_a_room() -> None:
     assert [module for module in modules() if room_of(module) not in FLOOR_OF] == []
+
+
+def test_every_module_can_be_imported() -> None:
+    for module in modules():
+        importlib.import_module(module)
 
 
 def test_imports_run_down() -> None:

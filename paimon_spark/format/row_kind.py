@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
 """The byte that files store for each kind, in the column ``_VALUE_KIND``."""
 KIND_TEXTS = ("+I", "-U", "+U", "-D")
 """The kinds as users write them, by that byte."""
 
-Kinds: TypeAlias = "npt.NDArray[np.int8]"
+Kinds: TypeAlias = npt.NDArray[np.int8]
 """The kind of each row of a batch."""
