@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.column_names import parse_columns
+from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.options.core_options import Option, Options, parse_bool, parse_choice
 from paimon_spark.format.rules.missing_columns import ERROR, MISSING_COLUMNS
 from paimon_spark.spark.adapters.whole_path import whole_path

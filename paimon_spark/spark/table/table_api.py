@@ -13,7 +13,7 @@ from functools import partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from paimon_spark.format.column_names import format_columns
+from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.format.options.core_options import BRANCH
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe
 from paimon_spark.spark.adapters.foreign_names import ForeignNames

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.column_names import parse_columns
+from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.format.types import DataField
 

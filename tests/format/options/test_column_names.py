@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.column_names import format_columns, parse_columns
+from paimon_spark.format.options.column_names import format_columns, parse_columns
 
 
 @pytest.mark.parametrize(
