@@ -26,7 +26,7 @@ DOORS = frozenset(
         "arrow/predicates/expressions",
         "file_io/local",
         "file_io/locate",
-        "format/java_text",
+        "format/java/text",
         "merge/engines/choice",
         "spark/source/readable",
         "spark/source/source",

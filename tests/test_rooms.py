@@ -17,7 +17,7 @@ from support.paths import ROOT
 FLOORS = (
     ("errors",),
     ("limits",),
-    ("format.options",),
+    ("format.options", "format.java"),
     ("format",),
     ("format.avro", "format.file_index"),
     ("format.manifests", "format.rules"),

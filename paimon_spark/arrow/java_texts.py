@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_spark.arrow.text_casts import by_distinct, format_texts
-from paimon_spark.format.java_text import double_text, float_text, timestamp_iso_text, timestamp_text
+from paimon_spark.format.java.text import double_text, float_text, timestamp_iso_text, timestamp_text
 from paimon_spark.format.types import BINARIES, INTEGERS, MAX_LENGTH, STRINGS, TIMESTAMPS, DataType, Root
 
 TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from paimon_spark.arrow.types import from_internal, to_internal
 from paimon_spark.errors import DataError, UnsupportedFeature
-from paimon_spark.format.java_text import date_text, double_text, float_text, time_text, timestamp_text
+from paimon_spark.format.java.text import date_text, double_text, float_text, time_text, timestamp_text
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import FLOATS, INTEGERS, MAX_LENGTH, TIMESTAMPS, DataType, Root
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
-from paimon_spark.format.java_text import (
+from paimon_spark.format.java.text import (
     date_text,
     double_text,
     float_text,

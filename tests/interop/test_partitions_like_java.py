@@ -26,7 +26,7 @@ from support.oracles.checker import check_table
 
 from paimon_spark import open_table
 from paimon_spark.errors import OptionError
-from paimon_spark.format.time_pattern import DEFAULT_PATTERN, time_pattern
+from paimon_spark.format.java.time_pattern import DEFAULT_PATTERN, time_pattern
 from paimon_spark.format.types import DataType
 from paimon_spark.store.clean.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
 from paimon_spark.store.commit.attempt import table_state

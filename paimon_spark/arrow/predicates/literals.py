@@ -25,7 +25,7 @@ from paimon_spark.arrow.predicates.literal_text import (
 from paimon_spark.arrow.predicates.predicate import Value
 from paimon_spark.arrow.zones import DAY, MICRO, UNKNOWN_ZONE, to_instant, to_local
 from paimon_spark.errors import PredicateError
-from paimon_spark.format.java_text import date_text, timestamp_text
+from paimon_spark.format.java.text import date_text, timestamp_text
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, MAX_LENGTH, STRINGS, DataType, Root
 

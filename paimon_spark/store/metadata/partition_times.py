@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.java.time_pattern import DEFAULT_PATTERN, time_pattern
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.time_pattern import DEFAULT_PATTERN, time_pattern
 from paimon_spark.format.types import BINARIES, DataField
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paimon_spark.errors import MissingFile
-from paimon_spark.format.java_text import hash_order
+from paimon_spark.format.java.text import hash_order
 from paimon_spark.format.json_text import format_json, parse_json_object
 from paimon_spark.format.paths import statistics_path
 from paimon_spark.format.schema import TableSchema

@@ -23,7 +23,7 @@ from paimon_spark import col
 from paimon_spark.catalog.warehouse import find_warehouse_table
 from paimon_spark.errors import CorruptFile, OptionError, PaimonError, PredicateError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.binary_row import encode_arity_row
-from paimon_spark.format.java_text import hash_order
+from paimon_spark.format.java.text import hash_order
 from paimon_spark.format.manifest import SimpleStats
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.commit.table_commit import TableCommit

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.time_fields import Field, local_nanos
+from paimon_spark.format.java.time_fields import Field, local_nanos
 
 _MONTHS = {
     "Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6,

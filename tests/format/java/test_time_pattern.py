@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.java_text import civil_date, civil_days
-from paimon_spark.format.time_pattern import DEFAULT_PATTERN, TimePattern, time_pattern
+from paimon_spark.format.java.text import civil_date, civil_days
+from paimon_spark.format.java.time_pattern import DEFAULT_PATTERN, TimePattern, time_pattern
 
 EPOCH = datetime(1970, 1, 1)
 SECOND = 10**9

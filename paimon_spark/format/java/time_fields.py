@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from paimon_spark.format.java_text import civil_date, civil_days
+from paimon_spark.format.java.text import civil_date, civil_days
 
 _MILLI, _SECOND = 10**6, 10**9
 _MINUTE, _HOUR, _DAY = 60 * _SECOND, 3600 * _SECOND, 86_400 * _SECOND
