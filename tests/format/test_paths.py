@@ -14,8 +14,9 @@ from support.draws.format_values import INT, STRING, golden_cases, internal
 from support.draws.golden_metadata import GoldenFile, golden_files
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
-from paimon_spark.format import java_text, paths
+from paimon_spark.format import paths
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.java import text as java_text
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, IndexManifestEntry, ManifestEntry
 from paimon_spark.format.manifests.codec import decode_manifest
 from paimon_spark.format.options.core_options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, Options

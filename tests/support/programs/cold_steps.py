@@ -43,8 +43,9 @@ class Step:
 
     @property
     def own(self) -> int:
-        """How many of them are modules of this package."""
-        return sum(name.partition(".")[0] == "paimon_spark" for name in self.modules)
+        """How many of them are modules of this package; its folders do not count, they hold a docstring only."""
+        ours = {name for name in self.modules if name.partition(".")[0] == "paimon_spark"}
+        return len(ours - {name.rpartition(".")[0] for name in ours})
 
     @property
     def libraries(self) -> frozenset[str]:
