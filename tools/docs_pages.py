@@ -4,6 +4,8 @@
 - ``reference/cli.md``: the commands of the program, from their own help;
 - ``reference/system-tables.md``: the system tables and their columns;
 - ``changelog.md``: CHANGELOG.md.
+
+It also lets the pages load the script that the search needs from the site itself, and not from the net.
 """
 
 from __future__ import annotations
@@ -32,23 +34,24 @@ PAGES = ROOT / "docs"
 DESCRIPTIONS = {
     "primary-key": "Names the columns of the primary key, separated by commas. Give it when you create the table.",
     "partition": "Names the partition columns, separated by commas. Give it when you create the table.",
-    "bucket": "Sets the number of buckets of a partition. -1 means dynamic buckets for a table with a primary key, and no "
-    "buckets for a table without one. -2 postpones the choice (primary key only).",
-    "bucket-key": "Names the columns whose hash chooses the bucket. The default is the primary key without the partition "
-    "columns. A table without a primary key needs it when `bucket` is positive.",
+    "bucket": "Sets the number of buckets of a partition. -1 means dynamic buckets for a table with a primary key, and "
+    "no buckets for a table without one. -2 postpones the choice (primary key only).",
+    "bucket-key": "Names the columns whose hash chooses the bucket. The default is the primary key without the "
+    "partition columns. A table without a primary key needs it when `bucket` is positive.",
     "branch": "Chooses the branch to read or write.",
     "merge-engine": "Says what becomes of rows with equal keys: `deduplicate`, `partial-update`, `aggregation` or "
     "`first-row`.",
     "sequence.field": "Names the columns that decide which of two rows with equal keys is newer.",
-    "rowkind.field": "Names the column that holds the row kind (`+I`, `-U`, `+U`, `-D`) of each written row. It is stored.",
+    "rowkind.field": "Names the column that holds the row kind (`+I`, `-U`, `+U`, `-D`) of each written row. It is "
+    "stored.",
     "ignore-delete": "Drops rows of the kinds -U and -D.",
     "write-only": "Writers neither compact nor expire snapshots. A separate job has to.",
     "changelog-producer": "Says who writes changelog files: nobody, the writer (`input`), or compactions (`lookup`, "
     "`full-compaction`).",
     "deletion-vectors.enabled": "Compaction marks replaced rows in deletion vectors, so that reads need not merge.",
     "write-buffer-size": "Limits the memory in which a writer task collects rows before it writes files.",
-    "target-file-size": "Sets the size at which a writer starts a new file. The default is 128 MB for a table with a primary "
-    "key, and 256 MB for one without.",
+    "target-file-size": "Sets the size at which a writer starts a new file. The default is 128 MB for a table with a "
+    "primary key, and 256 MB for one without.",
     "source.split.target-size": "Sets the size of a Spark partition of a read.",
     "snapshot.time-retained": "Keeps a snapshot for this long after a newer one replaced it.",
     "snapshot.num-retained.min": "Keeps at least this many snapshots, whatever their age.",
@@ -69,6 +72,8 @@ _TYPES = {
 _SIZES = (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10))
 _TIMES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
 _NONE = "&ndash;"
+_SHIM = "https://unpkg.com/iframe-worker/shim"  # which the offline plugin of mkdocs-material names
+_OWN_SHIM = "assets/frame-worker.js"
 _SHELL_FLAGS = ("install_completion", "show_completion")
 
 
@@ -79,6 +84,17 @@ def on_files(files: Any, config: Any) -> Any:
     for name, text in written_pages().items():
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """A page with all its scripts in the site."""
+    depth = page.url.count("/")
+    return output.replace(_SHIM, "../" * depth + _OWN_SHIM)
+
+
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:
+    """The page for addresses that are not there, which lies at the root."""
+    return output_content.replace(_SHIM, _OWN_SHIM)
 
 
 def written_pages() -> dict[str, str]:
@@ -117,8 +133,8 @@ def options_page() -> str:
 
 
 NO_EFFECT = (
-    "This release accepts the following options of the official system and does nothing with them. Rows and metadata come "
-    "out the same."
+    "This release accepts the following options of the official system and does nothing with them. Rows and metadata "
+    "come out the same."
 )
 
 
@@ -187,11 +203,14 @@ def scaled(value: int, units: tuple[tuple[str, int], ...], smallest: str) -> str
 
 def refused_rows(moment: Moment) -> Iterator[str]:
     heads = {
-        Moment.READ: ("Refused for reading and writing", "A table with one of these options can neither be read nor written."),
+        Moment.READ: (
+            "Refused for reading and writing",
+            "A table with one of these options can neither be read nor written.",
+        ),
         Moment.WRITE: ("Refused for writing", "A table with one of these options can be read, but not written."),
         Moment.CALL: (
             "Refused in a read or a write",
-            "A table may store these options. Given with a read or a write they would do nothing, so they are an error.",
+            "A table may store these options. With a read or a write they would do nothing, and are an error.",
         ),
     }
     title, text = heads[moment]
@@ -281,5 +300,3 @@ def cell(text: str) -> str:
 
 def paragraph(text: str) -> str:
     return re.sub(r"<(?=\w)", "&lt;", " ".join(text.split()))
-
-

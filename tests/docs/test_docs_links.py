@@ -1,4 +1,4 @@
-"""Every relative link of README.md, CHANGELOG.md, CONTRIBUTING.md and docs/ leads to a file, and its anchor to a heading."""
+"""Relative links of README.md, CHANGELOG.md, CONTRIBUTING.md and docs/ lead to files, their anchors to headings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import pytest
 from doc_pages import DOCS, ROOT, headings, page_name, pages, without_code
 
 _LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
-_BUILT = {"reference/options.md", "reference/cli.md", "reference/system-tables.md", "changelog.md"}  # tools/docs_pages.py
+_BUILT = {
+    "reference/options.md",
+    "reference/cli.md",
+    "reference/system-tables.md",
+    "changelog.md",
+}  # tools/docs_pages.py
 CHECKED = [*pages(), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 
 
@@ -32,7 +37,12 @@ def leads_somewhere(page: Path, link: str) -> bool:
         return target.is_relative_to(DOCS) and target.relative_to(DOCS).as_posix() in _BUILT
     if page.is_relative_to(DOCS) and not target.is_relative_to(DOCS):
         return False  # the site has only what is in docs/
-    return not anchor or anchor in {slug(heading) for heading in headings(target.read_text(encoding="utf-8"))}
+    return not anchor or anchor in anchors(target.read_text(encoding="utf-8"))
+
+
+def anchors(text: str) -> set[str]:
+    """The headings of a page, and the names of the code that mkdocstrings puts there."""
+    return {slug(heading) for heading in headings(text)} | set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
 
 
 def slug(heading: str) -> str:
