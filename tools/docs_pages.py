@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,8 @@ def on_files(files: Any, config: Any) -> Any:
 def on_post_page(output: str, page: Any, config: Any) -> str:
     """A page with all its scripts in the site."""
     depth = page.url.count("/")
-    return output.replace(_SHIM, "../" * depth + _OWN_SHIM)
+    shown = output.replace("_NO_OPTIONS", "{}")  # the default of arguments, by the name that only the code knows
+    return shown.replace(_SHIM, "../" * depth + _OWN_SHIM)
 
 
 def on_post_template(output_content: str, template_name: str, config: Any) -> str:
@@ -250,9 +252,17 @@ def command_text(name: str, command: Any) -> Iterator[str]:
         yield f"| `{parameter.name.upper()}` | {cell(getattr(parameter, 'help', '') or '')} |"
     for parameter in flags:
         names = ", ".join(map(code, parameter.opts))
-        value = "" if parameter.is_flag else f" {code(parameter.metavar or parameter.name.upper())}"
+        value = "" if parameter.is_flag else f" {code(value_of(parameter))}"
         yield f"| {names}{value} | {cell(parameter.help or '')}{default_of_flag(parameter)} |"
     yield ""
+
+
+def value_of(parameter: Any) -> str:
+    """What a flag takes: the words of an enum, or the name of the value."""
+    kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return ", ".join(str(member.value) for member in kind)
+    return str(parameter.metavar or parameter.name.upper())
 
 
 def default_of_flag(parameter: Any) -> str:
