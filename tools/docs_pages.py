@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -31,35 +32,7 @@ from paimon_spark.store.system_tables.table import METADATA_TABLES  # noqa: E402
 
 PAGES = ROOT / "docs"
 
-# What the notes on features say too briefly for a user.
-DESCRIPTIONS = {
-    "primary-key": "Names the columns of the primary key, separated by commas. Give it when you create the table.",
-    "partition": "Names the partition columns, separated by commas. Give it when you create the table.",
-    "bucket": "Sets the number of buckets of a partition. -1 means dynamic buckets for a table with a primary key, and "
-    "no buckets for a table without one. -2 postpones the choice (primary key only).",
-    "bucket-key": "Names the columns whose hash chooses the bucket. The default is the primary key without the "
-    "partition columns. A table without a primary key needs it when `bucket` is positive.",
-    "branch": "Chooses the branch to read or write.",
-    "merge-engine": "Says what becomes of rows with equal keys: `deduplicate`, `partial-update`, `aggregation` or "
-    "`first-row`.",
-    "sequence.field": "Names the columns that decide which of two rows with equal keys is newer.",
-    "rowkind.field": "Names the column that holds the row kind (`+I`, `-U`, `+U`, `-D`) of each written row. It is "
-    "stored.",
-    "ignore-delete": "Drops rows of the kinds -U and -D.",
-    "write-only": "Writers neither compact nor expire snapshots. A separate job has to.",
-    "changelog-producer": "Says who writes changelog files: nobody, the writer (`input`), or compactions (`lookup`, "
-    "`full-compaction`).",
-    "deletion-vectors.enabled": "Compaction marks replaced rows in deletion vectors, so that reads need not merge.",
-    "write-buffer-size": "Limits the memory in which a writer task collects rows before it writes files.",
-    "target-file-size": "Sets the size at which a writer starts a new file. The default is 128 MB for a table with a "
-    "primary key, and 256 MB for one without.",
-    "source.split.target-size": "Sets the size of a Spark partition of a read.",
-    "snapshot.time-retained": "Keeps a snapshot for this long after a newer one replaced it.",
-    "snapshot.num-retained.min": "Keeps at least this many snapshots, whatever their age.",
-    "snapshot.num-retained.max": "Keeps at most this many snapshots, whatever their age.",
-    "snapshot.expire.limit": "Limits how many snapshots one commit expires.",
-    "fields.<column>.aggregate-function": "Names the aggregate function of a column (see Merge engines).",
-}
+DESCRIPTIONS: dict[str, str] = tomllib.loads((ROOT / "tools" / "option_descriptions.toml").read_text(encoding="utf-8"))
 _TYPES = {
     "parse_bool": "boolean",
     "parse_int": "integer",
@@ -69,6 +42,22 @@ _TYPES = {
     "parse_memory": "memory size",
     "parse_duration": "duration",
     "parse_level_map": "map from level",
+}
+OTHERS = "Others"
+_SECTIONS = {  # the headings of the notes, where a user looks for something shorter
+    "Table identity, keys, partition declaration": "Table, keys and partitions",
+    "Bucketing and data layout": "Buckets and layout",
+    "File format, compression, reading/writing batches": "Files",
+    "Merge engine, row kinds, sequence": "Merge engines and sequence",
+    "LSM / compaction": "Compaction",
+    "Write buffer, spill, sort": "Writers",
+    "Dynamic bucket, cross-partition, postpone bucket": "Dynamic and postponed buckets",
+    "Deletion vectors, file index, global index": "Deletion vectors",
+    "Manifest, statistics": "Manifests and statistics",
+    "Snapshot, changelog, consumer retention": "Retention of snapshots, changelogs and consumers",
+    "Partition maintenance": "Old partitions, complete partitions, old rows",
+    "Scan, time travel, incremental, streaming": "Reads and time travel",
+    "Per-field keys": "Options of columns",
 }
 _SIZES = (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10))
 _TIMES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
@@ -118,12 +107,12 @@ def options_page() -> str:
     unnamed = []
     for key, entry in CATALOGUE.items():
         if entry.status is Status.HEEDED:
-            section, meaning = noted.get(key, ("Other options", ""))
-            sections.setdefault(section, []).append(option_row(key, DESCRIPTIONS.get(key, meaning)))
+            section = noted.get(key, OTHERS)
+            sections.setdefault(section, []).append(option_row(key, DESCRIPTIONS[key]))
         elif entry.status is Status.WITHOUT_EFFECT:
             unnamed.append(entry)
     lines = [(PAGES / "reference" / "_options_head.txt").read_text(encoding="utf-8")]
-    for section in sorted(sections, key=lambda name: (name == "Other options", section_order(noted, name))):
+    for section in sorted(sections, key=lambda name: (name == OTHERS, section_order(noted, name))):
         lines += [f"### {section}", "", "| option | type | default | meaning |", "|---|---|---|---|"]
         lines += [*sorted(sections[section]), ""]
     lines += ["## Options that are refused", "", *refused_rows(Moment.READ), *refused_rows(Moment.WRITE)]
@@ -140,28 +129,22 @@ NO_EFFECT = (
 )
 
 
-def noted_options(text: str) -> dict[str, tuple[str, str]]:
-    """(section, meaning) of each option, from the tables of features 3."""
-    found: dict[str, tuple[str, str]] = {}
+def noted_options(text: str) -> dict[str, str]:
+    """The section of each option, from the headings and tables of features 3."""
+    found: dict[str, str] = {}
     section = ""
     for line in text.splitlines():
         if heading := re.match(r"### 3\.\d+ (.+?)(?: \(\d+\))?$", line):
-            section = heading[1].partition(" (not")[0]
+            section = _SECTIONS.get(heading[1].partition(" (")[0], heading[1].partition(" (")[0])
         elif line.startswith("## "):
             section = ""
-        elif section and (row := re.match(r"\|\s*`([^`]+)`†?\s*\|(.*)\|$", line)):
-            key = row[1].replace("<f>[,<g>…]", "<column>").replace("<f>", "<column>")
-            meaning = re.split(r"(?<!\\)\|", row[2])[-1].partition("; alias ")[0].strip()
-            found.setdefault(key, (section, sentence(meaning)))
+        elif section and (row := re.match(r"\|\s*`([^`]+)`†?\s*\|", line)):
+            found.setdefault(row[1].replace("<f>[,<g>…]", "<column>").replace("<f>", "<column>"), section)
     return found
 
 
-def sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') or not text else '.'}"
-
-
-def section_order(noted: dict[str, tuple[str, str]], name: str) -> int:
-    return next((number for number, (section, _) in enumerate(noted.values()) if section == name), len(noted))
+def section_order(noted: dict[str, str], name: str) -> int:
+    return next((number for number, section in enumerate(noted.values()) if section == name), len(noted))
 
 
 def option_row(key: str, meaning: str) -> str:

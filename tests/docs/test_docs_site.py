@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from doc_pages import DOCS, ROOT
 import paimon_spark
 from paimon_spark import errors
 from paimon_spark.cli.commands import COMMANDS
-from paimon_spark.spec.option_entries import CATALOGUE
+from paimon_spark.spec.option_entries import CATALOGUE, Status
 from paimon_spark.store.system_tables.names import NAMES
 
 
@@ -93,6 +94,12 @@ def test_the_search_works_from_disk(site: Path) -> None:
 def test_every_option_is_on_its_page(site: Path) -> None:
     text = text_of(site / "reference" / "options.html")
     assert [key for key in CATALOGUE if key not in text] == []
+
+
+def test_every_honoured_option_is_described() -> None:
+    described = tomllib.loads((ROOT / "tools" / "option_descriptions.toml").read_text(encoding="utf-8"))
+    assert described.keys() == {key for key, entry in CATALOGUE.items() if entry.status is Status.HEEDED}
+    assert [key for key, text in described.items() if not re.fullmatch(r"[^\n|]{10,}\.", text)] == []
 
 
 def test_every_command_and_system_table_is_on_its_page(site: Path) -> None:
