@@ -83,7 +83,7 @@ def test_the_tests_that_show_an_invariant_are_there() -> None:
 def test_the_invariants_that_the_code_and_the_pages_cite_are_there() -> None:
     stated = set(re.findall(r"^\*\*([A-Z]\d+)\.\*\*", (DOCS / "internals" / "protocol.md").read_text(), re.MULTILINE))
     texts = [*(ROOT / "paimon_spark").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *DOCS.rglob("*.md")]
-    cited = {number for path in texts for number in re.findall(r"\(protocol ([A-Z]\d+)\)", path.read_text())}
+    cited = {number for path in texts for number in re.findall(r"\bprotocol ([A-Z]\d+)\b", path.read_text())}
     assert cited
     assert cited <= stated
 

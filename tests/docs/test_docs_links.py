@@ -41,8 +41,9 @@ def leads_somewhere(page: Path, link: str) -> bool:
 
 
 def anchors(text: str) -> set[str]:
-    """The headings of a page, and the names of the code that mkdocstrings puts there."""
-    return {slug(heading) for heading in headings(text)} | set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+    """The headings of a page, the anchors that it names, and the names of the code that mkdocstrings puts there."""
+    named = re.findall(r"\{#([\w-]+)\}", text) + re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    return {slug(heading) for heading in headings(text)} | set(named)
 
 
 def slug(heading: str) -> str:
