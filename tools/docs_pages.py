@@ -278,7 +278,7 @@ def system_tables_page() -> str:
 def type_text(kind: Any) -> str:
     from paimon_spark.spec.type_text import type_sql
 
-    return cell(type_sql(kind))
+    return cell(f"`{type_sql(kind).replace('`', '')}`")
 
 
 def code(text: str) -> str:
@@ -287,9 +287,15 @@ def code(text: str) -> str:
 
 def cell(text: str) -> str:
     """Text as a cell of a table: one line, no bare bars, and placeholders that are no HTML."""
-    line = " ".join(text.split())
-    return re.sub(r"(?<!\\)\|", r"\\|", re.sub(r"<(?=[\w/])", "&lt;", line) if "`" not in line else line)
+    line = escaped(" ".join(text.split()))
+    return re.sub(r"(?<!\\)\|", r"\\|", line)
 
 
 def paragraph(text: str) -> str:
-    return re.sub(r"<(?=\w)", "&lt;", " ".join(text.split()))
+    return escaped(" ".join(text.split()))
+
+
+def escaped(line: str) -> str:
+    """Angle brackets outside of code are no tags."""
+    parts = re.split(r"(`[^`]*`)", line)
+    return "".join(part if part.startswith("`") else re.sub(r"<(?=[\w/`]|$)", "&lt;", part) for part in parts)

@@ -52,6 +52,13 @@ def slug(heading: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
 
 
+@pytest.mark.parametrize("page", [page for page in pages() if page.is_relative_to(DOCS)], ids=page_name)
+def test_no_text_is_lost_as_html(page: Path) -> None:
+    """A type such as ARRAY<STRING> outside of code would be an unknown tag, which a browser does not show."""
+    text = re.sub(r"`[^`\n]*`|<!--.*?-->", "", without_code(page.read_text(encoding="utf-8")))
+    assert re.findall(r".{0,30}<[A-Za-z/].{0,30}", text) == []
+
+
 def test_a_broken_link_is_noticed() -> None:
     page = DOCS / "index.md"
     assert links("[a](b.md#c) `[no](link)`\n```\n[no](link)\n```") == ["b.md#c"]

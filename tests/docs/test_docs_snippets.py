@@ -99,8 +99,8 @@ def test_what_is_not_run_is_listed() -> None:
 
 def test_most_snippets_run() -> None:
     every = [snippet for page in pages() for snippet in snippets(page)]
-    assert sum(snippet.not_run is None for snippet in every) >= 90
-    assert sum(snippet.expected is not None for snippet in every) >= 25
+    assert sum(snippet.not_run is None for snippet in every) >= 80
+    assert sum(snippet.expected is not None for snippet in every) >= 50
 
 
 def test_a_wrong_output_is_noticed() -> None:
