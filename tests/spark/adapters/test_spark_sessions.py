@@ -1,4 +1,4 @@
-"""The README's example in every kind of session: Spark Connect, and spark-submit to a cluster of two workers."""
+"""The quick start in every kind of session: Spark Connect, and spark-submit to a cluster of two workers."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_a_name_that_spark_made_without_asking_says_how_to_go_on(spark: SparkSes
 
 @pytest.mark.spark
 def test_spark_itself_refuses_partition_by(spark: SparkSession, tmp_path: Path) -> None:
-    """README says so, and that the option `partition` does it: Spark compares with a table of no partitions."""
+    """docs/compare/from-delta-iceberg.md says so: Spark compares with a table of no partitions."""
     writer = rows(spark, (1, "a")).write.format("paimon").mode("append")
     with pytest.raises(IllegalArgumentException, match="do not match the existing table's"):
         writer.partitionBy("dt").save(str(tmp_path / "t"))

@@ -1,0 +1,301 @@
+"""Pages of the documentation that are written from the code when the site is built: a hook of mkdocs (mkdocs.yml).
+
+- ``reference/options.md``: the catalogue of options, with what docs/internals/features.md says of each;
+- ``reference/cli.md``: the commands of the program, from their own help;
+- ``reference/system-tables.md``: the system tables and their columns;
+- ``changelog.md``: CHANGELOG.md.
+
+It also lets the pages load the script that the search needs from the site itself, and not from the net.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from paimon_spark.cli.command_list import COMMANDS  # noqa: E402
+from paimon_spark.cli.program import Commands  # noqa: E402
+from paimon_spark.format.options.core_options import TYPED_OPTIONS  # noqa: E402
+from paimon_spark.format.options.entries import CATALOGUE, Moment, Status  # noqa: E402
+from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS  # noqa: E402
+from paimon_spark.store.system_tables.names import NAMES  # noqa: E402
+from paimon_spark.store.system_tables.table import METADATA_TABLES  # noqa: E402
+
+PAGES = ROOT / "docs"
+
+DESCRIPTIONS: dict[str, str] = tomllib.loads((ROOT / "tools" / "option_descriptions.toml").read_text(encoding="utf-8"))
+_TYPES = {
+    "parse_bool": "boolean",
+    "parse_int": "integer",
+    "parse_ratio": "number",
+    "parse_text": "text",
+    "parse_list": "list",
+    "parse_memory": "memory size",
+    "parse_duration": "duration",
+    "parse_level_map": "map from level",
+}
+OTHERS = "Others"
+_SECTIONS = {  # the headings of the notes, where a user looks for something shorter
+    "Table identity, keys, partition declaration": "Table, keys and partitions",
+    "Bucketing and data layout": "Buckets and layout",
+    "File format, compression, reading/writing batches": "Files",
+    "Merge engine, row kinds, sequence": "Merge engines and sequence",
+    "LSM / compaction": "Compaction",
+    "Write buffer, spill, sort": "Writers",
+    "Dynamic bucket, cross-partition, postpone bucket": "Dynamic and postponed buckets",
+    "Deletion vectors, file index, global index": "Deletion vectors",
+    "Manifest, statistics": "Manifests and statistics",
+    "Snapshot, changelog, consumer retention": "Retention of snapshots, changelogs and consumers",
+    "Partition maintenance": "Old partitions, complete partitions, old rows",
+    "Scan, time travel, incremental, streaming": "Reads and time travel",
+    "Per-field keys": "Options of columns",
+}
+_SIZES = (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10))
+_TIMES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
+_NONE = "&ndash;"
+_SHIM = "https://unpkg.com/iframe-worker/shim"  # which the offline plugin of mkdocs-material names
+_OWN_SHIM = "assets/frame-worker.js"
+_SHELL_FLAGS = ("install_completion", "show_completion")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the pages to those of docs/."""
+    from mkdocs.structure.files import File  # only mkdocs calls this
+
+    for name, text in written_pages().items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """A page with all its scripts in the site."""
+    depth = page.url.count("/")
+    shown = output.replace("_NO_OPTIONS", "{}")  # the default of arguments, by the name that only the code knows
+    return shown.replace(_SHIM, "../" * depth + _OWN_SHIM)
+
+
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:
+    """The page for addresses that are not there, which lies at the root."""
+    return output_content.replace(_SHIM, _OWN_SHIM)
+
+
+def written_pages() -> dict[str, str]:
+    """The pages by their paths in docs/."""
+    return {
+        "reference/options.md": options_page(),
+        "reference/cli.md": cli_page(),
+        "reference/system-tables.md": system_tables_page(),
+        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+    }
+
+
+# Options
+
+
+def options_page() -> str:
+    noted = noted_options((PAGES / "internals" / "features.md").read_text(encoding="utf-8"))
+    sections: dict[str, list[str]] = {}
+    unnamed = []
+    for key, entry in CATALOGUE.items():
+        if entry.status is Status.HONOURED:
+            section = noted.get(key, OTHERS)
+            sections.setdefault(section, []).append(option_row(key, DESCRIPTIONS[key]))
+        elif entry.status is Status.WITHOUT_EFFECT:
+            unnamed.append(entry)
+    lines = [(PAGES / "reference" / "_options_head.txt").read_text(encoding="utf-8")]
+    for section in sorted(sections, key=lambda name: (name == OTHERS, section_order(noted, name))):
+        lines += [f"### {section}", "", "| option | type | default | meaning |", "|---|---|---|---|"]
+        lines += [*sorted(sections[section]), ""]
+    lines += ["## Options that are refused", "", *refused_rows(Moment.READ), *refused_rows(Moment.WRITE)]
+    lines += [*refused_rows(Moment.CALL), "## Options without effect", "", NO_EFFECT, ""]
+    for reason in dict.fromkeys(entry.reason for entry in unnamed):
+        keys = ", ".join(f"`{entry.key}`" for entry in unnamed if entry.reason == reason)
+        lines += [f"**Reason: {reason}.** {keys}", ""]
+    return "\n".join(lines)
+
+
+NO_EFFECT = (
+    "This release accepts the following options of the official system and does nothing with them. Rows and metadata "
+    "come out the same."
+)
+
+
+def noted_options(text: str) -> dict[str, str]:
+    """The section of each option, from the headings and tables of features 3."""
+    found: dict[str, str] = {}
+    section = ""
+    for line in text.splitlines():
+        if heading := re.match(r"### 3\.\d+ (.+?)(?: \(\d+\))?$", line):
+            section = _SECTIONS.get(heading[1].partition(" (")[0], heading[1].partition(" (")[0])
+        elif line.startswith("## "):
+            section = ""
+        elif section and (row := re.match(r"\|\s*`([^`]+)`†?\s*\|", line)):
+            found.setdefault(row[1].replace("<f>[,<g>…]", "<column>").replace("<f>", "<column>"), section)
+    return found
+
+
+def section_order(noted: dict[str, str], name: str) -> int:
+    return next((number for number, section in enumerate(noted.values()) if section == name), len(noted))
+
+
+def option_row(key: str, meaning: str) -> str:
+    option = TYPED_OPTIONS.get(key)
+    kind = "" if option is None else type_of(option)
+    default = _NONE if option is None else default_of(option, kind)
+    fixed = " Cannot change once the table has data." if key in IMMUTABLE_OPTIONS else ""
+    older = "" if option is None or not option.aliases else f" Older names: {', '.join(map(code, option.aliases))}."
+    return f"| `{key}` | {kind} | {default} | {cell(meaning + older + fixed)} |"
+
+
+def type_of(option: Any) -> str:
+    name = option.parse.__name__
+    if name == "parse" and option.parse.__closure__:  # parse_choice
+        choices = next(c.cell_contents for c in option.parse.__closure__ if isinstance(c.cell_contents, tuple))
+        return "one of " + ", ".join(map(code, choices))
+    return _TYPES.get(name, "text")
+
+
+def default_of(option: Any, kind: str) -> str:
+    value = option.default
+    if value is None or value in ((), {}, ""):
+        return _NONE
+    if isinstance(value, bool):
+        return code(str(value).lower())
+    if kind == "memory size":
+        return code(scaled(value, _SIZES, "bytes"))
+    if kind == "duration":
+        return code(scaled(value, _TIMES, "ms"))
+    if value in (2**31 - 1, 2**63 - 1):
+        return "no limit"
+    return code(",".join(value) if isinstance(value, tuple) else str(value))
+
+
+def scaled(value: int, units: tuple[tuple[str, int], ...], smallest: str) -> str:
+    for name, size in units:
+        if value and value % size == 0:
+            return f"{value // size} {name}"
+    return f"{value} {smallest}"
+
+
+def refused_rows(moment: Moment) -> Iterator[str]:
+    heads = {
+        Moment.READ: (
+            "Refused for reading and writing",
+            "A table with one of these options can neither be read nor written.",
+        ),
+        Moment.WRITE: ("Refused for writing", "A table with one of these options can be read, but not written."),
+        Moment.CALL: (
+            "Refused in a read or a write",
+            "A table may store these options. With a read or a write they would do nothing, and are an error.",
+        ),
+    }
+    title, text = heads[moment]
+    yield from (f"### {title}", "", text, "", "| option | accepted values | what is not supported | what to do |")
+    yield "|---|---|---|---|"
+    for entry in CATALOGUE.values():
+        for refusal in entry.refusals:
+            if refusal.moment is moment:
+                accepted = ", ".join(code(value) if value else "empty" for value in refusal.accepted) or "none"
+                yield f"| `{entry.key}` | {accepted} | {cell(refusal.what)} | {cell(refusal.advice)} |"
+    yield ""
+
+
+# Commands
+
+
+def cli_page() -> str:
+    lines = [(PAGES / "reference" / "_cli_head.txt").read_text(encoding="utf-8")]
+    commands = Commands(name="paimon-spark").commands
+    for panel in dict.fromkeys(place.panel for place in COMMANDS.values()):
+        lines += [f"## {panel}", ""]
+        for name, place in COMMANDS.items():
+            if place.panel == panel:
+                loaded: Any = commands[name]
+                lines += command_text(name, loaded.loaded())
+    return "\n".join(lines)
+
+
+def command_text(name: str, command: Any) -> Iterator[str]:
+    places = [p for p in command.params if p.param_type_name == "argument"]
+    flags = [p for p in command.params if p.param_type_name == "option" and p.name not in _SHELL_FLAGS]
+    usage = " ".join(p.name.upper() if p.required else f"[{p.name.upper()}]" for p in places)
+    yield from (f"### {name}", "", f"`paimon-spark {name} {usage}{' [OPTIONS]' if flags else ''}`", "")
+    yield from (paragraph(text) + "\n" for text in (command.help or "").split("\n\n"))
+    yield from ("| argument | |", "|---|---|")
+    for parameter in places:
+        yield f"| `{parameter.name.upper()}` | {cell(getattr(parameter, 'help', '') or '')} |"
+    for parameter in flags:
+        names = ", ".join(map(code, parameter.opts))
+        value = "" if parameter.is_flag else f" {code(value_of(parameter))}"
+        yield f"| {names}{value} | {cell(parameter.help or '')}{default_of_flag(parameter)} |"
+    yield ""
+
+
+def value_of(parameter: Any) -> str:
+    """What a flag takes: the words of an enum, or the name of the value."""
+    kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return ", ".join(str(member.value) for member in kind)
+    return str(parameter.metavar or parameter.name.upper())
+
+
+def default_of_flag(parameter: Any) -> str:
+    value = parameter.default
+    if parameter.is_flag or value is None or value in ("", (), []) or callable(value):
+        return ""
+    return f" Default: {code(str(getattr(value, 'value', value)))}."
+
+
+# System tables
+
+
+def system_tables_page() -> str:
+    head = (PAGES / "reference" / "_system_tables_head.txt").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^\$(\w+): (.+)$", head, re.MULTILINE))
+    lines = [re.sub(r"^\$\w+: .+\n", "", head, flags=re.MULTILINE)]
+    missing = sorted(set(NAMES) - set(said))
+    if missing:
+        raise ValueError(f"docs/reference/_system_tables_head.txt says nothing of {missing}")
+    for name in NAMES:
+        lines += [f"### ${name}", "", said[name], ""]
+        table = METADATA_TABLES.get(name)
+        if table is not None:
+            lines += ["| column | type |", "|---|---|"]
+            lines += [f"| `{field.name}` | {type_text(field.type)} |" for field in table.fields]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def type_text(kind: Any) -> str:
+    from paimon_spark.format.type_text import type_sql
+
+    return cell(f"`{type_sql(kind).replace('`', '')}`")
+
+
+def code(text: str) -> str:
+    return f"`{text}`"
+
+
+def cell(text: str) -> str:
+    """Text as a cell of a table: one line, no bare bars, and placeholders that are no HTML."""
+    line = escaped(" ".join(text.split()))
+    return re.sub(r"(?<!\\)\|", r"\\|", line)
+
+
+def paragraph(text: str) -> str:
+    return escaped(" ".join(text.split()))
+
+
+def escaped(line: str) -> str:
+    """Angle brackets outside of code are no tags."""
+    parts = re.split(r"(`[^`]*`)", line)
+    return "".join(part if part.startswith("`") else re.sub(r"<(?=[\w/`]|$)", "&lt;", part) for part in parts)
