@@ -109,7 +109,7 @@ def options_page() -> str:
         if entry.status is Status.HONOURED:
             section = noted.get(key, OTHERS)
             sections.setdefault(section, []).append(option_row(key, DESCRIPTIONS[key]))
-        elif entry.status is Status.WITHOUT_EFFECT:
+        elif entry.status is Status.NO_EFFECT:
             unnamed.append(entry)
     lines = [(PAGES / "reference" / "_options_head.txt").read_text(encoding="utf-8")]
     for section in sorted(sections, key=lambda name: (name == OTHERS, section_order(noted, name))):

@@ -2,7 +2,7 @@
 
 Sources: CoreOptions, SparkConnectorOptions and FlinkConnectorOptions of the releases 0.2 to 2.0.0 and after. Three
 tables hold it, by key. An option is honoured (HONOURED); or rows and metadata come out the same without it
-(WITHOUT_EFFECT), with the reason; or some of its values are refused (REFUSALS), and the others are honoured or without
+(NO_EFFECT), with the reason; or some of its values are refused (REFUSALS), and the others are honoured or without
 effect. What is named in a call asks for something: an option without effect may be refused there, and pass where it is
 only stored.
 
@@ -49,11 +49,11 @@ class Status(StrEnum):
 
     HONOURED = "honoured"
     REFUSED = "refused"
-    WITHOUT_EFFECT = "without effect"
+    NO_EFFECT = "without effect"
 
 
 @dataclass(frozen=True)
-class Idle:
+class NoEffect:
     """Options without effect on rows and metadata.
 
     Attributes:
@@ -121,8 +121,8 @@ HONOURED = """
     fields.<column>.stats-mode
 """
 
-WITHOUT_EFFECT = (
-    Idle(
+NO_EFFECT = (
+    NoEffect(
         "buffers, spill files, threads and caches of the official writers and readers",
         """
         read.batch-size write.batch-size write.batch-memory file-reader-async-threshold async-file-write
@@ -138,7 +138,7 @@ WITHOUT_EFFECT = (
         source.split.target-size-with-column-pruning
         """,
     ),
-    Idle(
+    NoEffect(
         "which files there are and how they are laid out, with the same rows in them",
         """
         parquet.enable.dictionary bucket-append-ordered compaction.file-num-limit commit.force-compact lookup-wait
@@ -148,7 +148,7 @@ WITHOUT_EFFECT = (
         compaction.max-sorted-run-num
         """,
     ),
-    Idle(
+    NoEffect(
         "streams, which this release has none of",
         """
         consumer-id consumer.mode consumer.ignore-progress continuous.discovery-interval
@@ -159,7 +159,7 @@ WITHOUT_EFFECT = (
         read.stream.maxTriggerDelayMs
         """,
     ),
-    Idle(
+    NoEffect(
         "lookup joins and searches, which this release has none of",
         """
         lookup.cache-rows lookup.continuous.discovery-interval lookup.blob-as-descriptor global-index.enabled
@@ -173,14 +173,14 @@ WITHOUT_EFFECT = (
         fields.<column>.pk-full-text.index.options
         """,
     ),
-    Idle(
+    NoEffect(
         "indexes that readers use where they are, and do without where they are not",
         """
         file-index.<type>.columns file-index.<type>.<column>.<x> file-index.in-manifest-threshold
         file-index.read.enabled pk-btree.index.columns pk-bitmap.index.columns pk-multivalue.index.columns
         """,
     ),
-    Idle(
+    NoEffect(
         "the order of rows within files, which no reader relies on",
         """
         clustering.columns clustering.strategy clustering.incremental.mode clustering.incremental.optimize-write
@@ -190,7 +190,7 @@ WITHOUT_EFFECT = (
         sink.clustering.sample-factor
         """,
     ),
-    Idle(
+    NoEffect(
         "changes of schemas, and DELETE, UPDATE and MERGE, which this release has none of",
         """
         alter-column-null-to-not-null.disabled disable-explicit-type-casting add-column-before-partition
@@ -199,7 +199,7 @@ WITHOUT_EFFECT = (
         write.data-evolution.update-conflict-retry.max-attempts write.data-evolution.update-conflict-retry.wait-ms
         """,
     ),
-    Idle(
+    NoEffect(
         "catalogs and metastores, which the official system does not tell either when a table is written by its path",
         """
         auto-create metastore.partitioned-table metastore.tag-to-partition metastore.tag-to-partition.preview
@@ -210,7 +210,7 @@ WITHOUT_EFFECT = (
         object-location
         """,
     ),
-    Idle(
+    NoEffect(
         "parts of a feature that is refused by another option or by the type of a column",
         """
         data-file.external-paths.specific-fs data-file.external-paths.weights row-tracking.partition-group-on-commit
@@ -235,7 +235,7 @@ WITHOUT_EFFECT = (
         format-table.statistics.parallelism
         """,
     ),
-    Idle(
+    NoEffect(
         "settings of Flink's and Spark's connectors for their own jobs",
         """
         sink.parallelism scan.parallelism unaware-bucket.compaction.parallelism unaware-bucket.no-shuffle
@@ -265,7 +265,7 @@ WITHOUT_EFFECT = (
         compaction.partition-spec scan.plan-parallelism
         """,
     ),
-    Idle(
+    NoEffect(
         "options that the official system has given up, and passes over since",
         """
         log.changelog-mode log.consistency log.format log.ignore-delete log.key.format log.retention log.system
@@ -274,18 +274,18 @@ WITHOUT_EFFECT = (
         partition.mark-done-action.http.timeout
         """,
     ),
-    Idle(
+    NoEffect(
         "settings of file formats, indexes and Iceberg metadata, which are refused or change no row",
         """
         avro.<any> parquet.<any> orc.<any> csv.<any> json.<any> text.<any> metadata.iceberg.<any> btree-index.<any>
         bitmap-index.<any> sorted-index.<any> multivalue-index.<any> full-text.<any>
         """,
     ),
-    Idle(
+    NoEffect(
         "switches that change nothing: the official documentation names them, its code does not",
         "branch-merge.enabled",
     ),
-    Idle(
+    NoEffect(
         "a failed read of a branch is always an error here",
         "scan.fallback-branch.read-fail-fast",
     ),
@@ -413,9 +413,9 @@ def _catalogue() -> dict[str, OptionEntry]:
     entries = {key: OptionEntry(key, Status.REFUSED, None, rows) for key, rows in refusals.items()}
     for key in HONOURED.split():
         entries[key] = OptionEntry(key, Status.HONOURED, None, refusals.get(key, ()))
-    for idle in WITHOUT_EFFECT:
+    for idle in NO_EFFECT:
         for key in idle.keys.split():
-            entries[key] = OptionEntry(key, Status.WITHOUT_EFFECT, idle.reason, refusals.get(key, ()))
+            entries[key] = OptionEntry(key, Status.NO_EFFECT, idle.reason, refusals.get(key, ()))
     return entries
 
 

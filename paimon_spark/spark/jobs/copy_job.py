@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options.core_options import MB
-from paimon_spark.spark.jobs.piece_tasks import run_pieces
+from paimon_spark.spark.jobs.spark_tasks import run_pieces
 from paimon_spark.store.upkeep.copy_files import CopyAll, FileCopy, copy_here
 
 _HERE = 256 * MB  # what this process copies itself

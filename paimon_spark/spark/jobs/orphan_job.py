@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.jobs.piece_tasks import run_pieces
+from paimon_spark.spark.jobs.spark_tasks import run_pieces
 from paimon_spark.store.clean.orphans import OrphansRemoved, ThreadedWork, remove_orphan_files
 from paimon_spark.store.clean.orphans_listing import Listing
 from paimon_spark.store.holds.retention import Moment

@@ -37,7 +37,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.write.postpone_write import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
-from paimon_spark.store.write.row_rules import row_rules
+from paimon_spark.store.write.write_rules import write_rules
 
 OWNER = "owner"
 PLACE = "place"
@@ -126,7 +126,7 @@ def stored_columns(table: Table, fields: tuple[DataField, ...]) -> Callable[[pa.
 
     Defaults are filled in as they will be when the row is written: its place depends on them.
     """
-    rules = row_rules(table.location, replace(table.schema, fields=fields), o.Options())
+    rules = write_rules(table.location, replace(table.schema, fields=fields), o.Options())
 
     def stored(given: pa.RecordBatch) -> pa.RecordBatch:
         rows, _ = rules.prepare(align_rows(given, fields), None)

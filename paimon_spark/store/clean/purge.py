@@ -28,7 +28,7 @@ from paimon_spark.store.expire.delete import delete_empty_directories, delete_st
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.reading import find_snapshots
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
-from paimon_spark.store.expire.used import UsedFiles, add_other_root, other_roots, tagged_snapshots
+from paimon_spark.store.expire.used import ReferencedFiles, add_other_root, other_roots, tagged_snapshots
 from paimon_spark.store.history.branches import branch_names, delete_branch, on_branch
 from paimon_spark.store.history.consumers import clear_consumers
 from paimon_spark.store.history.tag_deletion import delete_tags
@@ -200,7 +200,7 @@ def _delete_unused(table: Table, doomed: DeletionPlan) -> list[str]:
     Args:
         table: on the branch of the states, whose options say where its files lie.
     """
-    used = UsedFiles()
+    used = ReferencedFiles()
     for root in other_roots(replace(table, branch="")):  # no branch has this name: all are others
         add_other_root(table, root, used)
     doomed.keep(used)

@@ -13,7 +13,7 @@ from paimon_spark.store.expire.delete import delete_doomed
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.snapshots import ExpiryResult, result_of
 from paimon_spark.store.expire.used import (
-    UsedFiles,
+    ReferencedFiles,
     add_found_deltas,
     add_found_metadata,
     add_live,
@@ -145,8 +145,10 @@ def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DeletionPlan:
     return doomed
 
 
-def _used(table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, needs_data: bool) -> UsedFiles:
-    used, store = UsedFiles(), table.snapshots
+def _used(
+    table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, needs_data: bool
+) -> ReferencedFiles:
+    used, store = ReferencedFiles(), table.snapshots
     tags, earliest = tagged_snapshots(store), store.earliest_id()
     first = None if earliest is None else store.find(earliest)
     for tag in tags_before(tags, (changelog.id for changelog in changelogs)) if needs_data else ():

@@ -25,7 +25,7 @@ from paimon_spark.store.expire.reading import (
     find_manifests,
     found_entries,
 )
-from paimon_spark.store.expire.used import UsedFiles
+from paimon_spark.store.expire.used import ReferencedFiles
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold
 from paimon_spark.store.metadata.table import Table
@@ -75,7 +75,7 @@ class DeletionPlan:
         """True if a later snapshot may have taken up some of it: each has manifest lists of its own."""
         return any((self.data, self.indexes, self.statistics, self.manifests))
 
-    def keep(self, used: UsedFiles) -> None:
+    def keep(self, used: ReferencedFiles) -> None:
         """Takes out what is used."""
         for doomed in (self.data, self.changelog):
             for name in used.data & doomed.keys():

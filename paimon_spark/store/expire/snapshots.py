@@ -23,7 +23,7 @@ from paimon_spark.store.expire.delete import delete_doomed
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.reading import find_snapshots
 from paimon_spark.store.expire.used import (
-    UsedFiles,
+    ReferencedFiles,
     add_live,
     add_metadata,
     add_other_root,
@@ -300,7 +300,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
 
 def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DeletionPlan) -> None:
     """Takes out what stays of the doomed files: in the snapshot after them, in tags, in other branches."""
-    used, begin, end = UsedFiles(), found[0].id, found[-1].id
+    used, begin, end = ReferencedFiles(), found[0].id, found[-1].id
     add_metadata(table, found[-1], used)
     doomed.keep(used)
     tags = tagged_snapshots(table.snapshots)

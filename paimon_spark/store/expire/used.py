@@ -30,7 +30,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 
 @dataclass
-class UsedFiles:
+class ReferencedFiles:
     """Names of files that must stay.
 
     Attributes:
@@ -116,14 +116,14 @@ def _other_root(table: Table, branch: str) -> OtherRoot:
     return OtherRoot((*first, *tagged_snapshots(store)), changes)
 
 
-def add_state(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
+def add_state(table: Table, snapshot: Snapshot, used: ReferencedFiles) -> None:
     """As add_live and add_metadata. Errors the same."""
     metas = read_data_manifests(table.file_io, table.location, snapshot)
     _add_live(table, metas, used)
     _add_metadata(table, snapshot, metas, used)
 
 
-def add_live(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
+def add_live(table: Table, snapshot: Snapshot, used: ReferencedFiles) -> None:
     """Adds the live data files of a snapshot.
 
     Raises:
@@ -132,7 +132,7 @@ def add_live(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
     _add_live(table, read_data_manifests(table.file_io, table.location, snapshot), used)
 
 
-def _add_live(table: Table, metas: Sequence[ManifestFileMeta], used: UsedFiles) -> None:
+def _add_live(table: Table, metas: Sequence[ManifestFileMeta], used: ReferencedFiles) -> None:
     columns = read_manifest_columns(table.file_io, table.location, metas)
     canonical = canonical_partitions(columns, table.schema.partition_types)
     live = fold(columns, canonical[columns.partition_code], np.arange(len(columns)))
@@ -140,12 +140,12 @@ def _add_live(table: Table, metas: Sequence[ManifestFileMeta], used: UsedFiles) 
     used.data.update(names[i] for i in live.tolist())
 
 
-def add_metadata(table: Table, snapshot: Snapshot, used: UsedFiles) -> None:
+def add_metadata(table: Table, snapshot: Snapshot, used: ReferencedFiles) -> None:
     """Adds the metadata and index files that a state needs, without its changelog. Errors as in add_live."""
     _add_metadata(table, snapshot, read_data_manifests(table.file_io, table.location, snapshot), used)
 
 
-def _add_metadata(table: Table, snapshot: Snapshot, metas: Iterable[ManifestFileMeta], used: UsedFiles) -> None:
+def _add_metadata(table: Table, snapshot: Snapshot, metas: Iterable[ManifestFileMeta], used: ReferencedFiles) -> None:
     used.metadata.update((snapshot.base_manifest_list, snapshot.delta_manifest_list))
     used.metadata.update(meta.file_name for meta in metas)
     if snapshot.index_manifest is not None:
@@ -156,39 +156,39 @@ def _add_metadata(table: Table, snapshot: Snapshot, metas: Iterable[ManifestFile
         used.metadata.add(snapshot.statistics)
 
 
-def add_reviving(table: Table, snapshots: Sequence[Snapshot], used: UsedFiles) -> None:
+def add_reviving(table: Table, snapshots: Sequence[Snapshot], used: ReferencedFiles) -> None:
     """Adds what later snapshots took up. Errors as in add_live."""
     for snapshot in snapshots:
         add_metadata(table, snapshot, used)
     _add_added(table, find_manifest_lists(table, (s.delta_manifest_list for s in snapshots)).values(), used)
 
 
-def add_found_metadata(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+def add_found_metadata(table: Table, changes: Sequence[Snapshot], used: ReferencedFiles) -> None:
     """As add_metadata, for snapshots that have expired and of which some metadata are gone. Errors as in add_live."""
     names = (name for change in changes for name in (change.base_manifest_list, change.delta_manifest_list))
     _add_lists(find_manifest_lists(table, names), used)
     _add_found_indexes(table, changes, used)
 
 
-def add_found_deltas(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+def add_found_deltas(table: Table, changes: Sequence[Snapshot], used: ReferencedFiles) -> None:
     """Adds the delta lists of changes, their manifests, and the files they added. Errors as in add_live."""
     deltas = find_manifest_lists(table, (change.delta_manifest_list for change in changes))
     _add_lists(deltas, used)
     _add_added(table, deltas.values(), used)
 
 
-def _add_lists(lists: Mapping[str, Iterable[ManifestFileMeta]], used: UsedFiles) -> None:
+def _add_lists(lists: Mapping[str, Iterable[ManifestFileMeta]], used: ReferencedFiles) -> None:
     for name, metas in lists.items():
         used.metadata.update((name, *(meta.file_name for meta in metas)))
 
 
-def _add_found_indexes(table: Table, changes: Sequence[Snapshot], used: UsedFiles) -> None:
+def _add_found_indexes(table: Table, changes: Sequence[Snapshot], used: ReferencedFiles) -> None:
     used.metadata.update(name for s in changes for name in (s.index_manifest, s.statistics) if name is not None)
     for entries in find_index_manifests(table, (change.index_manifest for change in changes)).values():
         used.metadata.update(entry.file_name for entry in entries)
 
 
-def add_other_root(table: Table, root: OtherRoot, used: UsedFiles) -> None:
+def add_other_root(table: Table, root: OtherRoot, used: ReferencedFiles) -> None:
     """Adds all that another branch keeps: what it expires meanwhile may be gone. Errors as in add_live."""
     for state in root.states:
         add_state(table, state, used)
@@ -200,7 +200,7 @@ def add_other_root(table: Table, root: OtherRoot, used: UsedFiles) -> None:
     _add_found_indexes(table, root.changes, used)
 
 
-def _add_added(table: Table, lists: Iterable[Iterable[ManifestFileMeta]], used: UsedFiles) -> None:
+def _add_added(table: Table, lists: Iterable[Iterable[ManifestFileMeta]], used: ReferencedFiles) -> None:
     for columns in found_entries(table, (meta for metas in lists for meta in metas if meta.num_added_files)):
         names = columns.file_names
         used.data.update(names[i] for i in np.flatnonzero(columns.kind == FileKind.ADD).tolist())

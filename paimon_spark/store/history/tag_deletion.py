@@ -24,7 +24,7 @@ from paimon_spark.format.snapshot_json import Tag, encode_tag
 from paimon_spark.store.expire.delete import delete_doomed
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.used import (
-    UsedFiles,
+    ReferencedFiles,
     add_found_deltas,
     add_other_root,
     add_reviving,
@@ -212,7 +212,7 @@ def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag
         _add_all(doomed, one)
     if not any(doomed.stages()):
         return doomed
-    elsewhere = UsedFiles()
+    elsewhere = ReferencedFiles()
     for root in other_roots(table):
         add_other_root(table, root, elsewhere)
     _add_changelogs(table, elsewhere)
@@ -228,12 +228,12 @@ def _files_of(table: Table, snapshot: Snapshot) -> DeletionPlan:
     return doomed
 
 
-def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Sequence[Snapshot]) -> UsedFiles:
+def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Sequence[Snapshot]) -> ReferencedFiles:
     """What the nearest tags and snapshots on both sides need, and later ones that took files up again.
 
     After a rollback that broke off a tag and a snapshot, or two tags, may have one id and differ.
     """
-    store, used = table.snapshots, UsedFiles()
+    store, used = table.snapshots, ReferencedFiles()
     tagged = _beside((snapshot.id for snapshot in staying), number)
     found = [*map(store.load, _beside(ids, number)), *(snapshot for snapshot in staying if snapshot.id in tagged)]
     for place, snapshot in enumerate(found):
@@ -250,7 +250,7 @@ def _beside(numbers: Iterable[int], number: int) -> set[int]:
     return {*([max(below)] if below else []), *([min(above)] if above else [])}
 
 
-def _add_changelogs(table: Table, used: UsedFiles) -> None:
+def _add_changelogs(table: Table, used: ReferencedFiles) -> None:
     """Long-lived changelogs of this branch are read from delta lists where no changelog files are made."""
     if table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE:
         return

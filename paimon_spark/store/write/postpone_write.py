@@ -21,9 +21,9 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.postponed import bucket_number, positive
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
-from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.table_write import Rows, TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
+from paimon_spark.store.write.write_rules import write_rules
 
 STAGE_OWNERS = 64  # so many tasks share the rows of a partition whose number of buckets is not known yet
 
@@ -116,7 +116,7 @@ class FixedBucketWrite:
         self._task = task_id
         self._number_task = 0 if moves_rows else task_id + 1
         self._plan = plan
-        self._rules = row_rules(table.location, table.schema, table.options)
+        self._rules = write_rules(table.location, table.schema, table.options)
         self._share = len(set(plan.buckets.values())) + 1
         self._writes: dict[int | None, TableWrite] = {}  # by number of buckets; None: staged
         bucket_number(0, 0, table.options)  # a bad option is told before the first row

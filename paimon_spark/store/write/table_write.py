@@ -37,8 +37,8 @@ from paimon_spark.store.write.data_writer import SLICE_ROWS, BucketWriter, file_
 from paimon_spark.store.write.dynamic_buckets import DynamicBuckets, cross_partition_refusal
 from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, file_layout
 from paimon_spark.store.write.postpone_files import postpone_layout, unnumbered
-from paimon_spark.store.write.row_rules import row_rules
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
+from paimon_spark.store.write.write_rules import write_rules
 
 APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables wait only so that small groups are not written one by one
 MAX_OPEN_FILES = 16  # an open file holds up to a row group in memory
@@ -99,7 +99,7 @@ class TableWrite:
         check_writable(table.schema, table.options)
         options = table.options
         self._table = table
-        self._rules = row_rules(table.location, table.schema, options)
+        self._rules = write_rules(table.location, table.schema, options)
         self._postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
         if self._postpones:
             self._layout = postpone_layout(table.schema, options, commit_user, task_id, staged)

@@ -15,7 +15,7 @@ import paimon_spark
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
-from paimon_spark.format.options.entries import CATALOGUE, HONOURED, REFUSALS, WITHOUT_EFFECT, Moment, Refusal, Status
+from paimon_spark.format.options.entries import CATALOGUE, HONOURED, NO_EFFECT, REFUSALS, Moment, Refusal, Status
 from paimon_spark.format.options.keys import catalogued, known_key
 from paimon_spark.format.rules.supported import check_call, check_readable, check_writable
 from paimon_spark.format.schema import TableSchema
@@ -72,12 +72,12 @@ def test_every_option_of_the_catalogue_is_official() -> None:
 
 
 def test_every_option_is_in_one_group() -> None:
-    keys = [*HONOURED.split(), *(key for idle in WITHOUT_EFFECT for key in idle.keys.split())]
+    keys = [*HONOURED.split(), *(key for idle in NO_EFFECT for key in idle.keys.split())]
     assert {key: n for key, n in Counter(keys).items() if n > 1} == {}
     alone = {refusal.key for refusal in REFUSALS} - set(keys)
     assert {key for key, entry in CATALOGUE.items() if entry.status is Status.REFUSED} == alone
     assert set(CATALOGUE) == {*keys, *alone}
-    assert all((entry.reason is not None) is (entry.status is Status.WITHOUT_EFFECT) for entry in CATALOGUE.values())
+    assert all((entry.reason is not None) is (entry.status is Status.NO_EFFECT) for entry in CATALOGUE.values())
     # What is only refused in a call is said to be without effect where it is stored, and why.
     assert {r.key for r in REFUSALS if r.moment is Moment.CALL} & alone == set()
 
@@ -145,7 +145,7 @@ def test_every_value_that_asks_for_something_is_refused_by_name(refusal: Refusal
 
 def test_what_is_without_effect_may_be_stored() -> None:
     refused = {refusal.key for refusal in REFUSALS if refusal.moment is not Moment.CALL}
-    idle = [key for key, entry in CATALOGUE.items() if entry.status is Status.WITHOUT_EFFECT]
+    idle = [key for key, entry in CATALOGUE.items() if entry.status is Status.NO_EFFECT]
     assert refused.isdisjoint(idle)
     named = [re.sub("#|<(x|type|any)>", "y", key.replace("<column>", "Name")) for key in idle]
     check_writable(SCHEMA, Options(dict.fromkeys(named, "x")))

@@ -6,7 +6,7 @@ import pytest
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.jobs.piece_tasks import run_pieces
+from paimon_spark.spark.jobs.spark_tasks import run_pieces
 
 pytestmark = pytest.mark.spark
 

@@ -22,8 +22,8 @@ _STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
 
 
 @dataclass(frozen=True)
-class RowRules:
-    """Prepares incoming batches of one table; build with ``row_rules``.
+class WriteRules:
+    """Prepares incoming batches of one table; build with ``write_rules``.
 
     Attributes:
         arrow: the schema of incoming batches: all table columns, in order.
@@ -118,7 +118,7 @@ class RowRules:
         )
 
 
-def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
+def write_rules(table: str, schema: TableSchema, options: Options) -> WriteRules:
     """The rules of a table.
 
     Args:
@@ -135,7 +135,7 @@ def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
     if options.value(o.IGNORE_UPDATE_BEFORE):
         dropped.add(UPDATE_BEFORE)
     defaults = [(i, _default(table, f)) for i, f in enumerate(schema.fields) if f.default_value is not None]
-    return RowRules(
+    return WriteRules(
         table=table,
         arrow=arrow_schema(schema.fields),
         required=tuple(f.name for f in schema.fields if not f.type.nullable or f.name in schema.primary_keys),
