@@ -396,7 +396,7 @@ class OptionEntry:
     Attributes:
         key: as it is written officially, with its placeholders.
         status: REFUSED where any value but those that ask for nothing is refused, stored or given.
-        reason: of WITHOUT_EFFECT; else None.
+        reason: of NO_EFFECT; else None.
         refusals: of some or all values.
     """
 
