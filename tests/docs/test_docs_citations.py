@@ -66,6 +66,18 @@ def test_what_a_citation_is(text: str, found: list[tuple[str, str]]) -> None:
     assert list(citations(text)) == found
 
 
+def test_the_code_cites_invariants_that_are_there() -> None:
+    rules = set(re.findall(r"\{#([cehtrf]\d+)\}", (DOCS / "internals" / "protocol.md").read_text(encoding="utf-8")))
+    cited = {
+        (path.relative_to(ROOT).as_posix(), rule)
+        for path in sorted((ROOT / "paimon_spark").rglob("*.py"))
+        for line in re.findall(r"\bprotocol ([CEHTRF]\d.*)", path.read_text(encoding="utf-8"))
+        for rule in _RULE.findall(line)
+    }
+    assert len(cited) >= 25
+    assert [(path, rule) for path, rule in sorted(cited) if rule.lower() not in rules] == []
+
+
 def test_the_tests_that_show_an_invariant_are_there() -> None:
     """protocol.md names tests as ``test_x.py::test_y``, wherever below tests/ the file is."""
     text = (DOCS / "internals" / "protocol.md").read_text(encoding="utf-8")

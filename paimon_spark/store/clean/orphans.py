@@ -8,6 +8,8 @@ read that fails ends it before anything is deleted; after a crash the next remov
 Deliberately safer than Java: a listing that fails, or a snapshot whose metadata are missing, stops it; nothing goes
 before the users are known; directories go only when they are old too, never above the root of the data; marks that tell
 of a broken expiry stay until an expiry has finished it.
+
+Invariant: protocol F5.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ Three races can leave a published snapshot outside of the table's history:
 - A snapshot that will be withdrawn is visible for a moment. A snapshot built on it would be withdrawn too, although
   its writer had already reported success. So nobody builds on a snapshot whose own base is missing
   (``may_be_withdrawn``).
+
+Invariants: protocol C4 to C6.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a commit that failed leaves behind: files that no snapshot names, unless it was made after all."""
+"""What a commit that failed leaves behind: files that no snapshot names, unless it was made after all.
+
+Invariants: protocol C7 and C8.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Committing what tasks wrote: one new snapshot, or none (format section 3.2; Java: FileStoreCommitImpl)."""
+"""Committing what tasks wrote: one new snapshot, or none (format section 3.2; Java: FileStoreCommitImpl).
+
+Invariants: protocol C1 to C3 and C10.
+"""
 
 from __future__ import annotations
 

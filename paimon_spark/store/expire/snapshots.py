@@ -3,6 +3,8 @@
 All that will be deleted is known before the first file goes; what cannot be read stops everything. Then data files go,
 index files and statistics, manifests, lists, at last the snapshots, oldest first: after a crash at any point the
 snapshots that stay are whole, and the next expiry finds the same files again.
+
+Invariants: protocol E1 to E7.
 """
 
 from __future__ import annotations

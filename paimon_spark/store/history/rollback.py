@@ -4,6 +4,8 @@ Newer tags go, snapshots, newest first, and long-lived changelogs; their data fi
 files. A state that only a tag keeps becomes a snapshot again before anything goes. So at any point the table reads, as
 before or as after, or as one of the states between; a second call finishes the work. A writer of ours that has prepared
 a commit on a state that goes notices (``commit.base``); one of the official system does not (``rollback_as_latest``).
+
+Invariants: protocol R1 to R4.
 """
 
 from __future__ import annotations

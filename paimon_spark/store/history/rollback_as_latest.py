@@ -2,6 +2,8 @@
 
 Nothing is deleted, and whoever commits meanwhile finds a new snapshot as after any other overwrite: also writers of the
 official system, which do not notice that a rollback has taken snapshots away.
+
+Invariant: protocol R6.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A tag of a snapshot that is there is a file and no more. Of an expired snapshot 
 tags and snapshots beside it need stays, and what other branches and changelogs need. All that goes is known before the
 tag goes; then the tag goes, then data files, index files and statistics, manifests, lists. A mark beside the tags tells
 of the work: after a crash the next deletion finishes it.
+
+Invariants: protocol T1 to T3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """What a reader is told whose snapshot has expired: what is left, how long the table keeps, how to keep more.
 
 A reader notices it when he asks for a snapshot, while he plans, or in a task that finds a file deleted.
+
+Invariant: protocol F2.
 """
 
 from __future__ import annotations

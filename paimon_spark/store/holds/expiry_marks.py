@@ -3,6 +3,8 @@
 A mark is written before anything is looked at and goes when the snapshots below its end are gone. Who wants to keep one
 of them (a tag, a rollback) writes his file first and looks for marks then: either the expiry has seen his file, or he
 sees the mark. A mark that a crash left behind tells that the snapshots below it may be broken, and where to go on.
+
+Invariants: protocol E1 and E3 to E5.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Who makes a tag or a branch, or takes a table back, marks the first snapshot he 
 and looks for expiries then; an expiry marks its work and looks for these marks then (expiry_marks): so one of the two
 sees the other and gives up. In the directory of tags the same marks stand between those who make a tag from another
 tag and those who delete that one. A mark that a crash left holds for a day, and goes with the next expiry then.
+
+Invariants: protocol H1 to H5.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A rollback takes snapshots away while others commit, and ids are used again: then a snapshot may follow one that it
 knows nothing of. Its base manifest list tells.
+
+Invariant: protocol R5.
 """
 
 from __future__ import annotations

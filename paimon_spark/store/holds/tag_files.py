@@ -1,4 +1,7 @@
-"""The file of a new tag: what it holds, and how it comes to be without losing the snapshot (format section 3.3)."""
+"""The file of a new tag: what it holds, and how it comes to be without losing the snapshot (format section 3.3).
+
+Invariants: protocol T4 and T5.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Before the file of the tag or branch is made, a mark says that it comes (hold_marks): nobody deletes files of the
 snapshot then, or the snapshot is going already and the keeper fails before it has made anything.
+
+Invariants: protocol H1 and T3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Creating a file if nobody has: ``snapshot-N``, the one step that makes a commit real, schemas and tags.
 
 Java: RenamingSnapshotCommit.
+
+Invariant: protocol C1.
 """
 
 from __future__ import annotations

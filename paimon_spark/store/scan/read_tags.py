@@ -1,4 +1,7 @@
-"""Tags that keep what long reads stand on (`scan.plan-auto-tag-for-read.time-retained`; Java: BatchReadTagCreator)."""
+"""Tags that keep what long reads stand on (`scan.plan-auto-tag-for-read.time-retained`; Java: BatchReadTagCreator).
+
+Invariants: protocol F3 and F4.
+"""
 
 from __future__ import annotations
 
