@@ -9,9 +9,9 @@ States of a commit::
          +------------------------ withdraw snapshot-<n> <- base gone -+            |
                                                                                     v base present: done
 
-Invariants (protocol C1 to C10 in docs/internals/protocol.md): a snapshot becomes visible in one atomic step; no file is deleted after a step whose outcome is unknown
-(CommitStateUnknown); a commit of the same user and identifier happens once; nobody builds on a snapshot that may be
-withdrawn.
+Invariants (protocol C1 to C10 in docs/internals/protocol.md): a snapshot becomes visible in one atomic step; no file is
+deleted after a step whose outcome is unknown (CommitStateUnknown); a commit of the same user and identifier happens
+once; nobody builds on a snapshot that may be withdrawn.
 
 May import: ``store.metadata``, ``store.holds``, ``store.buckets`` and what lies below. It reads no rows.
 """
