@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import MergeEngine
@@ -82,6 +83,12 @@ def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
     sequence = [name for name in options.value(o.SEQUENCE_FIELD) if name not in schema.primary_keys]
     names = [name for name in schema.names if name not in schema.primary_keys and name not in sequence]
     functions = aggregates(schema, options, names, "last_non_null_value")
+    lacking = [name for name in sequence if name not in schema.by_name]
+    if lacking:
+        raise OptionError(
+            f"'sequence.field' names {', '.join(lacking)}, and the columns are {', '.join(schema.names)}; "
+            "name columns of the table"
+        )
     for name in sequence:  # whatever options say
         functions[name] = aggregate_for(name, "last_value", schema.by_name[name].type, field_options(options, name))
     check_aggregation(functions, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from paimon_spark.errors import SnapshotNotFound
+from paimon_spark.errors import CorruptFile, SnapshotNotFound
 from paimon_spark.file_io import FileIO, FileStatus
 from paimon_spark.format.paths import (
     CHANGELOG_PREFIX,
@@ -135,9 +135,9 @@ class SnapshotStore:
         """The snapshot, or None when its file does not exist.
 
         Raises:
-            CorruptFile: the file is not a snapshot.
+            CorruptFile: the file is not a snapshot, or holds another one.
         """
-        return self._find(snapshot_path(self.table, snapshot_id, self.branch))
+        return self._find(snapshot_path(self.table, snapshot_id, self.branch), snapshot_id)
 
     def walk(self, ids: Sequence[int]) -> Iterator[Snapshot]:
         """Those of the ids that are there, in the order given. They are read some at a time, as far as they are asked
@@ -187,11 +187,18 @@ class SnapshotStore:
 
     def find_changelog(self, snapshot_id: int) -> Snapshot | None:
         """The long-lived changelog of that id, or None. Errors as in find."""
-        return self._find(changelog_path(self.table, snapshot_id, self.branch))
+        return self._find(changelog_path(self.table, snapshot_id, self.branch), snapshot_id)
 
-    def _find(self, path: str) -> Snapshot | None:
+    def _find(self, path: str, snapshot_id: int) -> Snapshot | None:
         data = find_bytes(self.file_io, path)
-        return None if data is None else decode_snapshot(data, path)
+        if data is None:
+            return None
+        snapshot = decode_snapshot(data, path)
+        if snapshot.id != snapshot_id:  # a walk from snapshot to snapshot would go round in circles
+            raise CorruptFile(
+                f"reading {path}: it holds snapshot {snapshot.id} and not {snapshot_id}; restore the file from a backup"
+            )
+        return snapshot
 
     def load(self, snapshot_id: int) -> Snapshot:
         """The snapshot.

@@ -362,6 +362,16 @@ def test_a_sequence_field_that_came_later(tmp_path: Path) -> None:
     assert open_table(str(path), then).scan().to_arrow().column_names == list(schema.names)
 
 
+@pytest.mark.parametrize("name", ["pk_dedup", "pk_aggregation"])
+def test_a_sequence_field_that_is_no_column(tmp_path: Path, name: str) -> None:
+    path = GoldenTable("java-0.7", name).unpack(tmp_path)
+    schema = open_table(str(path)).schema
+    newer = replace(schema, id=9, options={**schema.options, "sequence.field": "."})
+    (path / "schema" / "schema-9").write_bytes(encode_schema(newer))
+    with pytest.raises(OptionError, match=r"'sequence\.field' names \., and the columns"):
+        open_table(str(path))
+
+
 def test_a_missing_old_schema_is_named(tmp_path: Path) -> None:
     path = GoldenTable("java-2.1", "schema_evo").unpack(tmp_path)
     (path / "schema" / "schema-0").unlink()

@@ -91,6 +91,15 @@ def test_damaged_snapshot(tmp_path: Path, content: bytes) -> None:
         store.latest()
 
 
+def test_a_snapshot_under_the_name_of_another(tmp_path: Path) -> None:
+    """Whoever walks from id to id would go round in circles, and a reader would see another state than it asked for."""
+    store = write(tmp_path, snapshot(3))
+    (tmp_path / "snapshot" / "snapshot-4").write_bytes(encode_snapshot(snapshot(3)))
+    for read in (store.latest, lambda: store.load(4), lambda: store.find(4)):
+        with pytest.raises(CorruptFile, match=r"snapshot-4: it holds snapshot 3 and not 4"):
+            read()
+
+
 def test_a_truncated_snapshot_is_never_read_as_another(tmp_path: Path) -> None:
     store = write(tmp_path, snapshot(3, watermark=7))
     path = tmp_path / "snapshot" / "snapshot-3"
