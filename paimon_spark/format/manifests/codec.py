@@ -17,6 +17,7 @@ from paimon_spark.format.names import checked_external_path, checked_name
 
 MANIFEST_VERSION = 2
 KINDS = range(2)
+SOURCES = range(2)
 INT32 = range(-(2**31), 2**31)
 COUNT = range(2**63)
 
@@ -179,7 +180,7 @@ def _decode_file(r: AvroRecord) -> DataFileMeta:
         creation_time=r.optional("_CREATION_TIME", int),
         delete_row_count=r.optional("_DELETE_ROW_COUNT", int),
         embedded_index=r.optional("_EMBEDDED_FILE_INDEX", bytes),
-        file_source=r.optional("_FILE_SOURCE", int),
+        file_source=None if r.optional("_FILE_SOURCE", int) is None else r.integer("_FILE_SOURCE", SOURCES),
         value_stats_cols=r.optional_tuple("_VALUE_STATS_COLS", str),
         external_path=r.external_path(name, in_bucket=True),
         first_row_id=r.optional("_FIRST_ROW_ID", int),

@@ -27,6 +27,7 @@ from paimon_spark.format.manifests.codec import (
     INT32,
     KINDS,
     MANIFEST_VERSION,
+    SOURCES,
     decode_manifest,
     encode_manifest,
 )
@@ -75,7 +76,7 @@ _WANTED: dict[Path, Kind] = {
 }  # fmt: skip
 _RANGES: dict[Path, range] = {
     ("_KIND",): KINDS, ("_BUCKET",): INT32, ("_TOTAL_BUCKETS",): INT32, _FILE["level"][0]: INT32,
-    _FILE["file_size"][0]: COUNT, _FILE["row_count"][0]: COUNT,
+    _FILE["file_size"][0]: COUNT, _FILE["row_count"][0]: COUNT, _FILE["file_source"][0]: SOURCES,
 }  # fmt: skip
 _NEEDED = frozenset(
     path for path in _WANTED if path[-1] != "_NULL_COUNTS" and path not in {_FILE[name][0] for name in _NULLABLE}
@@ -356,6 +357,8 @@ def _covered_container(data: bytes, name: str, budget: Budget) -> Container:
 def _check_ranges(columns: Mapping[Path, Column], names: Sequence[str], starts: Ints) -> None:
     """As AvroRecord.integer does for one entry."""
     for path, allowed in _RANGES.items():
+        if path not in columns:  # a nullable field that writers before had not
+            continue
         values = columns[path].values
         if len(values) and not (values.min() >= allowed.start and values.max() < allowed.stop):
             bad = int(np.argmax((values < allowed.start) | (values > allowed.stop - 1)))

@@ -149,6 +149,17 @@ def test_an_entry_without_what_it_needs_names_the_file(change: Any, name: str) -
         decode_manifests(files)
 
 
+def test_a_source_that_is_none_names_the_file() -> None:
+    def change(schema: Any, record: Any) -> None:
+        record["_FILE"]["_FILE_SOURCE"] = 1 << 20
+
+    bad = rewritten(ENTRIES[0], change)
+    with pytest.raises(CorruptFile, match=r"cannot read bad.*_FILE_SOURCE"):
+        decode_manifests([("good", encode_manifest(ENTRIES)), ("bad", bad)])
+    with pytest.raises(CorruptFile, match="_FILE_SOURCE"):
+        decode_manifest(bad, "bad")
+
+
 def test_another_version_names_the_file() -> None:
     def change(schema: Any, record: Any) -> None:
         record["_VERSION"] = 3
