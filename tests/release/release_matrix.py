@@ -13,8 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from support.paths import ROOT
-
+ROOT = Path(__file__).parents[2]
 JOB = Path(__file__).with_name("release_job.py")
 RELEASES = ("4.1", "4.2", "4.3")
 SESSIONS = {"classic": {}, "connect": {"SPARK_REMOTE": "local[2]", "SPARK_TESTING": "1"}}  # 1: any free port
