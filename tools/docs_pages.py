@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
@@ -25,6 +24,8 @@ if str(ROOT) not in sys.path:
 from paimon_spark.cli.command_list import COMMANDS  # noqa: E402
 from paimon_spark.cli.program import Commands  # noqa: E402
 from paimon_spark.format.options.core_options import TYPED_OPTIONS  # noqa: E402
+from paimon_spark.format.options.described import choices_of, default_text, option_type  # noqa: E402
+from paimon_spark.format.options.descriptions import DESCRIPTIONS  # noqa: E402
 from paimon_spark.format.options.entries import CATALOGUE, Moment, Status  # noqa: E402
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS  # noqa: E402
 from paimon_spark.store.system_tables.names import NAMES  # noqa: E402
@@ -32,17 +33,6 @@ from paimon_spark.store.system_tables.table import METADATA_TABLES  # noqa: E402
 
 PAGES = ROOT / "docs"
 
-DESCRIPTIONS: dict[str, str] = tomllib.loads((ROOT / "tools" / "option_descriptions.toml").read_text(encoding="utf-8"))
-_TYPES = {
-    "parse_bool": "boolean",
-    "parse_int": "integer",
-    "parse_ratio": "number",
-    "parse_text": "text",
-    "parse_list": "list",
-    "parse_memory": "memory size",
-    "parse_duration": "duration",
-    "parse_level_map": "map from level",
-}
 OTHERS = "Others"
 _SECTIONS = {  # the headings of the notes, where a user looks for something shorter
     "Table identity, keys, partition declaration": "Table, keys and partitions",
@@ -59,8 +49,6 @@ _SECTIONS = {  # the headings of the notes, where a user looks for something sho
     "Scan, time travel, incremental, streaming": "Reads and time travel",
     "Per-field keys": "Options of columns",
 }
-_SIZES = (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10))
-_TIMES = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
 _NONE = "&ndash;"
 _SHIM = "https://unpkg.com/iframe-worker/shim"  # which the offline plugin of mkdocs-material names
 _OWN_SHIM = "assets/frame-worker.js"
@@ -150,40 +138,20 @@ def section_order(noted: dict[str, str], name: str) -> int:
 def option_row(key: str, meaning: str) -> str:
     option = TYPED_OPTIONS.get(key)
     kind = "" if option is None else type_of(option)
-    default = _NONE if option is None else default_of(option, kind)
+    default = _NONE if option is None else default_of(option)
     fixed = " Cannot change once the table has data." if key in IMMUTABLE_OPTIONS else ""
     older = "" if option is None or not option.aliases else f" Older names: {', '.join(map(code, option.aliases))}."
     return f"| `{key}` | {kind} | {default} | {cell(meaning + older + fixed)} |"
 
 
 def type_of(option: Any) -> str:
-    name = option.parse.__name__
-    if name == "parse" and option.parse.__closure__:  # parse_choice
-        choices = next(c.cell_contents for c in option.parse.__closure__ if isinstance(c.cell_contents, tuple))
-        return "one of " + ", ".join(map(code, choices))
-    return _TYPES.get(name, "text")
+    choices = choices_of(option)
+    return "one of " + ", ".join(map(code, choices)) if choices else option_type(option)
 
 
-def default_of(option: Any, kind: str) -> str:
-    value = option.default
-    if value is None or value in ((), {}, ""):
-        return _NONE
-    if isinstance(value, bool):
-        return code(str(value).lower())
-    if kind == "memory size":
-        return code(scaled(value, _SIZES, "bytes"))
-    if kind == "duration":
-        return code(scaled(value, _TIMES, "ms"))
-    if value in (2**31 - 1, 2**63 - 1):
-        return "no limit"
-    return code(",".join(value) if isinstance(value, tuple) else str(value))
-
-
-def scaled(value: int, units: tuple[tuple[str, int], ...], smallest: str) -> str:
-    for name, size in units:
-        if value and value % size == 0:
-            return f"{value // size} {name}"
-    return f"{value} {smallest}"
+def default_of(option: Any) -> str:
+    text = default_text(option, option_type(option))
+    return text if text == "no limit" else code(text) if text else _NONE
 
 
 def refused_rows(moment: Moment) -> Iterator[str]:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from doc_pages import DOCS, ROOT
 import paimon_spark
 from paimon_spark import errors
 from paimon_spark.cli.command_list import COMMANDS
+from paimon_spark.format.options.descriptions import DESCRIPTIONS
 from paimon_spark.format.options.entries import CATALOGUE, Status
 from paimon_spark.store.system_tables.names import NAMES
 
@@ -97,9 +97,8 @@ def test_every_option_is_on_its_page(site: Path) -> None:
 
 
 def test_every_honoured_option_is_described() -> None:
-    described = tomllib.loads((ROOT / "tools" / "option_descriptions.toml").read_text(encoding="utf-8"))
-    assert described.keys() == {key for key, entry in CATALOGUE.items() if entry.status is Status.HONOURED}
-    assert [key for key, text in described.items() if not re.fullmatch(r"[^\n|]{10,}\.", text)] == []
+    assert DESCRIPTIONS.keys() == {key for key, entry in CATALOGUE.items() if entry.status is Status.HONOURED}
+    assert [key for key, text in DESCRIPTIONS.items() if not re.fullmatch(r"[^\n|]{10,}\.", text)] == []
 
 
 def test_every_command_and_system_table_is_on_its_page(site: Path) -> None:

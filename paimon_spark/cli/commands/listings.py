@@ -54,7 +54,7 @@ SHOWN: dict[str, tuple[str, Sequence[str]]] = {
         "The schemas that the table has had; schema --id shows one.",
         ("schema_id", "update_time", "primary_keys", "partition_keys", "comment"),
     ),
-    "options": ("The options that are stored in the table.", ()),
+    "options": ("The options that are stored in the table; --known lists all that there are.", ()),
     "consumers": ("The consumers, and the snapshot that each reads next.", ()),
 }
 """Of each system table: the help of its command, and the columns of its text; none: all. JSON, CSV: all."""
@@ -76,7 +76,7 @@ def find_system_scan(
     return replace(found, shows_instants=True).scan(columns, where)
 
 
-def _list(
+def list_rows(
     name: str,
     path: str,
     options: dict[str, str],
@@ -85,6 +85,7 @@ def _list(
     limit: int | None,
     output: RowsOutput,
 ) -> None:
+    """Prints a system table. name: of it; the others are the arguments of the command."""
     shown = SHOWN[name][1] or None if output is RowsOutput.TEXT else None
     scan = find_system_scan(path, name, options, parse_columns(columns) or shown, where)
     batches = scan.to_batches()
@@ -107,7 +108,7 @@ def _listing(name: str) -> Callable[..., None]:
         option: TableOptions = None,
         output: RowsFormat = RowsOutput.TEXT,
     ) -> None:
-        _list(name, path, parse_options(option, branch), columns, where, limit, output)
+        list_rows(name, path, parse_options(option, branch), columns, where, limit, output)
 
     def of_a_state(
         path: TablePath,
@@ -120,10 +121,11 @@ def _listing(name: str) -> Callable[..., None]:
         output: RowsFormat = RowsOutput.TEXT,
     ) -> None:
         options: dict[str, Any] = parse_options(option, branch)
-        _list(name, path, {**options, **state_options(path, options, at)}, columns, where, limit, output)
+        list_rows(name, path, {**options, **state_options(path, options, at)}, columns, where, limit, output)
 
     return of_a_state if name in _OF_A_STATE else of_now
 
 
 for _name, (_help, _) in SHOWN.items():
-    app.command(_name, help=_help)(_listing(_name))
+    if _name != "options":  # options.py
+        app.command(_name, help=_help)(_listing(_name))
