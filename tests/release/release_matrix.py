@@ -62,7 +62,9 @@ def main() -> None:
                 elsewhere = folder / f"elsewhere-{release}-{name}"
                 elsewhere.mkdir()
                 try:
-                    print(run([str(python), str(JOB)], elsewhere, **settings), name, flush=True)
+                    # Spark looks for data sources with the python3 of the PATH, as in an activated environment.
+                    path = os.pathsep.join([str(python.parent), os.environ["PATH"]])
+                    print(run([str(python), str(JOB)], elsewhere, PATH=path, **settings), name, flush=True)
                     passed += 1
                 except RuntimeError as error:
                     print(f"PySpark {release} {name}: {error}", flush=True)
