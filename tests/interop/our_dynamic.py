@@ -18,6 +18,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.buckets.hash_index_files import read_hash_files, read_hashes
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows
 from paimon_spark.store.write.hash_assigner import HashAssigner, key_numbers, plan_channels
@@ -86,7 +87,7 @@ def _keys(table: Table) -> list[KeyRows]:
     changed = {o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
     if table.options.value(o.MERGE_ENGINE) == "first-row":
         changed[o.MERGE_ENGINE.key] = "deduplicate"
-    reading = Table(table.location, table.file_io, table.schema, Options({**table.options, **changed}))
+    reading = ReadableTable(table.location, table.file_io, table.schema, Options({**table.options, **changed}))
     scan, found = reading.scan(), []
     for split in scan.plan().splits:
         assert isinstance(split, Split)

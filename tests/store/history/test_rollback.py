@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from contextlib import nullcontext
 from dataclasses import replace
@@ -152,7 +153,9 @@ def test_what_is_written_on_top_meanwhile_goes_too(tmp_path: Path) -> None:
         def delete(self, path: str) -> None:
             super().delete(path)
             if path.endswith("snapshot-3"):
-                self.inner.write_bytes(path.replace("-3", "-5"), Path(path.replace("-3", "-2")).read_bytes())
+                directory = Path(path).parent
+                late = json.loads((directory / "snapshot-2").read_text()) | {"id": 5}
+                self.inner.write_bytes(f"{directory}/snapshot-5", json.dumps(late).encode())
 
     rollback(replace(table, file_io=Racing(table.file_io)), 2)
     assert table.snapshots.ids() == [1, 2]

@@ -169,7 +169,8 @@ def test_expired_at_any_moment(options: dict[str, str], tmp_path: Path) -> None:
     for number in range(60):
         table = copied(whole, tmp_path / str(number))
         io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
-        watched = replace(scan(table, options), file_io=io)
+        plain = scan(table, options)
+        watched = replace(plain, table=replace(plain.table, file_io=io))
         try:
             assert read(watched.plan().splits, watched) == right
             outcomes.add("rows")

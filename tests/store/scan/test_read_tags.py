@@ -132,8 +132,8 @@ def test_who_wants_no_tag_does_nothing_for_it(options: dict[str, str], tmp_path:
     table = new_table(tmp_path / "t")
     live_on(table, "ww")
     plain, fenced = FaultyFileIO(LocalFileIO()), FaultyFileIO(LocalFileIO())
-    replace(scan(table, options), file_io=plain).plan()
-    replace(scan(table, options), file_io=fenced).tasks()
+    scan(replace(table, file_io=plain), options).plan()
+    scan(replace(table, file_io=fenced), options).tasks()
     assert sorted(fenced.log) == sorted(plain.log)
 
 
@@ -142,7 +142,7 @@ def test_who_may_not_write_reads_without(tmp_path: Path, caplog: pytest.LogCaptu
     live_on(table, "w")
     io = FaultyFileIO(LocalFileIO(), 0, named="!create")
     with caplog.at_level(logging.WARNING):
-        assert replace(scan(table, HOUR), file_io=io).to_arrow().num_rows == 2
+        assert scan(replace(table, file_io=io), HOUR).to_arrow().num_rows == 2
     assert "no tag keeps snapshot 1 of" in caplog.text
 
 

@@ -16,6 +16,7 @@ from paimon_spark.file_io import FileIO
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import snapshot_path
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import ReadableTable
 from support.faults.faulty_store import When
 from support.oracles.life_oracle import Key, Kind, Oracle, Root, Row, Rows, merged, root_at, without
 from support.simulation.stage import FOREVER, Actor, Fault, Stored
@@ -166,7 +167,7 @@ class World:
         self.numbers += 1
         return self.numbers
 
-    def on(self, file_io: FileIO, branch: str, job: str) -> Table:
+    def on(self, file_io: FileIO, branch: str, job: str) -> ReadableTable:
         """The table as an actor opens it; job becomes the beginning of its commit users."""
         options = self.table.options.merged({"commit.user-prefix": job})
         return replace(self.table, file_io=file_io, branch=branch, options=options)
@@ -355,8 +356,8 @@ class World:
             raise Broken(f"{root} has lost {len(missing)} files: {sorted(missing)[:5]}")
 
 
-def _table(location: str, file_io: FileIO) -> Table:
-    bare = Table(location, file_io, new_schema(COLUMNS, (), (), {}), Options({}))
+def _table(location: str, file_io: FileIO) -> ReadableTable:
+    bare = ReadableTable(location, file_io, new_schema(COLUMNS, (), (), {}), Options({}))
     schema = bare.schemas.latest()
     assert schema is not None
-    return Table(location, file_io, schema, Options(schema.options))
+    return ReadableTable(location, file_io, schema, Options(schema.options))
