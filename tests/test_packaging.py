@@ -109,3 +109,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
     files = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True).splitlines()
     wanted = {name for name in files if name.startswith("paimon_spark/") and name.endswith((".py", ".pyi", "py.typed"))}
     assert found == {name for name in wanted if (ROOT / name).exists()} | {"pyspark_paimon.py"}
+
+
+def test_the_demo_finds_its_flights() -> None:
+    """The package with the flights cannot be imported since setuptools has no pkg_resources; its file is read."""
+    demo = runpy.run_path(str(ROOT / "examples" / "flights_demo.py"))
+    assert demo["flights_file"]().stat().st_size > 1_000_000
