@@ -116,8 +116,6 @@ def _snapshots(table: Table, findings: Findings, ids: Sequence[int], walk: Walk)
         if snapshot is None:  # it cannot be read, or has just expired
             walk.forget()
             continue
-        if snapshot.id != snapshot_id:
-            findings.add(Rule.SNAPSHOT, label, label, f"its file holds snapshot {snapshot.id}")
         yield label, snapshot
 
 

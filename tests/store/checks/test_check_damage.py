@@ -250,7 +250,7 @@ DAMAGES: list[tuple[str, str, Callable[[Path], object], set[Rule], str]] = [
     # table, case, damage, rules, words of a problem
     ("overwrite", "a gap", unlink("snapshot/snapshot-2"), {Rule.SNAPSHOT}, "between 1 and 3 are missing"),
     ("overwrite", "no JSON", overwrite("snapshot/snapshot-2", lambda b: b[:50]), {Rule.SNAPSHOT}, "snapshot-2"),
-    ("overwrite", "another id", snapshot(2, id=7), {Rule.SNAPSHOT}, "its file holds snapshot 7"),
+    ("overwrite", "another id", snapshot(2, id=7), {Rule.SNAPSHOT}, "it holds snapshot 7 and not 2"),
     ("overwrite", "no schema", snapshot(2, schemaId=5), {Rule.SNAPSHOT}, "schema 5"),
     ("tags_branches", "no JSON tag", overwrite("tag/tag-t1", lambda b: b"{"), {Rule.SNAPSHOT}, "tag-t1"),
     ("expire", "no JSON changelog", overwrite("changelog/changelog-6", lambda b: b"{"), {Rule.SNAPSHOT}, "changelog-6"),
