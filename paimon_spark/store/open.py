@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.zones import TimeZone, session_zone
@@ -24,7 +24,7 @@ from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import check_dynamic_options, resolve_keys, split_storage_options
 from paimon_spark.store.scan.projection import find_fields, row_kind_field
-from paimon_spark.store.scan.time_travel import travelled_schema
+from paimon_spark.store.scan.time_travel import travelled
 from paimon_spark.store.storage.listing import list_branches
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
 
@@ -196,18 +196,16 @@ def find_stored_table(
 def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
     check_dynamic_options(table.schema, dynamic)
     _check_supported(table.location, table.schema, table.options.merged(dynamic))
-    travelled = _travelled(table, dynamic)
-    _check_sequence_fields(travelled)
-    _check_supported(table.location, travelled.schema, travelled.options)
-    return travelled
+    found = _travelled(table, dynamic)
+    _check_sequence_fields(found)
+    _check_supported(table.location, found.schema, found.options)
+    return found
 
 
 def _travelled(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
     """The table with dynamic options, in the schema of the snapshot that they travel to."""
     check_dynamic_options(table.schema, dynamic)
-    options = table.options.merged(dynamic)
-    schema = travelled_schema(table.schema, options, table.schemas, table.snapshots)
-    return replace(table, schema=schema, options=options)
+    return travelled(table, table.options.merged(dynamic))
 
 
 def _check_sequence_fields(table: Table) -> None:

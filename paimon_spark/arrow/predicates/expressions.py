@@ -220,9 +220,8 @@ def as_predicate(
     if where is None:
         return TRUE
     if isinstance(where, str):
-        from paimon_spark.arrow.predicates.sql_text import (
-            parse_predicate,  # and with it the parser, which few reads need
-        )
+        # With it comes the parser, which few reads need.
+        from paimon_spark.arrow.predicates.sql_text import parse_predicate
 
         return parse_predicate(where, fields, time_zone)
     if isinstance(where, Expr):

@@ -37,8 +37,15 @@ class AvroRecord:
 
     def integer(self, name: str, values: range) -> int:
         """An integer that is one of some values."""
-        value: int = self.needed(name, int)
-        if value not in values:
+        value = self.optional_integer(name, values)
+        if value is None:
+            raise self.wrong(name, int.__name__)
+        return value
+
+    def optional_integer(self, name: str, values: range) -> int | None:
+        """As integer, or None."""
+        value: int | None = self.optional(name, int)
+        if value is not None and value not in values:
             raise self.wrong(name, f"integer from {values.start} to {values.stop - 1}")
         return value
 
@@ -180,7 +187,7 @@ def _decode_file(r: AvroRecord) -> DataFileMeta:
         creation_time=r.optional("_CREATION_TIME", int),
         delete_row_count=r.optional("_DELETE_ROW_COUNT", int),
         embedded_index=r.optional("_EMBEDDED_FILE_INDEX", bytes),
-        file_source=None if r.optional("_FILE_SOURCE", int) is None else r.integer("_FILE_SOURCE", SOURCES),
+        file_source=r.optional_integer("_FILE_SOURCE", SOURCES),
         value_stats_cols=r.optional_tuple("_VALUE_STATS_COLS", str),
         external_path=r.external_path(name, in_bucket=True),
         first_row_id=r.optional("_FIRST_ROW_ID", int),

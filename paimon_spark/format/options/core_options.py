@@ -90,23 +90,34 @@ def parse_duration(text: str) -> int:
     return _parse_quantity(text, _DURATION_UNITS, "a duration such as 10 s")
 
 
-def parse_choice(*choices: str) -> Callable[[str], str]:
-    """One of the words, in any letter case, `_` the same as `-`; the result is the word as written here."""
+@dataclass(frozen=True)
+class Choice(Generic[T]):
+    """Parses one of some words, in any letter case, `_` the same as `-`.
 
-    def parse(text: str) -> str:
+    Attributes:
+        words: as they are written here.
+        make: makes the value of a word.
+    """
+
+    words: tuple[str, ...]
+    make: Callable[[str], T]
+
+    def __call__(self, text: str) -> T:
         wanted = text.strip().lower().replace("_", "-")
-        for choice in choices:
-            if choice.lower() == wanted:
-                return choice
-        raise ValueError("expected one of " + ", ".join(choices))
-
-    return parse
+        for word in self.words:
+            if word.lower() == wanted:
+                return self.make(word)
+        raise ValueError("expected one of " + ", ".join(self.words))
 
 
-def parse_member(members: type[M]) -> Callable[[str], M]:
-    """One of the values of an enum, spelled as for parse_choice."""
-    parse = parse_choice(*members)
-    return lambda text: members(parse(text))
+def parse_choice(*words: str) -> Choice[str]:
+    """One of the words; the result is the word as written here."""
+    return Choice(words, str)
+
+
+def parse_member(members: type[M]) -> Choice[M]:
+    """One of the values of an enum."""
+    return Choice(tuple(members), members)
 
 
 def parse_level_map(text: str) -> dict[int, str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
-from paimon_spark.format.options.core_options import TYPED_OPTIONS, Option
+from paimon_spark.format.options.core_options import TYPED_OPTIONS, Choice, Option
 from paimon_spark.format.options.descriptions import DESCRIPTIONS
 from paimon_spark.format.options.entries import CATALOGUE, OptionEntry, Status
 
@@ -72,10 +71,7 @@ def option_type(option: Option[Any]) -> str:
 
 def choices_of(option: Option[Any]) -> tuple[str, ...]:
     """The values that it may have; empty where it may have others."""
-    if isinstance(option.default, StrEnum):
-        return tuple(str(member) for member in type(option.default))
-    cells = option.parse.__closure__ if option.parse.__name__ == "parse" else None  # parse_choice
-    return next((cell.cell_contents for cell in cells or () if isinstance(cell.cell_contents, tuple)), ())
+    return option.parse.words if isinstance(option.parse, Choice) else ()
 
 
 def default_text(option: Option[Any], kind: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +15,7 @@ from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import named
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.scan.new_scan import new_scan
-from paimon_spark.store.scan.time_travel import travelled_schema
+from paimon_spark.store.scan.time_travel import travelled
 
 KEYS_AT_ONCE = 1 << 23
 
@@ -57,8 +55,8 @@ def _repeated_keys(table: Table, snapshot_id: int, share: int, shares: int) -> p
     names = list(table.schema.primary_keys)
     fields = [table.schema.by_name[name] for name in names]
     options = table.without_fallback.options.merged({o.SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
-    schema = travelled_schema(table.schema, options, table.schemas, table.snapshots)
-    scan = new_scan(replace(table, schema=schema, options=options), [schema.by_name[name] for name in names], TRUE)
+    then = travelled(table, options)
+    scan = new_scan(then, [then.schema.by_name[name] for name in names], TRUE)
     reader, batches = scan.reader(), []
     for split in scan.plan().splits:
         for batch in reader.read(split):

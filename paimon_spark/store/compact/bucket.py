@@ -190,8 +190,7 @@ class _MergeRun:
         rows = sum(file.row_count for file in files)
         width = max(_GROWTH * sum(file.file_size for file in files) // max(rows, 1), 8 * len(self._rules.output))
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
-        if not self._rules.engine.kind.keeps_whole_rows and any(
-            field.type.root in nested for field in self._schema.fields
-        ):
+        joins = not self._rules.engine.kind.keeps_whole_rows
+        if joins and any(field.type.root in nested for field in self._schema.fields):
             width *= 2  # merged rows may be longer than those in files: lists and maps gathered from all rows of a key
         return min(BATCH_ROWS, max(_LEAST_BATCH_ROWS, _OPEN_BYTES // (width * open_runs)))

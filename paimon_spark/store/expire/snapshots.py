@@ -126,9 +126,7 @@ def expire_snapshots_by(
         return ExpiryResult(dry_run=dry_run)
     latest = newest.id
     end = _end(table, rules, earliest, latest)
-    if (
-        end > earliest and not is_sure and may_be_withdrawn(table, newest)
-    ):  # it may be taken back, and counts for nothing
+    if end > earliest and not is_sure and may_be_withdrawn(table, newest):  # then it counts for nothing
         _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
         return ExpiryResult(dry_run=dry_run)
     if finishes or end > earliest:

@@ -33,7 +33,7 @@ from paimon_spark.store.scan.read_optimized import of_level, top_level
 from paimon_spark.store.scan.read_tags import ReadTag
 from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries, skips_level_zero
 from paimon_spark.store.scan.table_scan import Plan, Scan
-from paimon_spark.store.scan.time_travel import travelled_schema
+from paimon_spark.store.scan.time_travel import travelled
 
 _log = logging.getLogger(__name__)
 
@@ -223,17 +223,17 @@ def _other_scan(own: Scan, branch: str) -> Scan | None:
         return None
     stored = table.schemas.latest()
     dynamic = _for_other(table, other, {} if stored is None else stored.options)
-    options = Options(schema.options).merged(dynamic)
-    name = options.value(o.SCAN_TAG_NAME)
+    other = replace(other, schema=schema, options=Options(schema.options).merged(dynamic))
+    name = other.options.value(o.SCAN_TAG_NAME)
     if name is None or other.snapshots.find_tag(name) is not None:
-        schema = travelled_schema(schema, options, other.schemas, other.snapshots)
+        other = travelled(other, other.options)
     try:
-        check_readable(schema, options)
+        check_readable(other.schema, other.options)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"reading {table.location} through the branch '{branch}': {error}") from None
-    if schema.primary_keys:
-        check_engine(schema, options)
-    return replace(own, table=replace(other, schema=schema, options=options))
+    if other.schema.primary_keys:
+        check_engine(other.schema, other.options)
+    return replace(own, table=other)
 
 
 def _for_other(own: Table, other: Table, stored: Mapping[str, str]) -> dict[str, str]:

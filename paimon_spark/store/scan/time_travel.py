@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from paimon_spark.errors import OptionError, SnapshotNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer
-from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.holds.expired import expired_error
 from paimon_spark.store.holds.retention import retention_rules
-from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore, around_time
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.local_time import parse_local_timestamp, time_text
+
+T = TypeVar("T", bound=Table)
 
 _TRAVEL = (
     o.SCAN_VERSION,
@@ -204,16 +205,15 @@ def _at_time(millis: int, options: Options, snapshots: SnapshotStore) -> Snapsho
     return snapshot
 
 
-def travelled_schema(
-    schema: TableSchema, options: Options, schemas: SchemaStore, snapshots: SnapshotStore
-) -> TableSchema:
-    """The schema of the snapshot that the options travel to, else the given one. Errors as in resolve_snapshot."""
+def travelled(table: T, options: Options) -> T:
+    """The table with other options, in the schema of the snapshot they travel to. Errors as in resolve_snapshot."""
+    table = replace(table, options=options)
     if not any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
-        return schema
-    travel = resolve_snapshot(options, snapshots)
-    if not travel.is_pinned or travel.snapshot is None or travel.snapshot.schema_id == schema.id:
-        return schema
-    return schemas.load(travel.snapshot.schema_id)
+        return table
+    travel = resolve_snapshot(options, table.snapshots)
+    if not travel.is_pinned or travel.snapshot is None or travel.snapshot.schema_id == table.schema.id:
+        return table
+    return replace(table, schema=table.schemas.load(travel.snapshot.schema_id))
 
 
 def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
