@@ -75,4 +75,4 @@ def test_on_the_driver_the_history_stays(spark: SparkSession, tmp_path: Path) ->
 def test_on_spark_connect(tmp_path: Path) -> None:
     pytest.importorskip("grpc")
     command = [sys.executable, str(ROOT / "tests/support/programs/connect_errors.py"), str(tmp_path)]
-    assert "well told" in run(command, tmp_path, SPARK_REMOTE="local[1]", PYTHONPATH=str(ROOT))
+    assert "well told" in run(command, tmp_path, PYTHONPATH=str(ROOT))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable
@@ -20,9 +21,20 @@ def error_of(read: object) -> str:
     raise AssertionError("no error")
 
 
+def session_on_a_free_port() -> SparkSession:
+    """Returns a Connect session whose server listens on a port that nobody uses.
+
+    Only with SPARK_TESTING does Spark take a free port; a JVM that sees it shows its stack with every error.
+    So the JVM is started before the variable is set.
+    """
+    SparkContext._ensure_initialized()
+    os.environ.update(SPARK_TESTING="1", SPARK_REMOTE="local[1]")
+    return SparkSession.builder.getOrCreate()
+
+
 def main() -> None:
     lake = sys.argv[1]
-    spark = SparkSession.builder.getOrCreate()
+    spark = session_on_a_free_port()
     rows = spark.createDataFrame([(1, "a")], "id long, v string")
     for path in ("orders", "./orders", "~/orders", "file:orders"):
         write = rows.write.format("paimon").mode("append").option("primary-key", "id").option("bucket", "1")
