@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.casts import cast_array
+from paimon_spark.arrow.casts import cast_array, integer_part
 from paimon_spark.arrow.conform import batch_of, conform, list_of, map_of, struct_of
 from paimon_spark.arrow.types import arrow_schema, arrow_type, data_type
 from paimon_spark.errors import DataError, UnsupportedFeature
@@ -185,6 +185,12 @@ def _store(array: pa.Array, target: DataType) -> pa.Array:
     return cast_array(conform(array, arrow_type(source)), source, target)
 
 
+def _without_fraction(array: pa.Array) -> pa.Array:
+    if pa.types.is_integer(array.type):
+        return array
+    return integer_part(array) if pa.types.is_decimal(array.type) else pc.trunc(array)
+
+
 def _store_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     """A number as another number type; out of range is an error, a fraction is cut (integers) or rounded (decimals)."""
     arrow = arrow_type(target)
@@ -192,7 +198,7 @@ def _store_number(array: pa.Array, source: DataType, target: DataType) -> pa.Arr
         if target.root is Root.DECIMAL:
             return _store_decimal(array, source, target)
         if target.root in INTEGERS:
-            return (array if pa.types.is_integer(array.type) else pc.trunc(array)).cast(arrow)
+            return _without_fraction(array).cast(arrow)
         return array.cast(arrow, safe=False)
     except pa.ArrowInvalid:
         raise DataError(f"a value does not fit into {type_sql(target)}") from None

@@ -146,13 +146,19 @@ def _boolean_to_decimal(array: pa.Array, source: DataType, target: DataType) -> 
 def _decimal_to_number(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
     """Integers: the fraction is cut, then the lowest bits count. Floats: the nearest double, then the nearest float."""
     if target.root not in FLOATS:
-        whole = pc.trunc(array).cast(pa.decimal128(38, 0))
-        return with_nulls(pa.array(_low_words(whole).astype(_INTEGER_BITS[target.root])), array)
+        return with_nulls(pa.array(_low_words(integer_part(array)).astype(_INTEGER_BITS[target.root])), array)
     if array.type.precision <= 18:
         doubles = with_nulls(pa.array(_low_words(array) / 10.0**array.type.scale), array)
     else:
         doubles = parse_texts(format_texts(array, source, _TEXT), _TEXT, DataType(Root.DOUBLE))
     return _number_to_number(doubles, DataType(Root.DOUBLE), target)
+
+
+def integer_part(array: pa.Array) -> pa.Array:
+    """The integer part of each value of a decimal128 array, as decimal128(38, 0)."""
+    # Arrow truncates only where the type has a digit before the point, which DECIMAL(2, 2) has not.
+    wide = array.cast(pa.decimal256(array.type.precision + 1, array.type.scale))
+    return pc.trunc(wide).cast(pa.decimal128(38, 0))
 
 
 def _low_words(array: pa.Array) -> npt.NDArray[np.int64]:
@@ -170,7 +176,7 @@ def _to_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Array
     wide = array if source.root is Root.DECIMAL else array.cast(pa.decimal128(20, 0))
     wide = wide.cast(pa.decimal256(76, wide.type.scale))
     if wide.type.scale > arrow.scale:
-        wide = pc.round(wide, arrow.scale, round_mode="half_towards_infinity")
+        wide = pc.round(wide, arrow.scale, round_mode="half_towards_infinity").cast(pa.decimal256(76, arrow.scale))
     bound = pa.scalar(Decimal(10 ** (arrow.precision - arrow.scale)), wide.type)
     fitting = pc.if_else(pc.less(pc.abs(wide), bound), wide, pa.scalar(None, wide.type))
     return fitting.cast(pa.decimal256(76, arrow.scale)).cast(arrow)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from support.draws.typed_batches import batches, rows_of
+from support.long_runs import examples
 
 from paimon_spark.arrow.alignment import align_batch
 from paimon_spark.arrow.types import arrow_schema
@@ -32,7 +33,7 @@ def stored(array: pa.Array, target: Any) -> list[Any]:
     return [row[0] for row in rows_of(batch)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(batches(max_rows=6))
 def test_rows_of_the_right_types_stay_as_they_are(data: Any) -> None:
     fields, batch = data
@@ -49,6 +50,7 @@ def test_rows_of_the_right_types_stay_as_they_are(data: Any) -> None:
         (pa.array([2**31 - 1, -(2**31)]), "INT", [2**31 - 1, -(2**31)]),
         (pa.array([1.9, -1.9, None]), "INT", [1, -1, None]),
         (pa.array([Decimal("1.9"), Decimal("-1.9")]), "TINYINT", [1, -1]),
+        (pa.array([Decimal("0.99"), Decimal("-0.5")], pa.decimal128(2, 2)), "INT", [0, 0]),
         (pa.array([12, -999], pa.int32()), "DECIMAL(5, 2)", [Decimal("12.00"), Decimal("-999.00")]),
         (pa.array([Decimal("1.005"), Decimal("-1.005")]), "DECIMAL(5, 2)", [Decimal("1.01"), Decimal("-1.01")]),
         (pa.array([Decimal("1.5")]), "DECIMAL(38, 10)", [Decimal("1.5000000000")]),

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 from support.paths import GOLDEN
 
 from paimon_spark.arrow.bucketing import assign_buckets, group_rows
@@ -133,7 +134,7 @@ def keyed_rows(draw: st.DrawFn, pool: list[DataType]) -> tuple[list[DataType], l
     return types, draw(st.lists(row, max_size=12))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(keyed_rows(KEY_TYPES), st.integers(1, 1000), st.integers(0, 3))
 def test_equals_the_scalar_rule(case: tuple[list[DataType], list[tuple[Any, ...]]], buckets: int, skip: int) -> None:
     types, rows = case
@@ -147,7 +148,7 @@ def test_equals_the_scalar_rule(case: tuple[list[DataType], list[tuple[Any, ...]
 HIVE_TYPES = [t for t in KEY_TYPES if t.root not in TIMESTAMPS]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(keyed_rows(HIVE_TYPES), st.integers(1, 1000), st.integers(0, 3))
 def test_hive_equals_the_scalar_rule(
     case: tuple[list[DataType], list[tuple[Any, ...]]], buckets: int, skip: int
@@ -158,7 +159,7 @@ def test_hive_equals_the_scalar_rule(
     assert assign_buckets(batch.slice(skip), fields, buckets, "hive").tolist() == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(st.sampled_from([Root.INT, Root.BIGINT]), st.data(), st.integers(1, 1000))
 def test_mod_equals_the_scalar_rule(root: Root, data: st.DataObject, buckets: int) -> None:
     rows = [(v,) for v in data.draw(st.lists(st.none() | values_of(T(root)), max_size=8))]
@@ -222,7 +223,7 @@ def naive_groups(
     return [(partition, b, found[b]) for partition, found in groups.items() for b in sorted(found)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.data(), st.integers(0, 2))
 def test_groups_equal_a_dict(data: st.DataObject, skip: int) -> None:
     types = data.draw(st.lists(st.sampled_from(KEY_TYPES), max_size=3))

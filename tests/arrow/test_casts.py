@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.typed_batches import plain, scalar_types, values
+from support.long_runs import examples
 
 from paimon_spark.arrow.casts import cast_array
 from paimon_spark.arrow.types import arrow_type, from_internal, to_internal
@@ -48,6 +49,10 @@ def cast(column: list[Any], source: str, target: str) -> list[Any]:
         ("DECIMAL(5, 1)", "DECIMAL(3, 1)", [Decimal("99.9"), Decimal("100.0")], [Decimal("99.9"), None]),
         ("DECIMAL(5, 2)", "INT", [Decimal("1.99"), Decimal("-1.99")], [1, -1]),
         ("DECIMAL(20, 0)", "INT", [Decimal(2**40 + 5)], [5]),
+        ("DECIMAL(2, 2)", "TINYINT", [Decimal("0.99"), Decimal("-0.99"), None], [0, 0, None]),  # no digit before the point
+        ("DECIMAL(38, 38)", "BIGINT", [Decimal("0.9")], [0]),
+        ("DECIMAL(38, 38)", "DECIMAL(38, 0)", [Decimal("0.5"), Decimal("-0.4")], [Decimal(1), Decimal(0)]),
+        ("DECIMAL(38, 0)", "DECIMAL(38, 38)", [Decimal(0), Decimal(1)], [Decimal("0E-38"), None]),
         ("DOUBLE", "DECIMAL(5, 2)", [1.005, 2.675, 1e10], [Decimal("1.01"), Decimal("2.68"), None]),
         (
             "DOUBLE",
@@ -123,7 +128,7 @@ def test_timestamps_out_of_the_range_of_nanoseconds() -> None:
         cast([2_932_896], "DATE", "TIMESTAMP(9)")
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120))
 @given(scalar_types(), scalar_types(), st.data())
 def test_a_cast_of_a_slice_is_the_slice_of_the_cast(source: DataType, target: DataType, data: st.DataObject) -> None:
     """Offsets, nulls and empty arrays through every rule there is."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.typed_batches import batches, rows_of
+from support.long_runs import examples
 from support.oracles.comparing import comparable
 from support.tables.golden_tables import GoldenTable, expected_rows, golden_tables
 
@@ -116,7 +117,7 @@ def test_a_text_that_is_no_number_is_an_error() -> None:
         mapped((DataField(0, "a", INT),), (DataField(0, "a", STRING),), ["1", "x1"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(batches(max_rows=6), st.randoms(use_true_random=False))
 def test_columns_and_fields_in_any_order(data: Any, random: Any) -> None:
     """Whatever is moved, renamed and dropped, each column keeps its values."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.typed_batches import scalar_types, values
+from support.long_runs import examples
 from support.oracles.comparing import comparable_list
 
 from paimon_spark.arrow.java_texts import cast_texts, listed, object_texts
@@ -27,7 +28,7 @@ def typed_rows(draw: st.DrawFn) -> tuple[list[DataType], list[list[Any]]]:
     return types, rows
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(typed_rows())
 def test_fields_are_those_of_each_row(case: tuple[list[DataType], list[list[Any]]]) -> None:
     types, rows = case

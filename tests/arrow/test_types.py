@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.typed_batches import batches, data_types, plain, rows_of, values
+from support.long_runs import examples
 
 from paimon_spark.arrow.conform import conform, conform_batch
 from paimon_spark.arrow.types import (
@@ -25,7 +26,7 @@ from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.types import DataField, DataType, Root
 
 INT = DataType(Root.INT)
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = settings(max_examples=examples(60))
 
 
 @pytest.mark.parametrize(

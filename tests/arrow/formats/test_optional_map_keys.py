@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.typed_batches import rows_of
+from support.long_runs import examples
 
 from paimon_spark.arrow.conform import conform
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
@@ -268,7 +269,7 @@ def tables(draw: st.DrawFn) -> tuple[tuple[DataField, ...], list[list[Any]]]:
     return fields, draw(st.lists(st.tuples(*(values_of(f.type) for f in fields)).map(list), max_size=12))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(tables(), st.integers(1, 5), st.integers(1, 5))
 def test_any_maps(table: tuple[tuple[DataField, ...], list[list[Any]]], group_rows: int, batch_rows: int) -> None:
     fields, rows = table

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import orc
 from support.draws.typed_batches import rows_of
+from support.long_runs import examples
 
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
 from paimon_spark.arrow.formats.orc_footer import read_tail
@@ -202,7 +203,7 @@ def test_run_length_codes_of_the_orc_specification() -> None:
     assert Runs(bytes([0xFB, 0x02, 0x03, 0x06, 0x07, 0x0B]), 1).take(5).tolist() == [2, 3, 6, 7, 11]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(st.lists(st.lists(st.integers(0, 2**35), min_size=3, max_size=30), max_size=4), st.integers(1, 7), st.data())
 def test_runs_are_taken_in_any_pieces(runs: list[list[int]], step: int, data: st.DataObject) -> None:
     encoded, expected = b"", []

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from support.draws.typed_batches import NANOS_1677, NANOS_2262, batches, rows_of
+from support.long_runs import examples
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark.arrow.formats.data_file import WriteSettings, open_reader, open_writer
@@ -80,7 +81,7 @@ def test_the_schema_is_the_one_java_writes(tmp_path: Path) -> None:
     assert parquet_schema_text(ours) == parquet_schema_text(path.read_bytes())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(batches())
 def test_footers_decode_and_encode_back(data: tuple[Any, pa.RecordBatch]) -> None:
     footer = footer_of(written(*data, row_group_rows=4))

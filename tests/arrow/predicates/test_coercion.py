@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 
 from paimon_spark.arrow.predicates.coercion import Column, bind_comparison, common_type
 from paimon_spark.arrow.predicates.literal_text import (
@@ -111,7 +112,7 @@ def check(column: DataType, value: Any, literal: Literal, zone: dt.tzinfo) -> No
         assert match_values(bound, {"c": None}) is (False if op is Op.NULL_SAFE_EQ else None)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 @given(st.data(), st.sampled_from(NUMERIC), literals())
 def test_numbers(data: st.DataObject, column: DataType, literal: Literal) -> None:
     value = data.draw(numbers(column))
@@ -131,7 +132,7 @@ def moments(t: DataType) -> st.SearchStrategy[Any]:
     return st.tuples(day, times).map(lambda p: (p[0] * DAY + p[1]) // step * step)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 @given(st.data(), st.sampled_from(MOMENTS), st.sampled_from([DATE, LOCAL_TIMESTAMP, INSTANT]))
 def test_moments(data: st.DataObject, column: DataType, kind: DataType) -> None:
     zone = data.draw(st.sampled_from([dt.UTC, NEW_YORK, KATHMANDU, APIA]))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 
 from paimon_spark.arrow.predicates.evaluate import evaluate, filter_batch
 from paimon_spark.arrow.predicates.predicate import (
@@ -213,7 +214,7 @@ def batch_of(rows: list[dict[str, Any]]) -> pa.RecordBatch:
 # ---------------------------------------------------------------------------------------------------------------- tests
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(predicates(), ROWS, st.integers(0, 2))
 def test_evaluate_equals_the_model(p: Predicate, rows: list[dict[str, Any]], skip: int) -> None:
     batch = batch_of(rows).slice(skip)
@@ -232,13 +233,13 @@ def test_every_comparison_of_every_type(column: str) -> None:
         assert evaluate(p, batch).to_pylist() == [model(p, row) for row in rows], p
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(predicates(), ROW)
 def test_match_values_equals_the_model(p: Predicate, row: dict[str, Any]) -> None:
     assert match_values(p, row) is model(p, row)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(predicates(), ROW, st.sets(st.sampled_from(list(TYPES))))
 def test_restrict_is_a_consequence(p: Predicate, row: dict[str, Any], columns: set[str]) -> None:
     weaker = restrict(p, columns)
@@ -257,7 +258,7 @@ def test_restrict_keeps_what_it_can() -> None:
     assert restrict(And((a, NULL)), {"a"}) == FALSE
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(predicates(), ROW)
 def test_settled_predicates_are_never_null(p: Predicate, row: dict[str, Any]) -> None:
     truth = model(p, row)
@@ -283,7 +284,7 @@ def bounds(draw: st.DrawFn, values: list[Any]) -> ColumnStats | None:
     return ColumnStats(low, high, draw(st.sampled_from([None, values.count(None)])))
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000))
 @given(st.data(), predicates(strange=True), st.lists(ROW, min_size=1, max_size=3))
 def test_pruning_never_loses_a_row(data: st.DataObject, p: Predicate, rows: list[dict[str, Any]]) -> None:
     stats = {name: data.draw(bounds([row[name] for row in rows])) for name in columns_of(p)}
