@@ -2,6 +2,7 @@
 
 ``PAIMON_CI=1`` turns the skip of a test marked ``interop`` into a failure: a run that claims interop must have had it.
 Tests marked ``spark`` share one worker of pytest-xdist, tests marked ``interop`` another, so that each JVM starts once.
+Of the other tests, those of one file share a worker, so that the fixtures of a file are made once.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
+from support.long_runs import examples
 
 # How long an example takes says more of the machine and its other work than of the code.
-settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "shared", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("shared")
 
 ROOT = Path(__file__).parent
@@ -33,12 +37,22 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for marker in WORKER_GROUPS:
-            if item.get_closest_marker(marker):
-                item.add_marker(pytest.mark.xdist_group(marker))
-                break
+        names = getattr(item, "fixturenames", ())
+        group = next((m for m in WORKER_GROUPS if item.get_closest_marker(m) or m in names), str(item.path))
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Without groups every worker would start a JVM of each kind, and the run would only be slow."""
+    grouped = next((item for item in session.items if item.get_closest_marker("xdist_group")), None)
+    if grouped is not None and hasattr(session.config, "workerinput") and "@" not in grouped.nodeid:
+        raise pytest.UsageError(
+            "pytest-xdist does not keep the tests of one group in one worker: give --dist loadgroup, and use the "
+            "release of pytest that pyproject.toml asks for"
+        )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -49,7 +49,12 @@ def cast(column: list[Any], source: str, target: str) -> list[Any]:
         ("DECIMAL(5, 1)", "DECIMAL(3, 1)", [Decimal("99.9"), Decimal("100.0")], [Decimal("99.9"), None]),
         ("DECIMAL(5, 2)", "INT", [Decimal("1.99"), Decimal("-1.99")], [1, -1]),
         ("DECIMAL(20, 0)", "INT", [Decimal(2**40 + 5)], [5]),
-        ("DECIMAL(2, 2)", "TINYINT", [Decimal("0.99"), Decimal("-0.99"), None], [0, 0, None]),  # no digit before the point
+        (
+            "DECIMAL(2, 2)",
+            "TINYINT",
+            [Decimal("0.99"), Decimal("-0.99"), None],
+            [0, 0, None],
+        ),  # no digit before the point
         ("DECIMAL(38, 38)", "BIGINT", [Decimal("0.9")], [0]),
         ("DECIMAL(38, 38)", "DECIMAL(38, 0)", [Decimal("0.5"), Decimal("-0.4")], [Decimal(1), Decimal(0)]),
         ("DECIMAL(38, 0)", "DECIMAL(38, 38)", [Decimal(0), Decimal(1)], [Decimal("0E-38"), None]),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap64
+from support.long_runs import examples
 from support.paths import GOLDEN
 
 from paimon_spark.format.art_bitmap import decode_art_bitmap, encode_art_bitmap
@@ -51,7 +52,7 @@ CHUNK = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(CHUNK, max_size=4))
 def test_any_set_comes_back(chunks: list[list[int]]) -> None:
     expected = BitMap64([number for chunk in chunks for number in chunk])

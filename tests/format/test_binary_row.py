@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.format_values import BIGINT, INT, STRING, data_types, golden_cases, internal, values_of
+from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, DataError
 from paimon_spark.format.binary_row import (
@@ -75,7 +76,7 @@ def test_genuine_hashes(case: dict[str, Any]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_random_rows_survive(data: st.DataObject) -> None:
     types = data.draw(st.lists(data_types(), max_size=6))
     values = tuple(data.draw(values_of(t)) for t in types)
@@ -160,7 +161,7 @@ def test_short_rows_never_give_another_error() -> None:
 
 
 @given(st.integers(0, len(DAMAGED_ROW) - 1), st.binary(min_size=1, max_size=8))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 def test_changed_rows_never_give_another_error(at: int, patch: bytes) -> None:
     changed = (DAMAGED_ROW[:at] + patch + DAMAGED_ROW[at + len(patch) :])[: len(DAMAGED_ROW)]
     try:

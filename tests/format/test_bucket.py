@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.format_values import BIGINT, INT, STRING, atomic_types, golden_cases, internal, values_of
+from support.long_runs import examples
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.bucket import bucket_of
@@ -36,7 +37,7 @@ def test_genuine_buckets(case: dict[str, Any]) -> None:
 
 
 @given(st.data(), st.integers(1, 5000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_every_row_has_a_bucket(data: st.DataObject, buckets: int) -> None:
     types = data.draw(st.lists(atomic_types(), min_size=1, max_size=3))
     values = [data.draw(values_of(t)) for t in types]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap, BitMap64
 from support.draws.format_values import damaged, decoded_or_named_error, golden_cases
+from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, DataError
 from paimon_spark.format.deletion_vector import (
@@ -55,13 +56,13 @@ def test_an_index_file_without_vectors_is_one_byte() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=5), st.sets(st.integers(0, 2**31 - 1) | st.integers(0, 70_000)), max_size=3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_random_vectors_of_32_bits_survive(positions: dict[str, set[int]]) -> None:
     assert_survive(positions, 32)
 
 
 @given(st.dictionaries(st.text(max_size=5), st.sets(st.integers(0, 2**35) | st.integers(0, 100)), max_size=3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 def test_random_vectors_of_64_bits_survive(positions: dict[str, set[int]]) -> None:
     assert_survive(positions, 64)
 

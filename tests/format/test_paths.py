@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.format_values import INT, STRING, golden_cases, internal
 from support.draws.golden_metadata import GoldenFile, golden_files
+from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format import paths
@@ -111,7 +112,7 @@ def test_types_without_a_stable_text_are_refused(text: str) -> None:
 
 
 @given(st.text())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 def test_escaping_is_undone(text: str) -> None:
     escaped = paths.escape(text)
     assert paths.unescape(escaped) == text
@@ -173,7 +174,7 @@ def test_floats_as_java_prints_them(value: float, text: str) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_printed_doubles_read_back(value: float) -> None:
     assert float(java_text.double_text(value)) == value
 

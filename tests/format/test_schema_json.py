@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.draws.format_values import INT, STRING, damaged, decoded_or_named_error
 from support.draws.golden_metadata import golden_files
+from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.schema import TableSchema
@@ -77,7 +78,7 @@ def test_an_explicit_null_is_absent() -> None:
 
 
 @given(st.text(), st.text(), st.dictionaries(st.text(), st.text(), max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_any_text_survives(name: str, comment: str, options: dict[str, str]) -> None:
     options = {"bucket": "1", **options}
     schema = replace(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from support.draws.format_values import INT, STRING, data_types
+from support.long_runs import examples
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.type_text import format_type, parse_type, type_sql
@@ -84,7 +85,7 @@ def test_what_java_writes_is_written_back_alike(value: Any) -> None:
 
 
 @given(data_types())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 def test_every_type_survives_json_and_sql(data_type: DataType) -> None:
     assert parse_type(json.loads(json.dumps(format_type(data_type)))) == data_type
     assert type_sql(parse_type(type_sql(data_type))) == type_sql(data_type)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 
 from paimon_spark.format.avro.container import Container, read_container
 from paimon_spark.format.avro.lanes import Decoded, LaneError, decode_lanes
@@ -132,7 +133,7 @@ def as_bytes(value: Any) -> Any:
 
 
 @given(st.data())
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(120), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_columns_equal_the_records_of_fastavro(data: st.DataObject) -> None:
     schema, wanted, arrays = data.draw(schemas())
     record = schema[1] if isinstance(schema, list) else schema

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from support.draws.format_values import BYTES
 from support.draws.golden_metadata import golden_files
 from support.draws.manifest_values import entries, index_entries, manifest_metas
+from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
 from paimon_spark.format.avro.file import read_records, write_records
@@ -90,19 +91,19 @@ def test_our_schemas_are_those_of_java() -> None:
 
 
 @given(st.lists(entries, max_size=4))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 def test_random_manifests_survive(values: list[Any]) -> None:
     assert decode_manifest(encode_manifest(values), "m") == values
 
 
 @given(st.lists(manifest_metas, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_random_manifest_lists_survive(values: list[Any]) -> None:
     assert decode_manifest_list(encode_manifest_list(values), "m") == values
 
 
 @given(st.lists(index_entries, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_random_index_manifests_survive(values: list[Any]) -> None:
     assert decode_index_manifest(encode_index_manifest(values), "m") == values
 

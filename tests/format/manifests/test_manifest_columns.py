@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.draws.golden_metadata import golden_files
 from support.draws.manifest_values import entries
+from support.long_runs import examples
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.avro.file import read_records, write_records
@@ -68,7 +69,7 @@ def test_genuine_manifests_one_by_one(writer: str) -> None:
 
 
 @given(st.lists(st.lists(entries, max_size=6), max_size=3), st.sampled_from(["zstd", "null", "snappy"]))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_random_manifests(manifests: list[list[Any]], compression: str) -> None:
     files = [(f"m{i}", encode_manifest(m, compression)) for i, m in enumerate(manifests)]
     assert_equal_to_reference(decode_manifests(files), [entry for manifest in manifests for entry in manifest])

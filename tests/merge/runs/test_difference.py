@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 from support.oracles.comparing import comparable
 
 from paimon_spark.arrow.types import arrow_schema
@@ -72,7 +73,7 @@ def as_rows(rows: Sequence[Value]) -> Counter[Value]:
     return made
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(before=states, after=states, size=st.integers(1, 5), of=st.integers(1, 3), keeps_gone=st.booleans())
 def test_states_with_keys(
     before: dict[str, Value], after: dict[str, Value], size: int, of: int, keeps_gone: bool
@@ -126,7 +127,7 @@ def test_equal_values_where_numbers_are_not_enough() -> None:
 rows = st.lists(st.tuples(st.sampled_from(KEYS), *(st.sampled_from(VALUES[name]) for name in "abc")), max_size=12)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(before=rows, after=rows, size=st.integers(1, 5), shares=st.integers(1, 4), keeps_gone=st.booleans())
 def test_states_without_keys(before: list[Value], after: list[Value], size: int, shares: int, keeps_gone: bool) -> None:
     old, new = (as_rows([(*row, INSERT) for row in side]) for side in (before, after))

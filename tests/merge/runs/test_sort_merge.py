@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 from support.oracles.merge_model import KEY_VALUES, Case, Row, Rules, draw_case, merge_naively, text_of
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
@@ -51,7 +52,7 @@ def check(case: Case, ordered: bool, batch_rows: int = 65536) -> None:
     assert all(batch.schema.names == OUTPUT and batch.num_rows for batch in merged)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500))
 @given(st.integers(0, 2**32), st.booleans(), st.sampled_from([1, 8, 65536]))
 def test_any_runs_under_any_rules(seed: int, ordered: bool, batch_rows: int) -> None:
     check(draw_case(seed), ordered, batch_rows)
@@ -224,7 +225,7 @@ def test_small_pieces_come_out_together() -> None:
     assert all(4096 <= size < 4096 + 100 for size in sizes[:-1])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.integers(0, 2**32), st.booleans())
 def test_without_output_columns_the_rows_are_counted(seed: int, ordered: bool) -> None:
     case = draw_case(seed)

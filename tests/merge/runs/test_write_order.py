@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 from support.oracles.merge_model import (
     RETRACTIONS,
     Case,
@@ -60,7 +61,7 @@ def expected_input(rows: Sequence[Row], rules: Rules, first: int) -> list[tuple[
     return [(row.payload, text_of(row.payload), row.sequence, row.kind) for row in ordered]
 
 
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=examples(700))
 @given(
     st.integers(0, 2**32),
     st.sampled_from([1, 3, 131072]),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from test_spark_sessions import ROOT, run
 
 from paimon_spark import PaimonTable
 from paimon_spark.errors import DataError
@@ -70,9 +68,3 @@ def test_on_the_driver_the_history_stays(spark: SparkSession, tmp_path: Path) ->
     with pytest.raises(DataError) as caught:
         PaimonTable.forPath(spark, f"{tmp_path}/t").append(rows.withColumnRenamed("v", "w"))
     assert caught.traceback[-1].path.name == "alignment.py"
-
-
-def test_on_spark_connect(tmp_path: Path) -> None:
-    pytest.importorskip("grpc")
-    command = [sys.executable, str(ROOT / "tests/support/programs/connect_errors.py"), str(tmp_path)]
-    assert "well told" in run(command, tmp_path, PYTHONPATH=str(ROOT))

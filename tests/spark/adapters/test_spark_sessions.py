@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 
 import pyspark
@@ -15,7 +13,6 @@ import pytest
 from support.paths import ROOT
 
 pytestmark = pytest.mark.spark
-CONNECT_PORT = 15002  # of a server that a session with the remote local[2] starts, unless told otherwise
 QUICKSTART = ROOT / "examples" / "quickstart.py"
 EXPECTED = [
     "|  7|2026-11-01| 99.0|",  # the upserted row
@@ -42,13 +39,9 @@ def missing(output: str) -> list[str]:
 
 def test_spark_connect(tmp_path: Path) -> None:
     pytest.importorskip("grpc")
-    command = [sys.executable, str(QUICKSTART), str(tmp_path)]
-    with socket.socket() as other:
-        with suppress(OSError):  # taken by somebody else: as good
-            other.bind(("127.0.0.1", CONNECT_PORT))
-            other.listen()
-        anywhere = {"SPARK_REMOTE": "local[2]", "SPARK_TESTING": "1"}  # with it Spark takes a port that is free
-        output = run(command, tmp_path, **anywhere, PYTHONPATH=str(ROOT))
+    program = ROOT / "tests/support/programs/connect_session.py"
+    output = run([sys.executable, str(program), str(tmp_path), str(QUICKSTART)], tmp_path, PYTHONPATH=str(ROOT))
+    assert "errors are as they should be" in output
     assert missing(output) == []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 from support.tables.expiring import copied
 from support.tables.files_by_hand import added, file, plain_table
 
@@ -100,7 +101,7 @@ def test_a_table_without_snapshots(tmp_path: Path) -> None:
         repair_earliest_snapshot(plain_table(tmp_path / "t"))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(left=st.sets(st.integers(1, 10), min_size=1), hint=st.none() | st.integers(1, 10), data=st.data())
 def test_any_gaps(
     ten: Table, tmp_path_factory: pytest.TempPathFactory, left: set[int], hint: int | None, data: Any

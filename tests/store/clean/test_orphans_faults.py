@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
 from support.faults.refusing import Refusing
-from support.long_runs import LONG
+from support.long_runs import LONG, examples
 from support.oracles.checker import check_table
 from support.oracles.orphaned import age, all_states, orphans_by_hand, put
 from support.simulation.meanwhile import Meanwhile
@@ -159,7 +159,7 @@ class LyingFileIO:
         return [*found, *(FileStatus(p, p.rpartition("/")[2], 5, False, 1) for p in names)]
 
 
-@settings(max_examples=300 if LONG else 12)
+@settings(max_examples=examples(300) if LONG else 12)
 @given(data=st.data())
 def test_stale_listings(lived: Table, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Listings may lack any file but tags and branches, of which no other file tells, and invent any."""

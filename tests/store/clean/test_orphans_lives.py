@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.long_runs import LONG
+from support.long_runs import LONG, examples
 from support.oracles.orphaned import age, all_states, orphans_by_hand, put
 from support.tables.compacting import make
 from support.tables.expiring import COLUMNS, branch, live_on, rules
@@ -84,7 +84,7 @@ def live_on_branch(table: Table, what: str, latest: int) -> None:
         delete_branch(table, "b")
 
 
-@settings(max_examples=400 if LONG else 25)
+@settings(max_examples=examples(400) if LONG else 25)
 @given(steps=st.lists(STEP, max_size=14), producer=st.sampled_from(["none", "input"]), vectors=st.booleans())
 def test_any_life(steps: list[Any], producer: str, vectors: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
     options = {"changelog-producer": producer, "deletion-vectors.enabled": str(vectors).lower()}

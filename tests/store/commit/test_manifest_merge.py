@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 from support.tables.files_by_hand import STRING, entry, file, partition
 
 from paimon_spark.errors import CorruptFile
@@ -163,7 +164,7 @@ def test_a_file_added_twice_is_corruption(tmp_path: Path) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_random_histories_keep_their_live_files(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Against a set of names: whatever is merged when, the same files are live."""
     table = tmp_path_factory.mktemp("t")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, When
-from support.long_runs import LONG
+from support.long_runs import LONG, examples
 from support.oracles.checker import check_table
 from support.tables.compacted_tables import (
     Interfering,
@@ -358,7 +358,7 @@ histories = st.lists(st.tuples(step, st.sampled_from(["", "picks", "picks", "ful
 def test_rows_stay_what_they_are(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     options = TABLES[name]
 
-    @settings(max_examples=60 if LONG else 3)
+    @settings(max_examples=examples(60) if LONG else 3)
     @given(histories)
     def run(history: list[tuple[list[tuple[int, int | None, str | None, bool]], str]]) -> None:
         table = new_table(tmp_path_factory.mktemp("history") / "t", options)

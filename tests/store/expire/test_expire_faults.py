@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
-from support.long_runs import LONG
+from support.long_runs import LONG, examples
 from support.oracles.checker import check_table
 from support.simulation.meanwhile import Meanwhile
 from support.tables.expiring import branch, copied, live_on, new_table, rules, state, states, stored, tag
@@ -165,7 +165,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=100 if LONG else 8)
+@settings(max_examples=examples(100) if LONG else 8)
 @given(steps=STEPS, producer=st.sampled_from(["none", "input"]), vectors=st.booleans())
 def test_any_life(steps: list[Any], producer: str, vectors: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
     """After any expiry all that stays reads as before, and no data file is left that nobody names."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import encode_arity_row
@@ -33,7 +34,7 @@ def manifest(stats: SimpleStats) -> ManifestFileMeta:
 
 
 @given(PARTITIONS, PARTITIONS, st.sampled_from([("day",), ("town",), ("day", "town")]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_like_a_list_of_tuples(
     held: list[tuple[Any, Any]], wanted: list[tuple[Any, Any]], columns: tuple[str, ...]
 ) -> None:

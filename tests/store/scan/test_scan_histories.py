@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from support.long_runs import examples
 from support.oracles.comparing import Row, comparable, comparable_rows
 from support.oracles.plain_predicates import order, truth
 
@@ -226,7 +227,7 @@ def run(has_key: bool, chosen: dict[str, str], steps: list[Any]) -> Iterator[His
         yield history
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     has_key=st.booleans(),
     chosen=options(),

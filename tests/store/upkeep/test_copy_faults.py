@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
-from support.long_runs import LONG
+from support.long_runs import LONG, examples
 from support.oracles.checker import check_table
 from support.tables.compacting import compact, make, rows_of, write
 from support.tables.expiring import copied
@@ -146,7 +146,7 @@ KINDS: dict[str, tuple[Sequence[str], dict[str, str]]] = {
 }
 
 
-@settings(max_examples=40 if LONG else 5)
+@settings(max_examples=examples(40) if LONG else 5)
 @given(steps=STEPS, where=st.sampled_from([None, "p = 'a'", "p > 'a'"]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_life(tmp_path_factory: pytest.TempPathFactory, kind: str, steps: list[Any], where: str | None) -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
+from support.long_runs import examples
 from support.oracles.checker import check_table
 
 from paimon_spark.arrow.types import arrow_schema
@@ -403,7 +404,7 @@ CHANGES = st.lists(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["append", "dynamic", "all"]), CHANGES), max_size=6), st.sampled_from("123"))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_random_histories_against_a_dict(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[str, list[tuple[str, int, str, int]]]], buckets: str
 ) -> None:

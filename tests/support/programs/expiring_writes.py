@@ -11,18 +11,17 @@ from paimon_spark import PaimonTable
 KEEP_TWO = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2"}
 
 
-def main(location: str, road: str) -> None:
-    """road: df.write, whose commits are made in a process of Spark's, or append, whose commits are made here."""
+def main(lake: str) -> None:
+    """Writes a table by df.write, whose commits a process of Spark makes, and one by append, whose are made here."""
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
     df = spark.createDataFrame([(1, "a"), (2, "b")], "k int, v string")
     options = {**KEEP_TWO, "snapshot.expire.execution-mode": "async", "primary-key": "k", "bucket": "1"}
-    df.write.format("paimon").mode("append").options(**options).save(location)
+    for road in ("df.write", "append"):
+        df.write.format("paimon").mode("append").options(**options).save(f"{lake}/{road}")
     for _ in range(3):
-        if road == "append":
-            PaimonTable.forPath(spark, location).append(df)
-        else:
-            df.write.format("paimon").mode("append").save(location)
+        df.write.format("paimon").mode("append").save(f"{lake}/df.write")
+        PaimonTable.forPath(spark, f"{lake}/append").append(df)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""A Connect session of its own: what its errors look like, and what paths mean. Run by test_plain_errors."""
+"""A Connect session: what paths mean, what errors look like, and the quick start. Run by test_spark_sessions."""
 
 from __future__ import annotations
 
 import os
+import runpy
 import sys
 
 from pyspark import SparkContext
@@ -32,9 +33,7 @@ def session_on_a_free_port() -> SparkSession:
     return SparkSession.builder.getOrCreate()
 
 
-def main() -> None:
-    lake = sys.argv[1]
-    spark = session_on_a_free_port()
+def check_paths_and_errors(spark: SparkSession, lake: str) -> None:
     rows = spark.createDataFrame([(1, "a")], "id long, v string")
     for path in ("orders", "./orders", "~/orders", "file:orders"):
         write = rows.write.format("paimon").mode("append").option("primary-key", "id").option("bucket", "1")
@@ -61,8 +60,13 @@ def main() -> None:
     lines = error_of(lambda: PaimonTable.forPath(spark, f"{lake}/orders").append(nothing)).strip().splitlines()
     assert "DataError: the NOT NULL column 'id' is null" in lines[-2], lines
     assert len(lines) <= 7, lines
-    print("well told")
+    print("errors are as they should be")
+
+
+def main(lake: str, quickstart: str) -> None:
+    check_paths_and_errors(session_on_a_free_port(), lake)
+    runpy.run_path(quickstart)["main"](f"{lake}/quickstart")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
