@@ -7,7 +7,6 @@ CI tries some hundred. PAIMON_LONG=1 tries 20,000, PAIMON_MUTANTS=500 so many. A
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 from dataclasses import replace
@@ -18,7 +17,7 @@ import pytest
 from mutants import live_through
 from mutations import mutate
 from support.faults.damage import change_entries, edit_json
-from support.long_runs import LONG
+from support.long_runs import tries
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark.errors import CorruptFile, OptionError
@@ -28,7 +27,7 @@ from paimon_spark.format.manifests import codec as manifest_codec
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
-MUTANTS = int(os.environ.get("PAIMON_MUTANTS", "20000" if LONG else "150"))
+MUTANTS = tries("PAIMON_MUTANTS", ci=150, long=20000)
 
 
 def test_mutants(capsys: pytest.CaptureFixture[str]) -> None:

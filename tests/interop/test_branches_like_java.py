@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from collections import Counter
@@ -19,6 +18,7 @@ import pytest
 from genuine import Genuine
 from java_system_tables import java_tables
 from readers import java_change, java_read, our_change, telling
+from support.long_runs import tries
 from support.oracles.comparing import comparable
 
 from paimon_spark import open_table
@@ -30,7 +30,7 @@ from paimon_spark.store.history.tags import create_tag
 
 pytestmark = pytest.mark.interop
 
-SEEDS = range(int(os.environ.get("PAIMON_BRANCH_HISTORIES", "4")))
+SEEDS = range(tries("PAIMON_BRANCH_HISTORIES", ci=2, long=4))
 COLUMNS = {"p": "INT NOT NULL", "k": "INT NOT NULL", "v": "STRING"}
 KINDS: list[tuple[tuple[str, ...], Mapping[str, str]]] = [
     (("p", "k"), {"bucket": "1"}),

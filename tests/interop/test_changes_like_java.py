@@ -6,7 +6,6 @@ against Java's $audit_log, and the difference of two states against Java's reads
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ import pytest
 from engine_tables import Blobs, EngineTable, draw_table, same
 from genuine import Genuine, table_path
 from readers import java_read, telling
+from support.long_runs import tries
 from support.oracles.comparing import Row, comparable, comparable_rows
 
 from paimon_spark import open_table
@@ -24,7 +24,7 @@ from paimon_spark.format.snapshot import CommitKind
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PAIMON_CHANGE_HISTORIES", "10"))
+COUNT = tries("PAIMON_CHANGE_HISTORIES", ci=4, long=10)
 ENGINES = ["deduplicate", "aggregation", "partial-update", "groups", "first-row"]
 PRODUCERS = ["none", "input", "lookup", "full-compaction"]
 ROWS = 10

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from collections import Counter
@@ -17,6 +16,7 @@ import our_engine
 import pytest
 from genuine import Genuine, table_path
 from readers import java_read
+from support.long_runs import tries
 from support.tables.compacting import compact, stored_rows
 
 from paimon_spark import open_table
@@ -28,7 +28,7 @@ from paimon_spark.store.read.deletion_files import read_deleted_positions
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PAIMON_COMPACT_LIKE_JAVA", "12"))
+COUNT = tries("PAIMON_COMPACT_LIKE_JAVA", ci=5, long=12)
 COLUMNS = {"k": "INT NOT NULL", "s": "STRING NOT NULL", "a": "INT", "b": "STRING", "g": "BIGINT"}
 PARTIAL = {"merge-engine": "partial-update"}
 SUMS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -15,13 +14,14 @@ import pytest
 from genuine import Genuine, table_path
 from java_dynamic import Row
 from readers import assert_same, telling
+from support.long_runs import tries
 from support.oracles.checker import check_table
 
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.buckets.bucket_assigner import BucketFilling, KnownHashes, PartitionIndex, bucket_rules
 
 pytestmark = pytest.mark.interop
-COUNT = int(os.environ.get("PAIMON_HISTORIES", "4"))
+COUNT = tries("PAIMON_HISTORIES", ci=2, long=4)
 COLUMNS = {"k": "INT NOT NULL", "p": "STRING", "v": "INT"}
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +15,11 @@ import pytest
 from engine_tables import Blobs, EngineTable, draw_table
 from genuine import NO_OPTIONS, Genuine, table_path
 from readers import java_read, telling
+from support.long_runs import tries
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PAIMON_ENGINE_HISTORIES", "14"))
+COUNT = tries("PAIMON_ENGINE_HISTORIES", ci=6, long=14)
 ENGINES = ["aggregation", "groups", "aggregation", "groups", "partial-update", "first-row", "deduplicate"]
 ROWS = 12
 

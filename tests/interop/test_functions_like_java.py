@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
 from genuine import Genuine, JavaFailure
 from java_values import from_java, options_of, to_java
 from support.draws.function_columns import FUNCTIONS, Drawn, comparable, draw_column, draw_steps, fold
+from support.long_runs import tries
 
 from paimon_spark.errors import DataError
 from paimon_spark.format.type_text import format_type
@@ -19,7 +19,7 @@ from paimon_spark.format.types import BINARIES, Root
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PAIMON_JAVA_FUNCTIONS", "40"))
+COUNT = tries("PAIMON_JAVA_FUNCTIONS", ci=12, long=40)
 KEYS = 20
 
 

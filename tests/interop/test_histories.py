@@ -7,18 +7,18 @@ The table is also what its metadata say.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from genuine import Genuine, table_path
 from histories import History
 from readers import telling
+from support.long_runs import tries
 from support.oracles.checker import check_table
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PAIMON_HISTORIES", "15"))
+COUNT = tries("PAIMON_HISTORIES", ci=6, long=15)
 
 
 @pytest.mark.parametrize("seed", range(COUNT))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -14,11 +13,12 @@ from engine_tables import Blobs
 from genuine import Genuine, table_path
 from lsm_histories import LsmHistory
 from readers import telling
+from support.long_runs import tries
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PAIMON_LSM_HISTORIES", "15"))
-STEPS = int(os.environ.get("PAIMON_LSM_STEPS", "8"))
+COUNT = tries("PAIMON_LSM_HISTORIES", ci=6, long=15)
+STEPS = tries("PAIMON_LSM_STEPS", ci=8)
 
 
 @pytest.mark.parametrize("seed", range(COUNT))

@@ -6,7 +6,6 @@ texts of times.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -22,6 +21,7 @@ from genuine import Genuine, table_path
 from java_partitions import NO_PATTERN, NO_TIME
 from random_tables import VALUES
 from readers import assert_same, java_read, said
+from support.long_runs import tries
 from support.oracles.checker import check_table
 
 from paimon_spark import open_table
@@ -40,8 +40,8 @@ pytestmark = pytest.mark.interop
 
 EPOCH = datetime(1970, 1, 1)
 NOW = datetime(2026, 11, 10, 12)
-ROUNDS = int(os.environ.get("PAIMON_PARTITION_ROUNDS", "8"))
-CASES = int(os.environ.get("PAIMON_TIME_CASES", "2000"))
+ROUNDS = tries("PAIMON_PARTITION_ROUNDS", ci=3, long=8)
+CASES = tries("PAIMON_TIME_CASES", ci=500, long=2000)
 
 # --- texts of times -------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from genuine import Genuine, table_path
 from hypothesis import given, settings
 from hypothesis import strategies as hs
+from support.long_runs import tries
 
 from paimon_spark import open_table
 from paimon_spark.format.snapshot import Snapshot
@@ -43,7 +43,7 @@ VALUES: dict[str, hs.SearchStrategy[Any]] = {
     "TIMESTAMP(9)": _TIMES,
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": _TIMES.map(lambda n: n // 10**6 * 10**6),
 }
-EXAMPLES = int(os.environ.get("PAIMON_STATISTICS_EXAMPLES", "12"))
+EXAMPLES = tries("PAIMON_STATISTICS_EXAMPLES", ci=6, long=12)
 COLUMNS = {f"c{number}": text for number, text in enumerate(VALUES)} | {"s": "STRING", "b": "BYTES"}
 
 

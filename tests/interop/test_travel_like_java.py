@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from genuine import Genuine, table_path
 from readers import telling
+from support.long_runs import tries
 from travel_histories import TravelHistory
 
 pytestmark = pytest.mark.interop
 
-COUNT = int(os.environ.get("PAIMON_TRAVEL_HISTORIES", "4"))
-LOOKS = int(os.environ.get("PAIMON_TRAVEL_LOOKS", "40"))
+COUNT = tries("PAIMON_TRAVEL_HISTORIES", ci=2, long=4)
+LOOKS = tries("PAIMON_TRAVEL_LOOKS", ci=15, long=40)
 
 
 @pytest.mark.parametrize("seed", range(COUNT))

@@ -7,7 +7,6 @@ files remain.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,15 @@ from expiry_histories import ExpiryHistory
 from genuine import Genuine
 from orphan_histories import OrphanHistory
 from readers import telling
+from support.long_runs import tries
 
 pytestmark = pytest.mark.interop
 
 KINDS = {
-    ExpiryHistory: int(os.environ.get("PAIMON_EXPIRY_HISTORIES", "8")),
-    OrphanHistory: int(os.environ.get("PAIMON_ORPHAN_HISTORIES", "6")),
+    ExpiryHistory: tries("PAIMON_EXPIRY_HISTORIES", ci=4, long=8),
+    OrphanHistory: tries("PAIMON_ORPHAN_HISTORIES", ci=3, long=6),
 }
-STEPS = int(os.environ.get("PAIMON_UPKEEP_STEPS", "8"))
+STEPS = tries("PAIMON_UPKEEP_STEPS", ci=8)
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, count in KINDS.items() for seed in range(count)])

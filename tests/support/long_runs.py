@@ -15,3 +15,15 @@ def examples(count: int) -> int:
         count: how many it draws where PAIMON_LONG=1.
     """
     return count if LONG else max(count // CI_SHARE, 10)
+
+
+def tries(variable: str, ci: int, long: int | None = None) -> int:
+    """How often a test tries something: as an environment variable says, else as CI has time for.
+
+    Args:
+        variable: its name, such as PAIMON_HISTORIES.
+        ci: the number where the variable is not set.
+        long: the number where PAIMON_LONG=1; None: as in CI.
+    """
+    default = long if LONG and long is not None else ci
+    return int(os.environ.get(variable, default))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from support.draws.conditions import KINDS, ZONES, Text, condition, rows, text
+from support.long_runs import tries
 from support.programs.command_line import command
 from support.tables.compacting import make
 
@@ -36,7 +36,7 @@ from paimon_spark.store.write.table_write import TableWrite
 
 pytestmark = pytest.mark.spark
 
-COUNT = int(os.environ.get("PAIMON_CONDITIONS", "120"))
+COUNT = tries("PAIMON_CONDITIONS", ci=60, long=120)
 ROUND = 200 if COUNT > 1000 else 60
 """Conditions with the same rows and zone: they are one Spark job."""
 ROWS = 40

@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.long_runs import LONG
+from support.long_runs import LONG, tries
 from support.simulation.life import TABLES, Broken, World
 from support.simulation.life_end import settle
 from support.simulation.life_keepers import draw
@@ -27,7 +27,7 @@ from support.simulation.stage import on_stage
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.file_io.object_store import ObstoreFileIO
 
-STEPS = int(os.environ.get("PAIMON_LIFE_STEPS", "10000" if LONG else "150"))
+STEPS = tries("PAIMON_LIFE_STEPS", ci=150, long=10000)
 SEED = int(os.environ.get("PAIMON_LIFE_SEED", "1"))
 ACTORS = 4
 PART = 250

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,10 @@ import pyarrow as pa
 from paimon_spark.arrow.types import arrow_type
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
+from support.long_runs import tries
 from support.oracles.engine_model import ModelRow, Rules, least_first
 
-EXAMPLES = int(os.environ.get("PAIMON_ENGINE_EXAMPLES", "150"))
+EXAMPLES = tries("PAIMON_ENGINE_EXAMPLES", ci=40, long=150)
 
 INT = DataType(Root.INT)
 VALUES: dict[DataType, list[Any]] = {
