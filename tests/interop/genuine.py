@@ -59,7 +59,9 @@ class Genuine:
     def __init__(self, version: str) -> None:
         if not jpype.isJVMStarted():
             jars = [str(paimon_jar(version)), *spark_jars(*SUPPORT_JARS)]
-            jpype.startJVM("-Xmx1g", "-Duser.timezone=UTC", classpath=jars)
+            jpype.startJVM(
+                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx1g", "-Duser.timezone=UTC", classpath=jars
+            )
         self.version = version
         self._paimon = jpype.JPackage("org.apache.paimon")
         self._file_io = self._paimon.fs.local.LocalFileIO.create()
