@@ -15,6 +15,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import SimpleStats
 from paimon_spark.format.options.core_options import (
+    CHANGELOG_FILE_STATS_MODE,
     STATS_KEEP_FIRST_N_COLUMNS,
     STATS_MODE,
     STATS_MODE_PER_LEVEL,
@@ -61,32 +62,47 @@ def parse_stats_mode(text: str) -> StatsMode:
     return StatsMode(counts=True, bounds=True, length=int(match[1]))
 
 
+def data_stats_mode(options: Options, level: int, otherwise: StatsMode | None = None) -> StatsMode:
+    """The stats mode of data files of a level: of all their columns that have none of their own.
+
+    Args:
+        options: of the table.
+        level: for ``metadata.stats-mode.per.level``.
+        otherwise: the mode of levels that the option does not name; None: ``metadata.stats-mode``.
+
+    Raises:
+        OptionError: an option names no mode.
+    """
+    text = options.value(STATS_MODE_PER_LEVEL).get(level)
+    if text is None and otherwise is not None:
+        return otherwise
+    return _parsed(STATS_MODE.key, options.value(STATS_MODE) if text is None else text)
+
+
+def changelog_stats_mode(options: Options) -> StatsMode | None:
+    """``changelog-file.stats-mode``; None: as of data files.
+
+    Raises:
+        OptionError: it names no mode.
+    """
+    text = options.value(CHANGELOG_FILE_STATS_MODE)
+    return None if text is None else _parsed(CHANGELOG_FILE_STATS_MODE.key, text)
+
+
 def stats_modes(
-    names: Sequence[str],
-    options: Options,
-    level: int | None = None,
-    keys: Collection[str] = (),
-    common_mode: Option[str | None] | None = None,
+    names: Sequence[str], options: Options, common: StatsMode, keys: Collection[str] = ()
 ) -> tuple[StatsMode, ...]:
     """The stats mode of each column of a file.
 
     Args:
         names: the columns of the file, system columns included.
-        options: of the table.
-        level: the level of the file, for ``metadata.stats-mode.per.level``.
+        options: of the table: ``fields.<column>.stats-mode`` goes before the common mode.
+        common: of the columns that have none of their own.
         keys: the value columns that stand for the key (thin mode).
-        common_mode: an option that goes before those of the data files, if it is set.
 
     Raises:
         OptionError: an option names no mode.
     """
-    text = options.value(STATS_MODE)
-    if level is not None:
-        text = options.value(STATS_MODE_PER_LEVEL).get(level, text)
-    own_text = None if common_mode is None else options.value(common_mode)
-    common = (
-        _parsed(STATS_MODE.key, text) if common_mode is None or own_text is None else _parsed(common_mode.key, own_text)
-    )
     first_columns = options.value(STATS_KEEP_FIRST_N_COLUMNS)
     modes, columns = [], 0
     for name in names:

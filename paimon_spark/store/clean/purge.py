@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.paths import (
@@ -28,7 +28,7 @@ from paimon_spark.store.expire.delete import delete_empty_directories, delete_st
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.reading import find_snapshots
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
-from paimon_spark.store.expire.used import ReferencedFiles, add_other_root, other_roots, tagged_snapshots
+from paimon_spark.store.expire.used import ReferencedFiles, add_root, all_roots, tagged_snapshots
 from paimon_spark.store.history.branches import branch_names, delete_branch, on_branch
 from paimon_spark.store.history.consumers import clear_consumers
 from paimon_spark.store.history.tag_deletion import delete_tags
@@ -201,8 +201,8 @@ def _delete_unused(table: Table, doomed: DeletionPlan) -> list[str]:
         table: on the branch of the states, whose options say where its files lie.
     """
     used = ReferencedFiles()
-    for root in other_roots(replace(table, branch="")):  # no branch has this name: all are others
-        add_other_root(table, root, used)
+    for root in all_roots(table):
+        add_root(table, root, used)
     doomed.keep(used)
     deleted = delete_stages(table, doomed.stages())
     delete_empty_directories(table, doomed.places())

@@ -118,13 +118,14 @@ def compact_table(
     full: bool | None = None,
     places: Collection[Place] | None = None,
     commit_bytes: int = COMMIT_BYTES,
+    at_once: bool = False,
 ) -> CompactionMetrics:
     """Compacts the buckets that need it.
 
     Args:
         table: with the options of the call.
         runner: where the tasks run; the caller stops it afterwards.
-        where, full, places: as for plan_compaction.
+        where, full, places, at_once: as for plan_compaction.
         commit_bytes: how much is read for one commit.
 
     Returns:
@@ -138,7 +139,7 @@ def compact_table(
     """
     job = _Job(table, runner, commit_bytes)
     for _ in range(ROUNDS):
-        places = job.run(plan_compaction(table, where, full, places))
+        places = job.run(plan_compaction(table, where, full, places, at_once))
         if not places:
             break
         _log.info("compacting %s: %d buckets are left and looked at again", table.location, len(places))

@@ -59,6 +59,7 @@ def plan_compaction(
     where: str | Predicate | None = None,
     full: bool | None = None,
     places: Collection[Place] | None = None,
+    at_once: bool = False,
 ) -> CompactionPlan:
     """Plans on the latest snapshot.
 
@@ -69,6 +70,7 @@ def plan_compaction(
             as the official compaction job does by default. Append tables know no difference.
         places: only these buckets (`place_of`); None: all, but of partitions that are too old with
             `compaction.skip-expired-partitions`.
+        at_once: whether level 0 is taken up now, where `lookup-compact` = gentle lets writers wait for more files.
 
     Raises:
         OptionError, PredicateError: the condition does not fit, or names other columns.
@@ -84,6 +86,8 @@ def plan_compaction(
         files = plan_append_compaction(table, snapshot, predicate, full, places)
         return CompactionPlan(table, snapshot, biggest_first([x for x in files if not is_skipped(x.partition)]))
     rules = compaction_rules(table.options)
+    if at_once:
+        rules = replace(rules, force_interval=None)
     tasks: list[CompactTask] = []
     upper: dict[Place, frozenset[tuple[str, int]]] = {}
     for bucket in live_buckets(table, snapshot, predicate, places):

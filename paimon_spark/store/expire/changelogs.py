@@ -17,7 +17,7 @@ from paimon_spark.store.expire.used import (
     add_found_deltas,
     add_found_metadata,
     add_live,
-    add_other_root,
+    add_root,
     other_roots,
     overlapping_tags,
     tagged_snapshots,
@@ -160,7 +160,7 @@ def _used(
     add_found_metadata(table, [*overlapping, *above, *staying, *later], used)
     add_found_deltas(table, later, used)
     for root in other_roots(table):
-        add_other_root(table, root, used)
+        add_root(table, root, used)
     return used
 
 

@@ -28,8 +28,8 @@ from paimon_spark.store.expire.used import (
     ReferencedFiles,
     add_live,
     add_metadata,
-    add_other_root,
     add_reviving,
+    add_root,
     other_roots,
     overlapping_tags,
     reviving_snapshots,
@@ -311,5 +311,5 @@ def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DeletionPlan) ->
     if doomed.may_be_revived:  # else the later snapshots need not be read, as after most commits that only append
         add_reviving(table, reviving_snapshots(table.snapshots, end), used)
     for root in other_roots(table):
-        add_other_root(table, root, used)
+        add_root(table, root, used)
     doomed.keep(used)

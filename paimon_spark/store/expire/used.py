@@ -43,8 +43,8 @@ class ReferencedFiles:
 
 
 @dataclass(frozen=True)
-class OtherRoot:
-    """Another branch of the table (or its main branch): all that it keeps.
+class BranchRoot:
+    """A branch of the table (or its main branch): all that it keeps.
 
     Attributes:
         states: snapshots of which all live files are used: its earliest one, those after a gap, and its tags.
@@ -92,28 +92,37 @@ def reviving_snapshots(store: SnapshotStore, end: int) -> list[Snapshot]:
     return [snapshot for snapshot in later if snapshot.commit_kind == CommitKind.OVERWRITE]
 
 
-def other_roots(table: Table) -> list[OtherRoot]:
-    """Every branch but this one. Errors as in tagged_snapshots.
+def other_roots(table: Table) -> list[BranchRoot]:
+    """Every branch but that of the table, as all_roots."""
+    return _roots(table, without=table.branch)
+
+
+def all_roots(table: Table) -> list[BranchRoot]:
+    """Every branch, the main one among them. Errors as in tagged_snapshots.
 
     What a branch keeps may come under another name while they are read, as by a renaming: then all are read again. Main
     comes last, as branches are taken over into it.
     """
+    return _roots(table, without=None)
+
+
+def _roots(table: Table, without: str | None) -> list[BranchRoot]:
     names = list(list_branches(table.file_io, table.location))
     while True:
-        roots = [_other_root(table, name) for name in [*names, MAIN_BRANCH] if name != table.branch]
+        roots = [_root(table, name) for name in [*names, MAIN_BRANCH] if name != without]
         if (again := list(list_branches(table.file_io, table.location))) == names:
             return roots
         names = again
 
 
-def _other_root(table: Table, branch: str) -> OtherRoot:
+def _root(table: Table, branch: str) -> BranchRoot:
     store = SnapshotStore(table.file_io, table.location, branch)
     snapshots = find_snapshots(store, store.ids())
     changelogs = map_parallel(store.find_change, store.changelog_ids())
     changes = (*snapshots, *(changelog for changelog in changelogs if changelog is not None))
     ids = {snapshot.id for snapshot in snapshots}
     first = (snapshot for snapshot in snapshots if snapshot.id - 1 not in ids)  # a rollback that broke off leaves a gap
-    return OtherRoot((*first, *tagged_snapshots(store)), changes)
+    return BranchRoot((*first, *tagged_snapshots(store)), changes)
 
 
 def add_state(table: Table, snapshot: Snapshot, used: ReferencedFiles) -> None:
@@ -188,8 +197,8 @@ def _add_found_indexes(table: Table, changes: Sequence[Snapshot], used: Referenc
         used.metadata.update(entry.file_name for entry in entries)
 
 
-def add_other_root(table: Table, root: OtherRoot, used: ReferencedFiles) -> None:
-    """Adds all that another branch keeps: what it expires meanwhile may be gone. Errors as in add_live."""
+def add_root(table: Table, root: BranchRoot, used: ReferencedFiles) -> None:
+    """Adds all that a branch keeps: what it expires meanwhile may be gone. Errors as in add_live."""
     for state in root.states:
         add_state(table, state, used)
     bases = {change.base_manifest_list for change in root.changes}

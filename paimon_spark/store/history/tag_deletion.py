@@ -28,8 +28,8 @@ from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.used import (
     ReferencedFiles,
     add_found_deltas,
-    add_other_root,
     add_reviving,
+    add_root,
     add_state,
     other_roots,
     reviving_snapshots,
@@ -216,7 +216,7 @@ def _doomed_now(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag
         return doomed
     elsewhere = ReferencedFiles()
     for root in other_roots(table):
-        add_other_root(table, root, elsewhere)
+        add_root(table, root, elsewhere)
     _add_changelogs(table, elsewhere)
     doomed.keep(elsewhere)
     return doomed

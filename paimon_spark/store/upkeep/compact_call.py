@@ -6,15 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner, compact_table
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.rescale.postpone_compact import PostponeResult, compact_postponed
 from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.upkeep.maintenance import maintain
-
-_WITHOUT_WAITING = {o.LOOKUP_COMPACT.key: "radical"}  # for more files, as writers do with gentle
 
 
 def compact_on_call(
@@ -38,12 +35,11 @@ def compact_on_call(
     """
     check_writable(table.schema, table.options)
     refuse_travel(table, "compacted")
-    table = replace(table, options=table.options.merged(_WITHOUT_WAITING))
     began = time.monotonic()
     try:
         postpones = table.bucket_mode is BucketMode.POSTPONE_MODE
         moved = move_postponed(table, where) if postpones else PostponeResult()
-        metrics = compact_table(table, runner, where, full)
+        metrics = compact_table(table, runner, where, full, at_once=True)
     finally:
         runner.stop()
     maintain(table, dedicated=True)

@@ -9,11 +9,17 @@ import pyarrow as pa
 
 from paimon_spark.arrow.formats.file_access import WriteSettings
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
-from paimon_spark.arrow.statistics.manifest_stats import StatsMode, file_stats, stats_modes
+from paimon_spark.arrow.statistics.manifest_stats import (
+    StatsMode,
+    changelog_stats_mode,
+    data_stats_mode,
+    file_stats,
+    stats_modes,
+)
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import MB, Option, Options
+from paimon_spark.format.options.core_options import MB, Options
 from paimon_spark.format.schema import (
     KEY_FIELD_ID_START,
     KEY_PREFIX,
@@ -86,27 +92,59 @@ class FileLayout:
         return file_stats(self.values, self.stats_modes[-len(self.values) :], found, self.dense_stats)
 
 
+@dataclass(frozen=True)
+class FileRules:
+    """Wherein the kinds of files of one table differ.
+
+    Attributes:
+        level, source, prefix: as of FileLayout.
+        file_format, compression: as the options name them.
+        stats_mode: of the columns that have none of their own.
+        target_rows: a file is closed when it has as many.
+    """
+
+    level: int
+    source: FileSource
+    prefix: str
+    file_format: str
+    compression: str
+    stats_mode: StatsMode
+    target_rows: int
+
+
 def file_layout(
     schema: TableSchema, options: Options, level: int = 0, source: FileSource = FileSource.APPEND
 ) -> FileLayout:
-    """The layout of data files that are written now.
+    """The layout of data files that are written now; arguments and errors as of data_rules."""
+    return layout_by(schema, options, data_rules(options, level, source))
+
+
+def data_rules(
+    options: Options,
+    level: int = 0,
+    source: FileSource = FileSource.APPEND,
+    stats_mode: StatsMode | None = None,
+) -> FileRules:
+    """The rules of data files.
 
     Args:
-        schema: of the table.
         options: of the table and the write.
         level: of the files; formats, compressions and statistics can be set per level.
         source: what writes them; ``target-file-row-num`` is not for compactions (Java: KeyValueFileWriterFactory).
+        stats_mode: as ``otherwise`` of data_stats_mode.
+
+    Raises:
+        OptionError: an option cannot be read.
     """
-    kind = _Kind(
+    return FileRules(
         level=level,
         source=source,
         prefix=options.value(o.DATA_FILE_PREFIX),
         file_format=options.value(o.FILE_FORMAT_PER_LEVEL).get(level, options.value(o.FILE_FORMAT)),
         compression=options.value(o.FILE_COMPRESSION_PER_LEVEL).get(level, options.value(o.FILE_COMPRESSION)),
-        stats_mode=None,
+        stats_mode=data_stats_mode(options, level, stats_mode),
         target_rows=_UNLIMITED if source == FileSource.COMPACT else options.value(o.TARGET_FILE_ROW_NUM),
     )
-    return _layout(schema, options, kind)
 
 
 def changelog_layout(schema: TableSchema, options: Options, level: int = 0) -> FileLayout:
@@ -117,33 +155,29 @@ def changelog_layout(schema: TableSchema, options: Options, level: int = 0) -> F
         level: 0 for ``changelog-producer`` = ``input``, else the output level of the compaction; what the
             ``changelog-file.*`` options do not say is as for data files of that level.
     """
-    data = file_layout(schema, options, level)
-    kind = _Kind(
-        level=level,
-        source=FileSource.APPEND,
+    data = data_rules(options, level)
+    rules = replace(
+        data,
         prefix=options.value(o.CHANGELOG_FILE_PREFIX),
         file_format=options.value(o.CHANGELOG_FILE_FORMAT) or data.file_format,
-        compression=options.value(o.CHANGELOG_FILE_COMPRESSION) or data.settings.compression,
-        stats_mode=o.CHANGELOG_FILE_STATS_MODE,
+        compression=options.value(o.CHANGELOG_FILE_COMPRESSION) or data.compression,
+        stats_mode=changelog_stats_mode(options) or data.stats_mode,
         target_rows=_UNLIMITED,
     )
-    return _layout(schema, options, kind)
+    return layout_by(schema, options, rules)
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """Wherein the kinds of files of one table differ."""
+def layout_by(schema: TableSchema, options: Options, rules: FileRules) -> FileLayout:
+    """The layout of one kind of files.
 
-    level: int
-    source: FileSource
-    prefix: str
-    file_format: str
-    compression: str
-    stats_mode: Option[str | None] | None
-    target_rows: int
+    Args:
+        schema: of the table.
+        options: of the table and the write.
+        rules: of the kind.
 
-
-def _layout(schema: TableSchema, options: Options, kind: _Kind) -> FileLayout:
+    Raises:
+        OptionError: an option cannot be read.
+    """
     fields = schema.fields
     keys: tuple[DataField, ...] = ()
     thin = options.value(o.DATA_FILE_THIN_MODE)
@@ -160,18 +194,18 @@ def _layout(schema: TableSchema, options: Options, kind: _Kind) -> FileLayout:
         file_fields=tuple(fields),
         arrow=arrow_schema(fields),
         thin=thin,
-        file_format=kind.file_format,
+        file_format=rules.file_format,
         settings=WriteSettings(
-            compression=kind.compression,
+            compression=rules.compression,
             zstd_level=options.value(o.FILE_COMPRESSION_ZSTD_LEVEL),
             block_size=options.value(o.FILE_BLOCK_SIZE),
         ),
-        prefix=kind.prefix,
-        suffix=kind.compression if options.value(o.FILE_SUFFIX_INCLUDE_COMPRESSION) else None,
+        prefix=rules.prefix,
+        suffix=rules.compression if options.value(o.FILE_SUFFIX_INCLUDE_COMPRESSION) else None,
         target_bytes=options.value(o.TARGET_FILE_SIZE) or (TARGET_WITH_KEY if keys else TARGET_WITHOUT_KEY),
-        target_rows=kind.target_rows,
-        stats_modes=stats_modes([f.name for f in fields], options, kind.level, key_names, kind.stats_mode),
+        target_rows=rules.target_rows,
+        stats_modes=stats_modes([f.name for f in fields], options, rules.stats_mode, key_names),
         dense_stats=options.value(o.STATS_DENSE_STORE),
-        level=kind.level,
-        source=kind.source,
+        level=rules.level,
+        source=rules.source,
     )

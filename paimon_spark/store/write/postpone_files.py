@@ -18,7 +18,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
-from paimon_spark.store.write.file_layout import FileLayout, file_layout
+from paimon_spark.store.write.file_layout import FileLayout, data_rules, layout_by
 
 UNKNOWN_SEQUENCE = -1
 
@@ -43,10 +43,12 @@ def postpone_layout(schema: TableSchema, options: Options, user: str, writer: in
         staged: they are never committed, and need not be as the official system writes them.
     """
     prefix = postpone_prefix(options.value(o.DATA_FILE_PREFIX), user, writer)
-    changed = {o.DATA_FILE_PREFIX.key: prefix}
     if staged or _fits_avro(schema):
-        changed |= {o.FILE_FORMAT.key: "parquet" if staged else "avro", o.STATS_MODE.key: "none"}
-    layout = file_layout(schema, options.merged(changed))
+        file_format = options.value(o.FILE_FORMAT_PER_LEVEL).get(0, "parquet" if staged else "avro")
+        rules = replace(data_rules(options, stats_mode=NONE), prefix=prefix, file_format=file_format)
+    else:
+        rules = replace(data_rules(options), prefix=prefix)
+    layout = layout_by(schema, options, rules)
     # Not even of keys, which come in no order (Java: StatsCollectorFactories.createStatsFactoriesForAvro).
     system = {*layout.key_names, SEQUENCE_NUMBER, VALUE_KIND}
     names = (field.name for field in layout.file_fields)

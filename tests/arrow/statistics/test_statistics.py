@@ -22,7 +22,9 @@ from paimon_spark.arrow.statistics.manifest_stats import (
     KEY_MODE,
     NONE,
     StatsMode,
+    changelog_stats_mode,
     cut,
+    data_stats_mode,
     file_stats,
     stats_modes,
 )
@@ -53,25 +55,32 @@ def test_modes_of_options() -> None:
     )
     names = ["_KEY_k", "_KEY_j", "_SEQUENCE_NUMBER", "_VALUE_KIND", "a", "b", "j"]
     system = (FULL, KEY_MODE, KEY_MODE, KEY_MODE)
-    assert stats_modes(names, options) == (*system, truncate(4), COUNTS, COUNTS)
-    assert stats_modes(names, options, level=0) == (*system, truncate(4), NONE, NONE)
-    assert stats_modes(names, options, level=5, keys=["j"]) == (*system, truncate(4), FULL, KEY_MODE)
-    assert stats_modes(["a", "b"], Options()) == (truncate(16), truncate(16))
+    assert [data_stats_mode(options, level) for level in (0, 1, 5)] == [NONE, COUNTS, FULL]
+    assert [data_stats_mode(options, level, otherwise=truncate(2)) for level in (0, 1)] == [NONE, truncate(2)]
+    assert stats_modes(names, options, COUNTS) == (*system, truncate(4), COUNTS, COUNTS)
+    assert stats_modes(names, options, FULL, keys=["j"]) == (*system, truncate(4), FULL, KEY_MODE)
+    assert data_stats_mode(Options(), 0) == truncate(16)
+    assert changelog_stats_mode(options) is None
+    assert changelog_stats_mode(Options({"changelog-file.stats-mode": "counts"})) == COUNTS
 
 
 def test_only_the_first_columns_are_kept() -> None:
     """System columns do not count; a column with a mode of its own does, and keeps it."""
     options = Options({"metadata.stats-keep-first-n-columns": "2", "fields.c.stats-mode": "full"})
-    modes = stats_modes(["_KEY_a", "_SEQUENCE_NUMBER", "a", "b", "c", "d"], options)
+    modes = stats_modes(["_KEY_a", "_SEQUENCE_NUMBER", "a", "b", "c", "d"], options, truncate(16))
     assert modes == (KEY_MODE, KEY_MODE, truncate(16), truncate(16), FULL, NONE)
-    assert stats_modes(["a"], Options({"metadata.stats-keep-first-n-columns": "0"})) == (NONE,)
+    assert stats_modes(["a"], Options({"metadata.stats-keep-first-n-columns": "0"}), FULL) == (NONE,)
 
 
 @pytest.mark.parametrize("text", ["most", "truncate(0)", "truncate", "truncate(x)"])
 def test_a_mode_that_does_not_exist_names_the_option(text: str) -> None:
-    for key in ("metadata.stats-mode", "fields.a.stats-mode"):
+    for key, modes in (
+        ("metadata.stats-mode", lambda options: data_stats_mode(options, 0)),
+        ("changelog-file.stats-mode", changelog_stats_mode),
+        ("fields.a.stats-mode", lambda options: stats_modes(["a"], options, FULL)),
+    ):
         with pytest.raises(OptionError, match=rf"{re.escape(key)}.*{re.escape(text)}"):
-            stats_modes(["a"], Options({key: text}))
+            modes(Options({key: text}))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +164,8 @@ def test_the_same_statistics_as_java(table: GoldenTable, tmp_path: Path) -> None
             writer.write(batch)
         writer.close()
         dense = table.writer != "java-0.9"
-        modes = stats_modes(schema.names, Options(schema.options))
+        options = Options(schema.options)
+        modes = stats_modes(schema.names, options, data_stats_mode(options, 0))
         assert file_stats(schema.fields, modes, writer.stats(), dense) == (
             entry.file.value_stats,
             entry.file.value_stats_cols,

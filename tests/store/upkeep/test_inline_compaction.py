@@ -19,6 +19,7 @@ from paimon_spark.store.compact.compaction import CompactionMetrics, compact_tab
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
+from paimon_spark.store.upkeep.compact_call import compact_on_call
 from paimon_spark.store.upkeep.inline_compaction import compact_after_write
 
 VECTORS = {"deletion-vectors.enabled": "true"}
@@ -159,6 +160,13 @@ def test_gentle_lookup_says_what_waits(tmp_path: Path, caplog: pytest.LogCapture
     assert "2 rows of" in caplog.text
     assert "not visible yet" in caplog.text
     assert levels(table) == [0]
+
+
+def test_a_call_does_not_wait_as_writers_of_a_gentle_table_do(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {**VECTORS, "lookup-compact": "gentle"})
+    write(table, 0)
+    compact_on_call(table, LocalRunner(), full=False)
+    assert 0 not in levels(table)
 
 
 def test_nothing_written_nothing_compacted(tmp_path: Path) -> None:
