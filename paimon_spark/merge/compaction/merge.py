@@ -26,7 +26,7 @@ from paimon_spark.format.schema import FILE_NUMBER, LEVEL, POSITION, SEQUENCE_NU
 from paimon_spark.merge.compaction.changelog import Befores, changelog_rows
 from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.merge.compaction.upper_rows import FoundRows, UpperRows, UpperRun, taken_keys
-from paimon_spark.merge.engines.choice import TableEngine, engine_for
+from paimon_spark.merge.engines.choice import TableEngine, deduplicate_engine, engine_for
 from paimon_spark.merge.engines.groups import small_windows
 from paimon_spark.merge.engines.lookup import key_levels, lowest_level, row_where, rows_that_count
 from paimon_spark.merge.keys.key_words import key_columns
@@ -68,6 +68,17 @@ class CompactRules:
         """The engine for all rows of a key, ``_LEVEL`` among their columns: also for a merge without a changelog."""
         counts_levels = self.looks_up and self.engine.kind != MergeEngine.FIRST_ROW
         return lowest_level(self.engine.merge) if counts_levels else self.engine.merge
+
+    def of_stored_rows(self) -> CompactRules:
+        """The rules of merged rows of the table, of which each key has one: none is dropped or looked up."""
+        return replace(
+            self,
+            spec=replace(self.spec, ignore_delete=False, ignore_update_before=False),
+            engine=deduplicate_engine(),
+            producer=ChangelogProducer.NONE,
+            looks_up=False,
+            vectors=False,
+        )
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,14 @@ def engine_for(schema: TableSchema, options: Options) -> TableEngine:
         from paimon_spark.merge.engines.first_row import first_row
 
         return TableEngine(kind, first_row, _no_columns, _none_left_alone)
+    return deduplicate_engine()
+
+
+def deduplicate_engine() -> TableEngine:
+    """The engine that keeps the newest row of each key as it is."""
     from paimon_spark.merge.engines.deduplicate import deduplicate
 
-    return TableEngine(kind, deduplicate, _no_columns, _none_left_alone)
+    return TableEngine(MergeEngine.DEDUPLICATE, deduplicate, _no_columns, _none_left_alone)
 
 
 def _aggregation(schema: TableSchema, options: Options) -> Aggregation:

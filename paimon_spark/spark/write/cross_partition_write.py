@@ -46,7 +46,7 @@ from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK
 from paimon_spark.store.read.splits import Split, group_splits
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
-from paimon_spark.store.write.write_rules import write_rules
+from paimon_spark.store.write.row_rules import row_rules
 
 HASH, BUCKET, KIND = "hash", "bucket", "kind"
 OLD_PLACE = -1
@@ -123,7 +123,7 @@ def _key_and_partition(table: Table) -> tuple[DataField, ...]:
 def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
     """Rows as Spark hands them over become rows of the table: defaults filled in, ignored kinds left out."""
     table, schema = job.table, spark_arrow_schema(_travel_schema(job.table))
-    rules = write_rules(table.location, table.schema, table.options)
+    rules = row_rules(table.location, table.schema, table.options)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -8,7 +8,6 @@ them by their place, spilling where it must, and the writer sees one bucket afte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +36,7 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.write.postpone_write import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
-from paimon_spark.store.write.write_rules import write_rules
+from paimon_spark.store.write.row_rules import row_rules
 
 OWNER = "owner"
 PLACE = "place"
@@ -126,7 +125,7 @@ def stored_columns(table: Table, fields: tuple[DataField, ...]) -> Callable[[pa.
 
     Defaults are filled in as they will be when the row is written: its place depends on them.
     """
-    rules = write_rules(table.location, replace(table.schema, fields=fields), o.Options())
+    rules = row_rules(table.location, table.schema, table.options).of_columns([field.name for field in fields])
 
     def stored(given: pa.RecordBatch) -> pa.RecordBatch:
         rows, _ = rules.prepare(align_rows(given, fields), None)

@@ -16,9 +16,15 @@ from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.format.schema import LEVEL
+from paimon_spark.format.schema import LEVEL, TableSchema
 from paimon_spark.format.types import Root
-from paimon_spark.merge.compaction.merge import Superseded, compact_merge, compact_rules, needs_values_above
+from paimon_spark.merge.compaction.merge import (
+    CompactRules,
+    Superseded,
+    compact_merge,
+    compact_rules,
+    needs_values_above,
+)
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.engines.lookup import counts_levels, with_level
 from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
@@ -37,13 +43,16 @@ _LEAST_BATCH_ROWS = 1024
 _GROWTH = 4  # bytes of a row in memory for each byte in a file, about
 
 
-def run_task(table: Table, task: CompactTask, progress: Progress | None = None) -> CompactResult:
+def run_task(
+    table: Table, task: CompactTask, progress: Progress | None = None, rules: CompactRules | None = None
+) -> CompactResult:
     """Compacts what the task says; nothing is visible before somebody commits the result.
 
     Args:
         table: with the schema that the new files get.
         task: of one bucket.
         progress: is told how many rows have been read since it was told last.
+        rules: of the merge of a MergeTask; None: those of the table.
 
     Raises:
         CorruptFile: a file of the bucket is missing or damaged.
@@ -56,7 +65,9 @@ def run_task(table: Table, task: CompactTask, progress: Progress | None = None) 
         rows = BucketRows(table, task, progress)
         if isinstance(task, AppendTask):
             return _append(table, task, rows, output)
-        return _MergeRun(table, task, rows, output, spill).result()
+        # Full compactions only look at the highest level, and they write to it.
+        rules = rules or compact_rules(table.schema, table.options, task.output_level, task.drop_deletes)
+        return _MergeRun(table.schema, task, rules, rows, output, spill).result()
 
 
 def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOutput) -> CompactResult:
@@ -82,15 +93,22 @@ def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOut
 class _MergeRun:
     """One run of a MergeTask."""
 
-    def __init__(self, table: Table, task: MergeTask, rows: BucketRows, output: CompactOutput, spill: RunSpill) -> None:
-        self._schema = table.schema
+    def __init__(
+        self,
+        schema: TableSchema,
+        task: MergeTask,
+        rules: CompactRules,
+        rows: BucketRows,
+        output: CompactOutput,
+        spill: RunSpill,
+    ) -> None:
+        self._schema = schema
         self._task = task
+        self._rules = rules
         self._rows = rows
         self._output = output
         self._spill = spill
-        # Full compactions only look at the highest level, and they write to it.
-        self._rules = compact_rules(table.schema, table.options, task.output_level, task.drop_deletes)
-        self._request = FileRequest(table.schema.fields, SYSTEM_FIELDS)
+        self._request = FileRequest(schema.fields, SYSTEM_FIELDS)
         self._superseded: dict[int, list[npt.NDArray[np.int64]]] = {}
 
     def result(self) -> CompactResult:

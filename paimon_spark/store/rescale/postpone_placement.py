@@ -32,9 +32,10 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file
 from paimon_spark.store.storage.discard import discard
-from paimon_spark.store.write.postpone_write import with_buckets, writes_fixed_buckets
+from paimon_spark.store.write.postpone_write import writes_fixed_buckets
 from paimon_spark.store.write.table_write import TableWrite
 from paimon_spark.store.write.write_plan import WritePlan
+from paimon_spark.store.write.write_rules import write_rules
 
 _log = logging.getLogger(__name__)
 
@@ -66,14 +67,15 @@ def run_move(table: Table, move: Move, commit_user: str, plan: WritePlan, share:
     Args:
         table: with postponed buckets.
         plan: of the job; moved rows get its first sequence numbers.
-        share: as of with_buckets.
+        share: as of WriteRules.with_buckets.
 
     Raises:
         CorruptFile: a postponed file is missing or damaged.
     """
     fields = bucket_fields(table.schema, table.options)
     function = table.options.value(o.BUCKET_FUNCTION)
-    write = TableWrite(with_buckets(table, move.total_buckets, share), commit_user, 0, replace(plan, buckets={}))
+    rules = write_rules(table).with_buckets(move.total_buckets, share)
+    write = TableWrite(table, commit_user, 0, replace(plan, buckets={}), rules=rules)
     try:
         for batch, kinds in postponed_rows(table, move.partition, move.files):
             if move.every > 1:

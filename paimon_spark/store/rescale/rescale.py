@@ -38,7 +38,7 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import Split, pack_parts
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.rescale.postpone_placement import delete_created
-from paimon_spark.store.rescale.rewrite import Rewrite, as_stored, rewrite_here
+from paimon_spark.store.rescale.rewrite import Rewrite, rewrite_here
 from paimon_spark.store.rescale.rewrite_sources import SplitSource
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.write.write_plan import plan_write
@@ -137,8 +137,7 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
             "a fixed number of buckets, or with postponed ones, have a number to change"
         )
     predicate = partition_condition(table, where)
-    target = as_stored(table)
-    check_writable(target.schema, replace(target, options=target.options.merged({o.BUCKET.key: "1"})).options)
+    check_writable(table.schema, table.options)
     plan = replace(plan_write(table), overwrites=True)  # rows that move are no input
     snapshot = table.snapshots.load(plan.since) if plan.since else None
     found = live_buckets(table, snapshot, predicate)
@@ -148,7 +147,7 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
     )
     sources = [SplitSource(split) for bucket in chosen for split in _splits(table, bucket)]
     numbers = {b.place[0]: buckets for b in chosen}
-    rewrite = Rewrite(table, target, tuple(sources), numbers, str(uuid.uuid4()), plan, _level(table))
+    rewrite = Rewrite(table, tuple(sources), numbers, str(uuid.uuid4()), plan, True, _level(table))
     files = frozenset((*b.place, file.file_name) for b in chosen for file in b.files)
     index = frozenset(e.file_name for e in _index_of(TableState(table, snapshot, (), ()), rewrite))
     previous = {describe_partition(table, b.place[0]): b.entries[0].total_buckets for b in chosen}

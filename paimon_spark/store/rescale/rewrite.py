@@ -9,11 +9,10 @@ from functools import cached_property
 import pyarrow as pa
 
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
-from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.partition import Partition
 from paimon_spark.format.row_kind import Kinds
+from paimon_spark.merge.compaction.merge import compact_rules
 from paimon_spark.merge.compaction.steps import CompactStep
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.compact.bucket import run_task
@@ -26,6 +25,7 @@ from paimon_spark.store.rescale.postpone_placement import delete_created
 from paimon_spark.store.rescale.rewrite_sources import PostponedSource, RowSource
 from paimon_spark.store.write.postpone_write import FixedBucketWrite
 from paimon_spark.store.write.write_plan import WritePlan
+from paimon_spark.store.write.write_rules import write_rules
 
 SOURCE_BYTES = 128 * MB  # of postponed files that one task reads
 
@@ -35,21 +35,21 @@ class Rewrite:
     """One job; picklable.
 
     Attributes:
-        table: that is read.
-        target: the same table as it is written to.
+        table: that is read and written.
         sources: of rows; those of a later one are newer.
         numbers: canonical partition -> its number of buckets.
         commit_user: of the job.
         plan: made before the sources were chosen.
+        of_stored_rows: the sources give merged rows of the table, which stay as they are.
         level: the new files of a bucket become one sorted run on this level; None: they stay as they are written, on 0.
     """
 
     table: Table
-    target: Table
     sources: tuple[RowSource, ...]
     numbers: Mapping[Partition, int]
     commit_user: str
     plan: WritePlan
+    of_stored_rows: bool = False
     level: int | None = None
 
     @cached_property
@@ -77,18 +77,34 @@ class Rewrite:
             batches: all rows of some buckets, in their order.
         """
         plan = replace(self.plan, buckets=self.numbers)
-        write = FixedBucketWrite(self.target, self.commit_user, 0, plan, moves_rows=True)
+        rules = write_rules(self.table)
+        if self.of_stored_rows:
+            rules = rules.of_stored_rows()
+        write = FixedBucketWrite(self.table, self.commit_user, 0, plan, rules, moves_rows=True)
         done: list[CommitMessage] = []
         try:
             for batch, kinds in batches:
                 write.write(batch, kinds)
             for message in write.finish():
-                done.append(message if self.level is None else _sorted(self.target, message, self.level))
+                done.append(message if self.level is None else self._sorted(message, self.level))
         except BaseException:
             write.abort()
-            delete_created(self.target, done)
+            delete_created(self.table, done)
             raise
         return done
+
+    def _sorted(self, message: CommitMessage, level: int) -> CommitMessage:
+        """The new files of a bucket as one sorted run: merged into one where they are none, as many rows make them."""
+        table = self.table
+        sections = partition_sections(message.new_files, [f.type for f in table.schema.key_fields])
+        if all(len(section) == 1 for section in sections):
+            return replace(message, new_files=tuple(replace(f, level=level) for f in message.new_files))
+        steps = (CompactStep(tuple(sections), rewrites=True, changelog=False),)
+        task = MergeTask(message.partition, message.bucket, message.total_buckets, level, True, steps)
+        rules = compact_rules(table.schema, table.options, level, drop_deletes=True)
+        result = run_task(table, task, rules=rules.of_stored_rows() if self.of_stored_rows else rules)
+        delete_created(table, [message])
+        return replace(message, new_files=result.after)
 
 
 def postponed_rewrite(
@@ -109,7 +125,7 @@ def postponed_rewrite(
         for partition, found in files.items()
         for start, end in pack_ordered([file.file_size for file in found], SOURCE_BYTES)
     ]
-    return Rewrite(table, table, tuple(sources), numbers, commit_user, plan)
+    return Rewrite(table, tuple(sources), numbers, commit_user, plan)
 
 
 def rewrite_here(rewrite: Rewrite) -> list[CommitMessage]:
@@ -119,29 +135,3 @@ def rewrite_here(rewrite: Rewrite) -> list[CommitMessage]:
         CorruptFile: a file of a source is missing or damaged.
     """
     return rewrite.write(batch for source in rewrite.sources for batch in source.rows(rewrite.table))
-
-
-def _sorted(table: Table, message: CommitMessage, level: int) -> CommitMessage:
-    """The new files of a bucket as one sorted run. If they are none, which many rows make, they are merged into one."""
-    sections = partition_sections(message.new_files, [f.type for f in table.schema.key_fields])
-    if all(len(section) == 1 for section in sections):
-        return replace(message, new_files=tuple(replace(f, level=level) for f in message.new_files))
-    steps = (CompactStep(tuple(sections), rewrites=True, changelog=False),)
-    task = MergeTask(message.partition, message.bucket, message.total_buckets, level, drop_deletes=True, steps=steps)
-    result = run_task(table, task)
-    delete_created(table, [message])
-    return replace(message, new_files=result.after)
-
-
-def as_stored(table: Table) -> Table:
-    """The table as one that takes its own merged rows back unchanged: no default fills a null, nothing is merged."""
-    fields = tuple(replace(f, default_value=None) for f in table.schema.fields)
-    options = {key: value for key, value in table.options.items() if key != o.ROWKIND_FIELD.key}
-    options |= {
-        o.MERGE_ENGINE.key: MergeEngine.DEDUPLICATE,
-        o.CHANGELOG_PRODUCER.key: ChangelogProducer.NONE,
-        o.DELETION_VECTORS_ENABLED.key: "false",
-        o.IGNORE_DELETE.key: "false",
-        o.IGNORE_UPDATE_BEFORE.key: "false",
-    }
-    return replace(table, schema=replace(table.schema, fields=fields), options=o.Options(options))

@@ -23,7 +23,7 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.write.table_write import Rows, TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
-from paimon_spark.store.write.write_rules import write_rules
+from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
 STAGE_OWNERS = 64  # so many tasks share the rows of a partition whose number of buckets is not known yet
 
@@ -49,17 +49,6 @@ def writes_fixed_buckets(table: Table) -> bool:
     """True if batch writes to the table, which postpones, choose buckets nevertheless."""
     postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
     return postpones and table.options.value(o.POSTPONE_BATCH_WRITE_FIXED_BUCKET)
-
-
-def with_buckets(table: Table, buckets: int, share: int = 1) -> Table:
-    """The table as one with so many fixed buckets.
-
-    Args:
-        share: how many writes of one process divide the write buffer among them.
-    """
-    buffer = max(table.options.value(o.WRITE_BUFFER_SIZE) // share, o.MB)
-    changed = {o.BUCKET.key: str(buckets), o.WRITE_BUFFER_SIZE.key: f"{buffer} b"}
-    return replace(table, options=table.options.merged(changed))
 
 
 def settled_number(table: Table, plan: WritePlan, partition: Partition) -> int | None:
@@ -102,10 +91,18 @@ def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Bu
 class FixedBucketWrite:
     """One task of a write job; rows go to the buckets of their partition, or are staged if it has none yet."""
 
-    def __init__(self, table: Table, commit_user: str, task_id: int, plan: WritePlan, moves_rows: bool = False) -> None:
+    def __init__(
+        self,
+        table: Table,
+        commit_user: str,
+        task_id: int,
+        plan: WritePlan,
+        rules: WriteRules | None = None,
+        moves_rows: bool = False,
+    ) -> None:
         """
         Args:
-            table, commit_user, task_id, plan: as of TableWrite.
+            table, commit_user, task_id, plan, rules: as of TableWrite.
             moves_rows: the rows are in the table already, and older than what others write meanwhile.
 
         Raises:
@@ -116,15 +113,15 @@ class FixedBucketWrite:
         self._task = task_id
         self._number_task = 0 if moves_rows else task_id + 1
         self._plan = plan
-        self._rules = write_rules(table.location, table.schema, table.options)
+        self._rules = rules or write_rules(table)
         self._share = len(set(plan.buckets.values())) + 1
         self._writes: dict[int | None, TableWrite] = {}  # by number of buckets; None: staged
         bucket_number(0, 0, table.options)  # a bad option is told before the first row
-        check_writable(table.schema, with_buckets(table, 1).options)
+        check_writable(table.schema, table.options)
 
     def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None:
         """As TableWrite.write."""
-        batch, kinds = self._rules.prepare(batch, kinds)
+        batch, kinds = self._rules.rows.prepare(batch, kinds)
         by_number: dict[int | None, list[Rows]] = {}
         for partition, _, positions in group_rows(batch, self._table.schema.partition_fields, None):
             by_number.setdefault(settled_number(self._table, self._plan, partition), []).append(positions)
@@ -148,9 +145,9 @@ class FixedBucketWrite:
         write = self._writes.get(number)
         if write is None:
             if number is None:
-                write = TableWrite(self._table, self._user, self._task, self._plan, staged=True)
+                write = TableWrite(self._table, self._user, self._task, self._plan, True, self._rules)
             else:
-                table, plan = with_buckets(self._table, number, self._share), replace(self._plan, buckets={})
-                write = TableWrite(table, self._user, self._number_task, plan)
+                rules, plan = self._rules.with_buckets(number, self._share), replace(self._plan, buckets={})
+                write = TableWrite(self._table, self._user, self._number_task, plan, rules=rules)
             self._writes[number] = write
         return write

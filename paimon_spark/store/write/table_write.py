@@ -17,13 +17,11 @@ from paimon_spark.errors import DataError, OptionError
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
-from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_name
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.merge.engines.choice import engine_for
-from paimon_spark.merge.keys.window import MergeSpec, is_retract
+from paimon_spark.merge.keys.window import is_retract
 from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -38,7 +36,7 @@ from paimon_spark.store.write.dynamic_buckets import DynamicBuckets, cross_parti
 from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, file_layout
 from paimon_spark.store.write.postpone_files import postpone_layout, unnumbered
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
-from paimon_spark.store.write.write_rules import write_rules
+from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
 APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables wait only so that small groups are not written one by one
 MAX_OPEN_FILES = 16  # an open file holds up to a row group in memory
@@ -83,7 +81,13 @@ class TableWrite:
     """
 
     def __init__(
-        self, table: Table, commit_user: str, task_id: int = 0, plan: WritePlan | None = None, staged: bool = False
+        self,
+        table: Table,
+        commit_user: str,
+        task_id: int = 0,
+        plan: WritePlan | None = None,
+        staged: bool = False,
+        rules: WriteRules | None = None,
     ) -> None:
         """
         Args:
@@ -92,6 +96,7 @@ class TableWrite:
             task_id: differs between the tasks of a job: rows of a higher one are newer.
             plan: made once for all tasks of the job; None makes one here.
             staged: postponed files are never committed, so they have the format that is fastest here.
+            rules: of the rows; None: those of the table.
 
         Raises:
             UnsupportedFeature, OptionError: the table cannot be written.
@@ -99,34 +104,32 @@ class TableWrite:
         check_writable(table.schema, table.options)
         options = table.options
         self._table = table
-        self._rules = write_rules(table.location, table.schema, options)
-        self._postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
+        self._rules = rules = rules or write_rules(table)
+        self._postpones = rules.bucket_mode == BucketMode.POSTPONE_MODE
         if self._postpones:
             self._layout = postpone_layout(table.schema, options, commit_user, task_id, staged)
         else:
             self._layout = file_layout(table.schema, options)
-        self._has_buckets = table.bucket_mode == BucketMode.HASH_FIXED
+        self._has_buckets = rules.bucket_mode == BucketMode.HASH_FIXED
         self._check_time = check_of_partitions(table.schema, options)
-        self._total_buckets = options.value(o.BUCKET) if self._has_buckets or self._postpones else -1
+        self._total_buckets = rules.buckets if self._has_buckets or self._postpones else -1
         self._bucket_fields = bucket_fields(table.schema, options)
         plan = plan or plan_write(table)
         self._other_numbers = plan.buckets if self._has_buckets else {}
         self._sequence = plan.first_sequence + TASK_STRIDE * task_id
         self._dynamic: DynamicBuckets | None = None
-        if table.bucket_mode == BucketMode.HASH_DYNAMIC:
+        if rules.bucket_mode == BucketMode.HASH_DYNAMIC:
             self._dynamic = DynamicBuckets(table, plan.dynamic)
-        self._merge = _merge_spec(table)
-        self._engine = engine_for(table.schema, options).merge
         self._buffer = _Buffer()
         self._sorts = bool(self._layout.keys) and not self._postpones
-        self._limit = options.value(o.WRITE_BUFFER_SIZE) if self._sorts else APPEND_BUFFER_BYTES
+        self._limit = rules.buffer_bytes if self._sorts else APPEND_BUFFER_BYTES
         self._uuid = str(uuid.uuid4())
         self._names = 0
         self._begun: list[str] = []
         self._writers: dict[Place, BucketWriter] = {}
         self._changelogs: dict[Place, BucketWriter] = {}
         self._changelog: FileLayout | None = None
-        if options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.INPUT and self._sorts and not plan.overwrites:
+        if rules.input_changelog and self._sorts and not plan.overwrites:
             self._changelog = changelog_layout(table.schema, options)
         self._open: dict[Place, None] = {}  # places with an open file, the one written last at the end
         self._writing = Background(limit=3)
@@ -145,12 +148,12 @@ class TableWrite:
             DataError: rows that the table cannot hold.
             CorruptFile: the HASH index of a dynamic bucket is missing or damaged.
         """
-        if buckets is None and self._table.bucket_mode == BucketMode.KEY_DYNAMIC:
+        if buckets is None and self._rules.bucket_mode == BucketMode.KEY_DYNAMIC:
             raise cross_partition_refusal(self._table.location)
         if buckets is not None:
-            kept = self._rules.kept(batch, kinds)
+            kept = self._rules.rows.kept(batch, kinds)
             buckets = buckets if kept is None else buckets[kept]
-        batch, kinds = self._rules.prepare(batch, kinds)
+        batch, kinds = self._rules.rows.prepare(batch, kinds)
         if not batch.num_rows:
             return
         self._buffer.add(batch, kinds, buckets)
@@ -225,15 +228,16 @@ class TableWrite:
         retracting = np.flatnonzero(is_retract(kinds))[:1].repeat(2)  # a lone row is not merged
         if len(retracting):
             pair = rows.take(from_numpy(retracting))
-            for _ in sort_and_merge(pair, self._merge, 0, kinds[retracting], engine=self._engine):
+            for _ in sort_and_merge(pair, self._rules.merge, 0, kinds[retracting], engine=self._rules.engine):
                 pass
 
     def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
         """The chosen rows as one sorted run, one row a key."""
         if self._changelog is not None:
             self._write_input(self._changelog, place, rows, kinds, positions)
+        spec, engine = self._rules.merge, self._rules.engine
         for merged in sort_and_merge(
-            rows, self._merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS, engine=self._engine
+            rows, spec, self._sequence, kinds, positions, batch_rows=SLICE_ROWS, engine=engine
         ):
             self._write(place, file_batch(self._layout, merged))
         self._sequence += len(positions)
@@ -246,7 +250,7 @@ class TableWrite:
         writer = self._changelogs.get(place)
         if writer is None:
             writer = self._changelogs[place] = self._new_writer(layout, place)
-        for part in sort_input(rows, self._merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS):
+        for part in sort_input(rows, self._rules.merge, self._sequence, kinds, positions, batch_rows=SLICE_ROWS):
             self._writing.run(partial(writer.write, file_batch(layout, part)))
         self._writing.run(writer.end_file)
 
@@ -296,14 +300,3 @@ class TableWrite:
         number = self._names
         self._names += 1
         return data_file_name(layout.prefix, self._uuid, number, layout.file_format, layout.suffix)
-
-
-def _merge_spec(table: Table) -> MergeSpec:
-    """How rows of one key that one task writes become one row."""
-    schema, options = table.schema, table.options
-    return MergeSpec(
-        key_fields=schema.key_fields,
-        value_names=schema.names,
-        sequence_fields=tuple(schema.by_name[name] for name in options.value(o.SEQUENCE_FIELD)),
-        sequence_descending=options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-    )

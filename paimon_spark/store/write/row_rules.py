@@ -1,0 +1,182 @@
+"""What a table asks of every row that comes in (Java: TableWriteImpl, RowKindGenerator, RowKindFilter)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.arrow.casts import cast_array
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, UPDATE_BEFORE, Kinds
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import MAX_LENGTH, NESTED, DataField, DataType, Root
+
+_STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
+
+
+@dataclass(frozen=True)
+class RowRules:
+    """Prepares incoming batches of one table; build with ``row_rules``.
+
+    Attributes:
+        arrow: the schema of incoming batches: all table columns, in order.
+        required: columns that must not be null.
+        keys: those of them that are in the primary key; without any the table takes inserts only.
+        defaults: values that replace nulls, by column position; None: one that this release cannot make.
+        kind_column: the column (rowkind.field) that tells what a row does, or None.
+        dropped: kinds of rows that are left out (ignore-delete, ignore-update-before).
+    """
+
+    table: str
+    arrow: pa.Schema
+    required: tuple[str, ...]
+    keys: tuple[str, ...]
+    defaults: tuple[tuple[int, pa.Scalar | None], ...]
+    kind_column: str | None
+    dropped: tuple[int, ...]
+
+    def prepare(self, batch: pa.RecordBatch, kinds: Kinds | None) -> tuple[pa.RecordBatch, Kinds | None]:
+        """The rows to store, defaults filled in, and their kinds; None means all are inserts.
+
+        Args:
+            batch: rows with all columns of the table, in its order and types.
+            kinds: 0 +I, 1 -U, 2 +U, 3 -D for each row, or None.
+
+        Raises:
+            DataError: a null where none may be, an unknown kind, a kind that the table cannot take, other columns.
+            UnsupportedFeature: a null in an ARRAY, MAP or ROW column that has a default value.
+        """
+        batch = self._conformed(batch)
+        if self.kind_column is not None:
+            kinds = self._kinds_of(batch.column(self.kind_column))
+        if kinds is not None and not kinds.any():
+            kinds = None
+        if kinds is not None and self.dropped:
+            kept = ~np.isin(kinds, self.dropped)
+            if not kept.all():
+                batch, kinds = batch.filter(pa.array(kept)), kinds[kept]
+        if kinds is not None and not self.keys and len(kinds):
+            raise DataError(
+                f"the table {self.table} has no primary key and takes inserts only; found a row of kind "
+                f"{KIND_TEXTS[int(kinds.max())]}"
+            )
+        batch = self._with_defaults(batch)
+        for name in self.required:
+            nulls = batch.column(name).null_count
+            if nulls:
+                what = "primary key column" if name in self.keys else "NOT NULL column"
+                raise DataError(
+                    f"the {what} '{name}' of {self.table} is null in {nulls} of {batch.num_rows} rows; filter these "
+                    "rows or give them a value"
+                )
+        return batch, kinds
+
+    def kept(self, batch: pa.RecordBatch, kinds: Kinds | None) -> npt.NDArray[np.bool_] | None:
+        """Which rows prepare does not leave out; None: all. Arguments as for prepare."""
+        if self.kind_column is not None:
+            kinds = self._kinds_of(batch.column(self.kind_column))
+        return None if kinds is None or not self.dropped else ~np.isin(kinds, self.dropped)
+
+    def of_stored_rows(self) -> RowRules:
+        """The rules of merged rows of the table: nulls are meant, and all rows stay, as inserts."""
+        return replace(self, defaults=(), kind_column=None, dropped=())
+
+    def of_columns(self, names: Sequence[str]) -> RowRules:
+        """The rules of the values of some columns, in this order; what a row does is not looked at."""
+        values = {self.arrow.names[position]: value for position, value in self.defaults}
+        return replace(
+            self,
+            arrow=pa.schema([self.arrow.field(name) for name in names]),
+            required=tuple(name for name in self.required if name in names),
+            defaults=tuple((position, values[name]) for position, name in enumerate(names) if name in values),
+            kind_column=None,
+            dropped=(),
+        )
+
+    def _conformed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if batch.schema.names != self.arrow.names or batch.schema.types != self.arrow.types:
+            raise DataError(
+                f"rows for {self.table} have the columns ({_columns(batch.schema)}), expected ({_columns(self.arrow)})"
+            )
+        return pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow)
+
+    def _kinds_of(self, column: pa.Array) -> Kinds:
+        codes = pc.index_in(column, value_set=pa.array(KIND_TEXTS))
+        if codes.null_count:
+            position = pc.index(pc.is_null(codes), True).as_py()
+            raise DataError(
+                f"the column '{self.kind_column}' of {self.table} tells the kind of each row (rowkind.field) and must "
+                f"be +I, -U, +U or -D; found {column[position].as_py()!r}"
+            )
+        kinds: Kinds = codes.to_numpy(zero_copy_only=False).astype(np.int8)
+        return kinds
+
+    def _with_defaults(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = batch.columns
+        for position, value in self.defaults:
+            if columns[position].null_count:
+                if value is None:
+                    raise self._no_default(self.arrow.names[position], columns[position])
+                columns[position] = pc.fill_null(columns[position], value)
+        return pa.RecordBatch.from_arrays(columns, schema=self.arrow) if self.defaults else batch
+
+    def _no_default(self, name: str, column: pa.Array) -> UnsupportedFeature:
+        return UnsupportedFeature(
+            f"writing to {self.table}: column '{name}' is null in {column.null_count} of {len(column)} rows and has a "
+            f"default value, which this release makes of plain types only; give these rows a value"
+        )
+
+
+def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
+    """The rules of a table.
+
+    Args:
+        table: its location, for messages.
+        schema: columns, keys, defaults.
+        options: ignore-delete, ignore-update-before, rowkind.field.
+
+    Raises:
+        SchemaError: a default value does not fit its column.
+    """
+    dropped: set[int] = set()
+    if options.value(o.IGNORE_DELETE):
+        dropped |= {UPDATE_BEFORE, DELETE}
+    if options.value(o.IGNORE_UPDATE_BEFORE):
+        dropped.add(UPDATE_BEFORE)
+    defaults = [(i, _default(table, f)) for i, f in enumerate(schema.fields) if f.default_value is not None]
+    return RowRules(
+        table=table,
+        arrow=arrow_schema(schema.fields),
+        required=tuple(f.name for f in schema.fields if not f.type.nullable or f.name in schema.primary_keys),
+        keys=tuple(schema.primary_keys),
+        defaults=tuple(defaults),
+        kind_column=options.value(o.ROWKIND_FIELD),
+        dropped=tuple(sorted(dropped)),
+    )
+
+
+def _default(table: str, field: DataField) -> pa.Scalar | None:
+    """The value of a default text, maybe in single quotes (Java: DefaultValueUtils); None for a nested column."""
+    if field.type.root in NESTED:
+        return None
+    text = field.default_value or ""
+    if len(text) >= 2 and text.startswith("'") and text.endswith("'"):
+        text = text[1:-1]
+    try:
+        return cast_array(pa.array([text]), _STRING, field.type)[0]
+    except (DataError, pa.ArrowException) as error:
+        raise SchemaError(
+            f"the default value {field.default_value} of column '{field.name}' of {table} does not fit: {error}"
+        ) from None
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)
