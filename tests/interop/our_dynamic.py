@@ -13,13 +13,11 @@ from support.oracles.comparing import arrow_batch
 
 from paimon_spark import open_table
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.buckets.hash_index_files import read_hash_files, read_hashes
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.stored_keys import key_reader, plan_keys
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows
 from paimon_spark.store.write.hash_assigner import HashAssigner, key_numbers, plan_channels
 from paimon_spark.store.write.table_write import TableWrite
@@ -84,14 +82,13 @@ def write_cross_partition(
 
 def _keys(table: Table) -> list[KeyRows]:
     """The keys that the table has, where they are."""
-    changed = {o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
-    if table.options.value(o.MERGE_ENGINE) == "first-row":
-        changed[o.MERGE_ENGINE.key] = "deduplicate"
-    reading = ReadableTable(table.location, table.file_io, table.schema, Options({**table.options, **changed}))
-    scan, found = reading.scan(), []
-    for split in scan.plan().splits:
+    snapshot, found = table.snapshots.latest(), list[KeyRows]()
+    if snapshot is None:
+        return found
+    reader = key_reader(table, table.schema.fields)
+    for split in plan_keys(table, snapshot):
         assert isinstance(split, Split)
-        for batch in scan.reader().read(split):
+        for batch in reader.read(split):
             found.append(_parts(table, batch, None, split.bucket, np.full(batch.num_rows, -1)))
     return found
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +16,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.conform import conform_batch
-from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
@@ -42,9 +39,9 @@ from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.buckets.bucket_assigner import bucket_rules
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK
 from paimon_spark.store.read.splits import Split, group_splits
-from paimon_spark.store.scan.new_scan import new_scan
+from paimon_spark.store.scan.stored_keys import key_reader, plan_keys
+from paimon_spark.store.scan.time_travel import at_id
 from paimon_spark.store.write.cross_partition import NEW, CrossPartitionAssigner, KeyRows, check_cross_partition_job
 from paimon_spark.store.write.row_rules import row_rules
 
@@ -93,26 +90,13 @@ def _table_keys(spark: SparkSession, job: WriteJob) -> DataFrame | None:
     """The keys of the planned snapshot, with their partitions and buckets; None: there are none."""
     if job.overwrites or not job.plan.since:
         return None
-    table = _reading_all_levels(job.table, job.plan.since)
-    scan = new_scan(table, _key_and_partition(table), TRUE)
+    table = job.table
+    planned = at_id(job.plan.since, table.options, table.snapshots)
     target, cost = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE), table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
-    groups = group_splits(scan.plan().splits, target, cost)
+    groups = group_splits(plan_keys(table, planned), target, cost)
     if not groups:
         return None
     return one_a_task(spark, groups).mapInArrow(plainly(_keys_task(table)), _travel_schema(table))
-
-
-def _reading_all_levels(table: Table, snapshot_id: int) -> Table:
-    """The table such that a read of its keys sees those too that wait for a compaction (Java: IndexBootstrap).
-
-    A key of a lost file is not taken for a new one: the file may come back.
-    """
-    strict = {o.SCAN_IGNORE_LOST_FILES.key: "false", o.SCAN_IGNORE_CORRUPT_FILES.key: "false"}
-    whole = {o.SCAN_SNAPSHOT_ID.key: str(snapshot_id), o.DELETION_VECTORS_MERGE_ON_READ.key: "true"}
-    changed = {**WITHOUT_FALLBACK, **strict, **whole}
-    if table.options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
-        changed[o.MERGE_ENGINE.key] = MergeEngine.DEDUPLICATE  # the same keys, and level 0 is read
-    return replace(table, options=table.options.merged(changed))
 
 
 def _key_and_partition(table: Table) -> tuple[DataField, ...]:
@@ -140,7 +124,7 @@ def _rows_task(job: WriteJob, names: Sequence[str]) -> Task:
 def _keys_task(table: Table) -> Task:
     schema, fields = spark_arrow_schema(_travel_schema(table)), table.schema.fields
     arrow = arrow_schema(fields)
-    reader = new_scan(table, _key_and_partition(table), TRUE).reader()
+    reader = key_reader(table, _key_and_partition(table))
 
     def rows_of(split: Split) -> Iterator[pa.RecordBatch]:
         for batch in reader.read(split):

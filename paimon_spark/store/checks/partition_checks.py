@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,13 +11,11 @@ import pyarrow.compute as pc
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.errors import PaimonError, StorageError
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.report import Findings, Rule
 from paimon_spark.store.checks.row_checks import named
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.scan.new_scan import new_scan
-from paimon_spark.store.scan.time_travel import travelled
+from paimon_spark.store.scan.new_scan import own_scan
 
 KEYS_AT_ONCE = 1 << 23
 
@@ -36,7 +36,7 @@ def check_one_partition(
     count, example = 0, ""
     for share in range(shares):
         try:
-            repeated = _repeated_keys(table, snapshot.id, share, shares)
+            repeated = _repeated_keys(table, snapshot, share, shares)
         except StorageError:
             raise
         except PaimonError as error:  # a file that cannot be read is a problem of its own
@@ -51,14 +51,13 @@ def check_one_partition(
         findings.add(Rule.ONE_ROW, label, table.location, found)
 
 
-def _repeated_keys(table: Table, snapshot_id: int, share: int, shares: int) -> pa.Table:
+def _repeated_keys(table: Table, snapshot: Snapshot, share: int, shares: int) -> pa.Table:
     names = list(table.schema.primary_keys)
     fields = [table.schema.by_name[name] for name in names]
-    options = table.without_fallback.options.merged({o.SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
-    then = travelled(table, options)
-    scan = new_scan(then, [then.schema.by_name[name] for name in names], TRUE)
+    then = replace(table, schema=table.schemas.load(snapshot.schema_id))
+    scan = own_scan(then, [then.schema.by_name[name] for name in names], TRUE)
     reader, batches = scan.reader(), []
-    for split in scan.plan().splits:
+    for split in scan.plan_at(snapshot).splits:
         for batch in reader.read(split):
             mine = np.mod(hash_rows(batch, fields), shares) == share
             batches.append(batch if shares == 1 else batch.filter(pa.array(mine)))

@@ -59,12 +59,14 @@ class SplitReader:
             SEQUENCE_FIELD is the number of each row, of tables with primary keys.
         predicate: rows for which it is not true are left out.
         tolerance: which bad files are passed over; none by default, whatever the options of the table say.
+        engine: merges the rows of a key; None: that of the table.
     """
 
     table: Table
     fields: tuple[DataField, ...]
     predicate: Predicate
     tolerance: Tolerance = STRICT
+    engine: TableEngine | None = None
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
@@ -164,7 +166,7 @@ class SplitReader:
 
     @cached_property
     def _engine(self) -> TableEngine:
-        return engine_for(self.table.schema, self.table.options)
+        return self.engine or engine_for(self.table.schema, self.table.options)
 
     @cached_property
     def _looks_up(self) -> bool:

@@ -19,13 +19,22 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
     Raises:
         UnsupportedFeature: this release cannot read one of the fields. Others as in through_branches.
     """
-    _check_columns(table, fields, columns_of(predicate))
-    own = Scan(table, tuple(fields), predicate)
+    own = own_scan(table, fields, predicate)
     if other_branch(table.options, table.branch) is None:
         return own
     from paimon_spark.store.scan.branched_scan import through_branches
 
     return through_branches(own)
+
+
+def own_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
+    """A read of the branch that the table is opened on, and of no other.
+
+    Raises:
+        UnsupportedFeature: this release cannot read one of the fields.
+    """
+    _check_columns(table, fields, columns_of(predicate))
+    return Scan(table, tuple(fields), predicate)
 
 
 def branches_read(table: Table) -> tuple[Table, ...]:

@@ -48,11 +48,18 @@ class ScanRequest:
         table: what is read, with the options of the read.
         predicate: over the columns of the table.
         created_since: None, or only files made at or after this instant (epoch millis).
+        all_levels: whether files are read too that are invisible until they are compacted.
     """
 
     table: Table
     predicate: Predicate
     created_since: int | None = None
+    all_levels: bool = False
+
+    @property
+    def skips_level_zero(self) -> bool:
+        """True if files of level 0 are not read, and nothing has to be merged."""
+        return not self.all_levels and bool(self.table.schema.primary_keys) and skips_level_zero(self.table.options)
 
 
 def skips_level_zero(options: Options) -> bool:
@@ -71,7 +78,7 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
         UnsupportedFeature: `postpone.merge-on-read` of files by their creation time.
     """
     table = request.table
-    skips = bool(table.schema.primary_keys) and skips_level_zero(table.options)
+    skips = request.skips_level_zero
     waits = merges_postponed(table.options)
     if waits and request.created_since is not None:
         raise UnsupportedFeature(
@@ -231,7 +238,7 @@ def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[Data
     table = request.table
     if not table.schema.primary_keys:
         return partial(append_parts, keep=keep)
-    if skips_level_zero(table.options):
+    if request.skips_level_zero:
         return partial(compacted_parts, keep=keep)
     return partial(
         merged_parts,

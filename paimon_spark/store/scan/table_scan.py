@@ -74,6 +74,10 @@ class Scan:
         """
         return self._plan(self._chosen())
 
+    def plan_at(self, snapshot: Snapshot) -> Plan:
+        """The splits that hold the rows of a snapshot, whatever the options choose. Errors as in plan."""
+        return self._plan(Travel(snapshot))
+
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
         """As plan, for a read that follows: where the options ask for it, tags keep what it stands on.
 

@@ -1,0 +1,41 @@
+"""All keys that a state of a table holds, those too that readers do not see yet (Java: IndexBootstrap)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_spark.arrow.predicates.predicate import TRUE
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
+from paimon_spark.merge.engines.choice import deduplicate_engine
+from paimon_spark.store.holds.expired import translate_missing_files
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.split_reader import SplitReader
+from paimon_spark.store.read.splits import ReadUnit
+from paimon_spark.store.scan.split_plan import ScanRequest, plan_splits
+
+
+def plan_keys(table: Table, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
+    """The splits that hold every row of a snapshot, whether or not a compaction has taken it up.
+
+    Args:
+        table: with a primary key; only its own branch is looked at.
+
+    Raises:
+        SnapshotNotFound: the snapshot expires meanwhile.
+        CorruptFile: metadata is missing or damaged.
+    """
+    with translate_missing_files(table.snapshots, table.options, snapshot.id):
+        return plan_splits(ScanRequest(table, TRUE, all_levels=True), snapshot)
+
+
+def key_reader(table: Table, fields: Sequence[DataField]) -> SplitReader:
+    """Reads chosen columns, which a merge keeps as they are, of the splits of plan_keys.
+
+    No file is passed over, whatever the options say: the key of a lost file is not a new one, as the file may come
+    back. A first-row table is merged as if its newest rows counted: the keys are the same.
+    """
+    first_row = table.options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW
+    return SplitReader(table, tuple(fields), TRUE, engine=deduplicate_engine() if first_row else None)

@@ -1,0 +1,40 @@
+"""The keys of a state are all there, whatever readers would see of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.tables.compacted_tables import append, new_table, rows_of
+
+from paimon_spark.errors import MissingFile
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.scan.stored_keys import key_reader, plan_keys
+
+
+def keys(table: Table) -> list[int]:
+    snapshot = table.snapshots.latest()
+    assert snapshot is not None
+    reader = key_reader(table, table.schema.key_fields)
+    batches = (batch for split in plan_keys(table, snapshot) for batch in reader.read(split))
+    return sorted(key for batch in batches for key in batch.column(0).to_pylist())
+
+
+@pytest.mark.parametrize("options", [{"merge-engine": "first-row"}, {"deletion-vectors.enabled": "true"}])
+def test_keys_that_wait_for_a_compaction(tmp_path: Path, options: dict[str, str]) -> None:
+    table = new_table(tmp_path / "t", {**options, "write-only": "true"})
+    append(table, [(0, 1, "a")])
+    append(table, [(0, 2, "b"), (1, 1, "a")])
+    assert rows_of(table) == []
+    assert keys(table) == [0, 1]
+
+
+def test_files_that_readers_may_pass_over_are_missed(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {})
+    append(table, [(0, 1, "a")])
+    next((tmp_path / "t").rglob("data-*")).unlink()
+    lenient = open_table(table.location, {"scan.ignore-lost-files": "true"})
+    assert lenient.scan().to_arrow().num_rows == 0
+    with pytest.raises(MissingFile):
+        keys(lenient)
