@@ -57,6 +57,7 @@ class Split(_Files):
         sections: sorted runs that are merged, section by section.
         deletions: deletion vectors by data file name.
         snapshot_id: the snapshot that keeps the files, of a change the oldest one; None: not known.
+        branch: whose files they are, in a read through two branches; None: that of the table.
     """
 
     partition: bytes
@@ -66,6 +67,7 @@ class Split(_Files):
     sections: tuple[Section, ...] = ()
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     snapshot_id: int | None = None
+    branch: str | None = None
 
     @property
     def files(self) -> Iterator[DataFileMeta]:
@@ -126,6 +128,7 @@ class PostponeSplit(_Files):
         total_buckets: the number of buckets of the partition.
         every, first: of the postponed rows, those of the buckets first, first + every, ... belong to the split.
         snapshot_id: the snapshot that keeps the files.
+        branch: as of Split.
     """
 
     partition: bytes
@@ -137,6 +140,7 @@ class PostponeSplit(_Files):
     every: int
     first: int
     snapshot_id: int | None = None
+    branch: str | None = None
 
     @property
     def files(self) -> Iterator[DataFileMeta]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.arrow.predicates.predicate import restrict
+from paimon_spark.arrow.predicates.predicate import Predicate, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
@@ -21,38 +21,39 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.supported import check_readable
 from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.store.metadata.live_files import canonical_row, fold
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
-from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.read.split_reader import BATCH_ROWS, SplitReader
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
 from paimon_spark.store.scan.increments import reads_increment
 from paimon_spark.store.scan.read_optimized import of_level, top_level
 from paimon_spark.store.scan.read_tags import ReadTag
-from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries, skips_level_zero
-from paimon_spark.store.scan.table_scan import Plan, Scan
+from paimon_spark.store.scan.split_plan import ScanRequest, data_lists, merges_postponed, read_entries
+from paimon_spark.store.scan.table_scan import BranchScan, Plan, delete_read_tags
 from paimon_spark.store.scan.time_travel import travelled
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class OtherSplit(Split):
-    """A split of the other branch."""
+@dataclass(frozen=True)
+class BranchedReader:
+    """Reads the splits of both branches; picklable.
 
+    Attributes:
+        own: reads the splits of the table's own branch.
+        other: reads those that name another one.
+    """
 
-@dataclass(frozen=True, slots=True)
-class OtherPostponeSplit(PostponeSplit):
-    """A split with postponed rows of the other branch."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BranchedReader(SplitReader):
-    """Reads the splits of both branches. other: reads those of the other branch."""
-
+    own: SplitReader
     other: SplitReader
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return self.own.arrow_schema
 
     def read(self, split: ReadUnit, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """As SplitReader.read.
@@ -60,93 +61,117 @@ class BranchedReader(SplitReader):
         Raises:
             DataError: a column that holds no NULL in the table holds one in the other branch.
         """
-        if not isinstance(split, (OtherSplit, OtherPostponeSplit)):
-            yield from super().read(split, batch_rows)
+        if _is_own(split):
+            yield from self.own.read(split, batch_rows)
             return
         for batch in self.other.read(split, batch_rows):
             yield self._as_own(batch)
 
     def _as_own(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        for column, field in zip(batch.columns, self.fields, strict=True):
+        own, other = self.own, self.other
+        for column, field in zip(batch.columns, own.fields, strict=True):
             if column.null_count and not field.type.nullable:
                 raise DataError(
-                    f"reading {self.table.location} through the branch '{self.other.table.branch}': its column "
-                    f"'{field.name}' holds NULL, which it must not in the branch '{self.table.branch}'; let both "
+                    f"reading {own.table.location} through the branch '{other.table.branch}': its column "
+                    f"'{field.name}' holds NULL, which it must not in the branch '{own.table.branch}'; let both "
                     "allow NULL"
                 )
-        if not self.fields:
+        if not own.fields:
             return batch
-        return pa.RecordBatch.from_arrays(batch.columns, schema=self.arrow_schema)
+        return pa.RecordBatch.from_arrays(batch.columns, schema=own.arrow_schema)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BranchedScan(Scan):
-    """A read through two branches; its attributes as a Scan are those of the table's own branch.
+@dataclass(frozen=True)
+class BranchPair:
+    """Two branches of a table, read as one.
 
     Attributes:
-        other: the same read of the other branch, whose fields and predicate are not looked at.
+        own: the read of the table's own branch.
+        other: the same read of the other branch, in its columns.
         other_first: whether partitions that the other branch has come from there.
         top_only: whether only files of the highest level count, as for ``$ro``.
     """
 
-    other: Scan
+    own: BranchScan
+    other: BranchScan
     other_first: bool
     top_only: bool = False
 
-    def plan(self) -> Plan:
-        """As Scan.plan; the snapshot is that of the own branch.
+    @property
+    def table(self) -> Table:
+        """As its own branch has it."""
+        return self.own.table
 
-        Raises:
-            UnsupportedFeature: a change is to be read.
-        """
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """As its own branch has them."""
+        return self.own.fields
+
+    @property
+    def predicate(self) -> Predicate:
+        """Of both branches."""
+        return self.own.predicate
+
+    @property
+    def is_strict(self) -> bool:
+        """See ScanSource."""
+        return self.own.is_strict and self.other.is_strict
+
+    def with_fields(self, fields: tuple[DataField, ...]) -> BranchPair:
+        """See ScanSource."""
+        other = self.other.with_fields(_fields_of(self.other.table, fields))
+        return replace(self, own=self.own.with_fields(fields), other=other)
+
+    def plan(self) -> Plan:
+        """See Scan.plan; the snapshot is that of the own branch."""
         self._check_reads_state()
-        own = super().plan()
-        return self._united(own, self._other_now.plan() if self._other_is_there else Plan(None, ()))
+        own = self.own.plan()
+        return self._merge_plans(own, self.other.plan() if self._other_is_there else Plan(None, ()))
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
-        """As Scan.plan_fenced, with tags in both branches."""
+        """See Scan.plan_with_read_tags; there are tags in both branches."""
         self._check_reads_state()
-        other, fences = self._other_now.plan_with_read_tags() if self._other_is_there else (Plan(None, ()), ())
+        other, tags = self.other.plan_with_read_tags() if self._other_is_there else (Plan(None, ()), ())
         try:
-            own, more = super().plan_with_read_tags()
-            fences += more
-            return self._united(own, other), fences
+            own, more = self.own.plan_with_read_tags()
+            tags += more
+            return self._merge_plans(own, other), tags
         except BaseException:
-            self._take_down(fences)
+            delete_read_tags(self.table, tags)
             raise
+
+    def reader(self) -> BranchedReader:
+        """See Scan.reader."""
+        return BranchedReader(self.own.reader(), self.other.reader())
 
     def _check_reads_state(self) -> None:
         if reads_increment(self.table.options):
+            option = o.SCAN_PRIMARY_BRANCH if self.other_first else o.SCAN_FALLBACK_BRANCH
             raise UnsupportedFeature(
                 f"reading a change of {self.table.location}: of which branch is not told, as the table is also read "
-                f"through the branch '{self.other.table.branch}'; set the option '{self._option}' to '' to read the "
+                f"through the branch '{self.other.table.branch}'; set the option '{option.key}' to '' to read the "
                 "changes of its own branch, or name the branch by the option 'branch'"
             )
 
-    def _united(self, own: Plan, other: Plan) -> Plan:
+    def _merge_plans(self, own: Plan, other: Plan) -> Plan:
         sides = [
-            (self, own.snapshot, self._shown(self, own.splits)),
-            (self.other, other.snapshot, [_marked(split) for split in self._shown(self._other_now, other.splits)]),
+            (self.own, own.snapshot, self._shown(self.own, own.splits)),
+            (self.other, other.snapshot, [self._as_others(split) for split in self._shown(self.other, other.splits)]),
         ]
         (first, snapshot, splits), (_, _, more) = sides[::-1] if self.other_first else sides
         known = set(map(self._partition, splits)) if self._shows_all(first) else self._partitions(first, snapshot)
         return Plan(own.snapshot, (*splits, *(split for split in more if self._partition(split) not in known)))
 
-    def _shown(self, scan: Scan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
+    def _shown(self, scan: BranchScan, splits: Iterable[ReadUnit]) -> list[ReadUnit]:
         level = top_level(scan.table.schema, scan.table.options) if self.top_only else None
         if level is None:
             return list(splits)
         return [split for split in (of_level(split, level) for split in splits) if split.raw_files]
 
-    def reader(self) -> BranchedReader:
-        """Reads the splits of a plan, here or on another machine."""
-        own = super().reader()
-        values = {f.name: getattr(own, f.name) for f in fields(own)}
-        return BranchedReader(**values, other=self._other_now.reader())
-
-    @property
-    def _is_strict(self) -> bool:
-        return tolerance(self.table.options) == STRICT == tolerance(self.other.table.options)
+    def _as_others(self, split: ReadUnit) -> ReadUnit:
+        """A split of the other branch, which says so."""
+        assert isinstance(split, (Split, PostponeSplit))  # only changes have others, and they are refused
+        return replace(split, branch=self.other.table.branch)
 
     @property
     def _other_is_there(self) -> bool:
@@ -154,33 +179,20 @@ class BranchedScan(Scan):
         name = self.table.options.value(o.SCAN_TAG_NAME)
         return name is None or self.other.table.snapshots.find_tag(name) is not None
 
-    @property
-    def _option(self) -> str:
-        return (o.SCAN_PRIMARY_BRANCH if self.other_first else o.SCAN_FALLBACK_BRANCH).key
-
-    @property
-    def _other_now(self) -> Scan:
-        """The read of the other branch with the columns and the condition of this one."""
-        by_name = self.other.table.schema.by_name
-        made = (ROW_KIND_FIELD, SEQUENCE_FIELD)
-        columns = tuple(f if f in made else by_name[f.name] for f in self.fields)
-        return replace(self.other, fields=columns, predicate=self.predicate)
-
-    def _shows_all(self, scan: Scan) -> bool:
+    def _shows_all(self, scan: BranchScan) -> bool:
         """True if the splits of its plan tell its partitions: no file is left out for its values or its age."""
         ages = (o.SCAN_FILE_CREATION_TIME_MILLIS, o.SCAN_CREATION_TIME_MILLIS)
         by_partition = restrict(self.predicate, set(scan.table.schema.partition_keys))
         return self.predicate == by_partition and not any(map(scan.table.options.is_set, ages))
 
-    def _partitions(self, scan: Scan, snapshot: Snapshot | None) -> set[bytes]:
+    def _partitions(self, scan: BranchScan, snapshot: Snapshot | None) -> set[bytes]:
         """The partitions in which a branch has files that the read looks at, among those that the condition allows."""
         if snapshot is None:
             return set()
         schema, options = scan.table.schema, scan.table.options
         by_partition = restrict(self.predicate, set(schema.partition_keys))
         request = ScanRequest(scan.table, by_partition)
-        skips = bool(schema.primary_keys) and skips_level_zero(options)
-        entries = read_entries(request, data_lists(snapshot), skips, merges_postponed(options))
+        entries = read_entries(request, data_lists(snapshot), request.skips_level_zero, merges_postponed(options))
         live = fold(entries.columns, entries.partition_codes, entries.chosen)
         level = top_level(schema, options) if self.top_only else None
         if level is not None:
@@ -194,7 +206,7 @@ class BranchedScan(Scan):
         return canonical_row(split.partition, self.table.schema.partition_types)
 
 
-def through_branches(own: Scan) -> Scan:
+def through_branches(own: BranchScan) -> BranchScan | BranchPair:
     """The read, through the other branch if an option names one; one that is not there is passed over, as in Java.
 
     Raises:
@@ -205,18 +217,27 @@ def through_branches(own: Scan) -> Scan:
     name = other_branch(own.table.options, own.table.branch)
     if name is None:
         return own
-    other = _other_scan(own, name)
+    other = _other_table(own.table, name)
     if other is None:
         _log.warning("%s is to be read through the branch '%s', which it does not have", own.table.location, name)
         return own
-    _check_alike(own.table, other.table)
-    values = {f.name: getattr(own, f.name) for f in fields(own)}
-    return BranchedScan(**values, other=other, other_first=not own.table.options.value(o.SCAN_FALLBACK_BRANCH))
+    _check_alike(own.table, other)
+    scan = BranchScan(other, _fields_of(other, own.fields), own.predicate)
+    return BranchPair(own, scan, other_first=not own.table.options.value(o.SCAN_FALLBACK_BRANCH))
 
 
-def _other_scan(own: Scan, branch: str) -> Scan | None:
-    """The read of the other branch: its own stored options, with those that the caller gave on top."""
-    table = own.table
+def _fields_of(table: Table, fields: Iterable[DataField]) -> tuple[DataField, ...]:
+    """The columns of the same names as a branch has them."""
+    made, by_name = (ROW_KIND_FIELD, SEQUENCE_FIELD), table.schema.by_name
+    return tuple(field if field in made else by_name[field.name] for field in fields)
+
+
+def _is_own(split: ReadUnit) -> bool:
+    return not isinstance(split, (Split, PostponeSplit)) or split.branch is None
+
+
+def _other_table(table: Table, branch: str) -> Table | None:
+    """The other branch: its own stored options, with those that the caller gave on top; None: it is not there."""
     other = replace(table, branch=branch)
     schema = other.schemas.latest()
     if schema is None:
@@ -233,7 +254,7 @@ def _other_scan(own: Scan, branch: str) -> Scan | None:
         raise UnsupportedFeature(f"reading {table.location} through the branch '{branch}': {error}") from None
     if other.schema.primary_keys:
         check_engine(other.schema, other.options)
-    return replace(own, table=other)
+    return other
 
 
 def _for_other(own: Table, other: Table, stored: Mapping[str, str]) -> dict[str, str]:
@@ -268,9 +289,3 @@ def _differ(own: Table, other: Table, what: str, mine: str, theirs: str) -> str:
 
 def _words(schema: TableSchema) -> str:
     return str(arrow_schema(schema.fields)).replace("\n", ", ")
-
-
-def _marked(split: ReadUnit) -> ReadUnit:
-    """The split, as one of the other branch."""
-    values = {f.name: getattr(split, f.name) for f in fields(split)}
-    return OtherPostponeSplit(**values) if isinstance(split, PostponeSplit) else OtherSplit(**values)

@@ -10,7 +10,7 @@ from paimon_spark.format.rules.readable_columns import check_columns
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
-from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.store.scan.table_scan import BranchScan, Scan
 
 
 def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
@@ -21,20 +21,20 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
     """
     own = own_scan(table, fields, predicate)
     if other_branch(table.options, table.branch) is None:
-        return own
+        return Scan(own)
     from paimon_spark.store.scan.branched_scan import through_branches
 
-    return through_branches(own)
+    return Scan(through_branches(own))
 
 
-def own_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> Scan:
+def own_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) -> BranchScan:
     """A read of the branch that the table is opened on, and of no other.
 
     Raises:
         UnsupportedFeature: this release cannot read one of the fields.
     """
     _check_columns(table, fields, columns_of(predicate))
-    return Scan(table, tuple(fields), predicate)
+    return BranchScan(table, tuple(fields), predicate)
 
 
 def branches_read(table: Table) -> tuple[Table, ...]:
@@ -44,13 +44,13 @@ def branches_read(table: Table) -> tuple[Table, ...]:
     """
     if other_branch(table.options, table.branch) is None:
         return (table,)
-    from paimon_spark.store.scan.branched_scan import BranchedScan
+    from paimon_spark.store.scan.branched_scan import BranchPair, through_branches
 
-    scan = new_scan(table, (), TRUE)
-    if not isinstance(scan, BranchedScan):
+    pair = through_branches(own_scan(table, (), TRUE))
+    if not isinstance(pair, BranchPair):
         return (table,)
-    other, own = scan.other.table.without_fallback, table.without_fallback
-    return (other, own) if scan.other_first else (own, other)
+    other, own = pair.other.table.without_fallback, table.without_fallback
+    return (other, own) if pair.other_first else (own, other)
 
 
 def _check_columns(table: Table, fields: Sequence[DataField], conditions: Collection[str]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -33,6 +33,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 if TYPE_CHECKING:
     from paimon_spark.store.read.split_reader import SplitReader
+    from paimon_spark.store.scan.branched_scan import BranchedReader
     from paimon_spark.store.scan.split_plan import ScanRequest
 
 READ_THREADS = 4
@@ -46,19 +47,60 @@ class Plan:
     splits: tuple[ReadUnit, ...]
 
 
+class ScanSource(Protocol):
+    """What a scan reads: one branch of a table, or two of them as one."""
+
+    @property
+    def table(self) -> Table: ...
+
+    @property
+    def fields(self) -> tuple[DataField, ...]: ...
+
+    @property
+    def predicate(self) -> Predicate: ...
+
+    @property
+    def is_strict(self) -> bool:
+        """True if no file is passed over, so that each has the rows that it is said to have."""
+        ...
+
+    def with_fields(self, fields: tuple[DataField, ...]) -> ScanSource:
+        """The same read of other columns."""
+        ...
+
+    def plan(self) -> Plan:
+        """See Scan.plan."""
+        ...
+
+    def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
+        """See Scan.plan_with_read_tags."""
+        ...
+
+    def reader(self) -> SplitReader | BranchedReader:
+        """See Scan.reader."""
+        ...
+
+
 @dataclass(frozen=True)
 class Scan:
-    """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state.
+    """Chosen columns of the rows that satisfy a predicate; picklable. Every plan() looks for the newest state."""
 
-    Attributes:
-        table: what is read, with the options of the read.
-        fields: the columns of the result, in order. ROW_KIND_FIELD among them keeps rows that retract.
-        predicate: over the columns of the table; rows for which it is not true are left out.
-    """
+    source: ScanSource
 
-    table: Table
-    fields: tuple[DataField, ...]
-    predicate: Predicate
+    @property
+    def table(self) -> Table:
+        """What is read, with the options of the read."""
+        return self.source.table
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns of the result, in order. ROW_KIND_FIELD among them keeps rows that retract."""
+        return self.source.fields
+
+    @property
+    def predicate(self) -> Predicate:
+        """Over the columns of the table; rows for which it is not true are left out."""
+        return self.source.predicate
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
@@ -71,12 +113,9 @@ class Scan:
         Raises:
             SnapshotNotFound: an option names a snapshot, tag or time that is not there, or it expires meanwhile.
             CorruptFile: metadata is missing or damaged.
+            UnsupportedFeature: a change is to be read through two branches.
         """
-        return self._plan(self._chosen())
-
-    def plan_at(self, snapshot: Snapshot) -> Plan:
-        """The splits that hold the rows of a snapshot, whatever the options choose. Errors as in plan."""
-        return self._plan(Travel(snapshot))
+        return self.source.plan()
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
         """As plan, for a read that follows: where the options ask for it, tags keep what it stands on.
@@ -84,31 +123,109 @@ class Scan:
         Returns:
             The plan, and the tags. They go when their time is up, or by read_tags.delete_read_tag.
         """
-        chosen, fences = self._chosen(), list[ReadTag]()
+        return self.source.plan_with_read_tags()
+
+    @contextmanager
+    def planned_with_read_tags(self) -> Iterator[Plan]:
+        """The plan of a read within: its tags go when that is over. Errors as in plan."""
+        plan, tags = self.plan_with_read_tags()
+        try:
+            yield plan
+        finally:
+            delete_read_tags(self.table, tags)
+
+    def tasks(self) -> list[tuple[ReadUnit, ...]]:
+        """The splits of a fenced plan in groups of about `source.split.target-size`, for one task each.
+
+        Nobody knows when tasks are through: tags of the read live until their time is up. Errors as in plan.
+        """
+        target, cost = (
+            self.table.options.value(o.SOURCE_SPLIT_TARGET_SIZE),
+            self.table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST),
+        )
+        return group_splits(self.plan_with_read_tags()[0].splits, target, cost)
+
+    def reader(self) -> SplitReader | BranchedReader:
+        """Reads the splits of a plan, here or on another machine."""
+        return self.source.reader()
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
+        reader = self.reader()
+        with self.planned_with_read_tags() as plan:
+            for split in plan.splits:
+                yield from reader.read(split)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows at once; splits are read by several threads, their order is kept."""
+        reader = self.reader()
+        with self.planned_with_read_tags() as plan:
+            parts = map_parallel(lambda split: list(reader.read(split)), plan.splits, READ_THREADS)
+        batches = [batch for part in parts for batch in part]
+        if not self.fields:
+            return _rows_without_columns(sum(batch.num_rows for batch in batches))
+        return pa.Table.from_batches(batches, self.arrow_schema)
+
+    def count(self) -> int:
+        """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
+        knows = isinstance(self.predicate, AlwaysTrue) and self.source.is_strict
+        reader = self.source.with_fields(tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
+        with self.planned_with_read_tags() as plan:
+            known = [split.exact_row_count if knows else None for split in plan.splits]
+            others = [split for split, count in zip(plan.splits, known, strict=True) if count is None]
+            counts = map_parallel(lambda split: [b.num_rows for b in reader.read(split)], others, READ_THREADS)
+        return sum(count for count in known if count is not None) + sum(map(sum, counts))
+
+
+@dataclass(frozen=True)
+class BranchScan:
+    """A read of one branch of a table, the one that the table is opened on.
+
+    Attributes:
+        table, fields, predicate: as of Scan.
+    """
+
+    table: Table
+    fields: tuple[DataField, ...]
+    predicate: Predicate
+
+    @property
+    def is_strict(self) -> bool:
+        """See ScanSource."""
+        return tolerance(self.table.options) == STRICT
+
+    def with_fields(self, fields: tuple[DataField, ...]) -> BranchScan:
+        """See ScanSource."""
+        return replace(self, fields=fields)
+
+    def plan(self) -> Plan:
+        """See Scan.plan."""
+        return self._plan(self._chosen())
+
+    def plan_at(self, snapshot: Snapshot) -> Plan:
+        """The splits that hold the rows of a snapshot, whatever the options choose. Errors as in Scan.plan."""
+        return self._plan(Travel(snapshot))
+
+    def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
+        """See Scan.plan_with_read_tags."""
+        chosen, tags = self._chosen(), list[ReadTag]()
         millis = self.table.options.value(o.SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED)
         if millis is None:
             return self._plan(chosen), ()
         try:
             for snapshot in self._to_keep(chosen):
-                fence = create_read_tag(self.table.snapshots, snapshot, millis, self.table.options)
-                fences += [] if fence is None else [fence]
-            return self._plan(chosen), tuple(fences)
+                tag = create_read_tag(self.table.snapshots, snapshot, millis, self.table.options)
+                tags += [] if tag is None else [tag]
+            return self._plan(chosen), tuple(tags)
         except BaseException:
-            self._take_down(fences)
+            delete_read_tags(self.table, tags)
             raise
 
-    @contextmanager
-    def planned_with_read_tags(self) -> Iterator[Plan]:
-        """The plan of a read within: its tags go when that is over. Errors as in plan."""
-        plan, fences = self.plan_with_read_tags()
-        try:
-            yield plan
-        finally:
-            self._take_down(fences)
+    def reader(self) -> SplitReader:
+        """See Scan.reader."""
+        from paimon_spark.store.read.split_reader import SplitReader
 
-    def _take_down(self, fences: Iterable[ReadTag]) -> None:
-        for fence in fences:
-            delete_read_tag(SnapshotStore(self.table.file_io, self.table.location, fence.branch), fence)
+        return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.options))
 
     def _chosen(self) -> Travel | Increment | Difference:
         if reads_increment(self.table.options):
@@ -154,54 +271,11 @@ class Scan:
 
         return ScanRequest(self.table, self.predicate, created_since)
 
-    def tasks(self) -> list[tuple[ReadUnit, ...]]:
-        """The splits of a fenced plan in groups of about `source.split.target-size`, for one task each.
 
-        Nobody knows when tasks are through: tags of the read live until their time is up. Errors as in plan.
-        """
-        target, cost = (
-            self.table.options.value(o.SOURCE_SPLIT_TARGET_SIZE),
-            self.table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST),
-        )
-        return group_splits(self.plan_with_read_tags()[0].splits, target, cost)
-
-    def reader(self) -> SplitReader:
-        """Reads the splits of a plan, here or on another machine."""
-        from paimon_spark.store.read.split_reader import SplitReader
-
-        return SplitReader(self.table, self.fields, self.predicate, tolerance(self.table.options))
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
-        reader = self.reader()
-        with self.planned_with_read_tags() as plan:
-            for split in plan.splits:
-                yield from reader.read(split)
-
-    def to_arrow(self) -> pa.Table:
-        """All rows at once; splits are read by several threads, their order is kept."""
-        reader = self.reader()
-        with self.planned_with_read_tags() as plan:
-            parts = map_parallel(lambda split: list(reader.read(split)), plan.splits, READ_THREADS)
-        batches = [batch for part in parts for batch in part]
-        if not self.fields:
-            return _rows_without_columns(sum(batch.num_rows for batch in batches))
-        return pa.Table.from_batches(batches, self.arrow_schema)
-
-    def count(self) -> int:
-        """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
-        knows = isinstance(self.predicate, AlwaysTrue) and self._is_strict
-        reader = replace(self, fields=tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
-        with self.planned_with_read_tags() as plan:
-            known = [split.exact_row_count if knows else None for split in plan.splits]
-            others = [split for split, count in zip(plan.splits, known, strict=True) if count is None]
-            counts = map_parallel(lambda split: [b.num_rows for b in reader.read(split)], others, READ_THREADS)
-        return sum(count for count in known if count is not None) + sum(map(sum, counts))
-
-    @property
-    def _is_strict(self) -> bool:
-        """True if no file is passed over, so that each has the rows that it is said to have."""
-        return tolerance(self.table.options) == STRICT
+def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:
+    """Deletes the tags of a read, whichever branches they are in."""
+    for tag in tags:
+        delete_read_tag(SnapshotStore(table.file_io, table.location, tag.branch), tag)
 
 
 def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:

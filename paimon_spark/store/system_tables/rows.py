@@ -19,7 +19,7 @@ from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import ReadUnit, group_splits
-from paimon_spark.store.scan.branched_scan import BranchedScan
+from paimon_spark.store.scan.branched_scan import BranchedReader, BranchPair
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.projection import row_kind_field
 from paimon_spark.store.scan.read_optimized import of_level, top_level
@@ -42,7 +42,7 @@ class ShapedReader:
         packs: whether each value is an array of one element.
     """
 
-    reader: SplitReader | TrackedReader
+    reader: SplitReader | BranchedReader | TrackedReader
     fields: tuple[DataField, ...]
     predicate: Predicate
     shape: tuple[DataField, ...]
@@ -114,8 +114,11 @@ class RowScan:
     def reader(self) -> ShapedReader:
         """Reads the splits, here or on another machine."""
         reader = self.scan.reader()
-        source = TrackedReader(reader, self.shape) if self.tracks else reader
-        return ShapedReader(source, self.fields, self.predicate, self.shape, self.packs)
+        if self.tracks:
+            assert isinstance(reader, SplitReader), "the rows of two branches are not tracked"
+            tracked = TrackedReader(reader, self.shape)
+            return ShapedReader(tracked, self.fields, self.predicate, self.shape, self.packs)
+        return ShapedReader(reader, self.fields, self.predicate, self.shape, self.packs)
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
@@ -179,13 +182,13 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
         stored = (*stored, row_kind_field(schema))  # else rows that retract would be left out
     scan = new_scan(table, stored, pushed)
     level = top_level(schema, table.options) if name == "ro" else None
-    if name == "row_tracking" and isinstance(scan, BranchedScan):
+    if name == "row_tracking" and isinstance(scan.source, BranchPair):
         raise UnsupportedFeature(
             f"reading {table.location}$row_tracking: the rows of two branches do not share one numbering; set the "
             "options 'scan.fallback-branch' and 'scan.primary-branch' to '' to see those of its own branch"
         )
-    if name == "ro" and isinstance(scan, BranchedScan):
-        scan, level = replace(scan, top_only=True), None  # each branch has a highest level of its own
+    if name == "ro" and isinstance(scan.source, BranchPair):
+        scan, level = Scan(replace(scan.source, top_only=True)), None  # each branch has a highest level of its own
     return RowScan(scan, wanted, predicate, shape, name == "binlog", name == "row_tracking", level)
 
 

@@ -18,6 +18,7 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
+from paimon_spark.store.scan.new_scan import new_scan
 
 LOST = {"scan.ignore-lost-files": "true"}
 CORRUPT = {"scan.ignore-corrupt-files": "true"}
@@ -110,7 +111,7 @@ def test_a_storage_that_fails_is_no_damage(tmp_path: Path) -> None:
     table, _ = three_files(tmp_path)
     scan = open_table(table.location, LOST | CORRUPT).scan()
     io = FaultyFileIO(LocalFileIO(), 0, named="open_input", lasting=True)
-    broken = replace(scan, table=replace(scan.table, file_io=io))
+    broken = new_scan(replace(scan.table, file_io=io), scan.fields, scan.predicate)
     with pytest.raises(InjectedFault):
         broken.to_arrow()
 

@@ -21,6 +21,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.read.splits import ReadUnit
+from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.table_scan import Scan
 
 OLD = {"scan.snapshot-id": "2"}
@@ -170,7 +171,7 @@ def test_expired_at_any_moment(options: dict[str, str], tmp_path: Path) -> None:
         table = copied(whole, tmp_path / str(number))
         io = Meanwhile(LocalFileIO(), number, partial(expire_snapshots_by, table, rules(1)))
         plain = scan(table, options)
-        watched = replace(plain, table=replace(plain.table, file_io=io))
+        watched = new_scan(replace(plain.table, file_io=io), plain.fields, plain.predicate)
         try:
             assert read(watched.plan().splits, watched) == right
             outcomes.add("rows")

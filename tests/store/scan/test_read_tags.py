@@ -19,6 +19,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.tag_deletion import expire_tags
 from paimon_spark.store.holds.expiry_marks import write_mark
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.table_scan import Scan
 
 HOUR = {"scan.plan-auto-tag-for-read.time-retained": "1 h"}
@@ -116,7 +117,8 @@ def test_nothing_to_read_needs_no_tag(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t")
     assert scan(table, HOUR).tasks() == []
     live_on(table, "w")
-    assert replace(scan(table, HOUR), predicate=AlwaysFalse()).tasks() == []
+    read = scan(table, HOUR)
+    assert new_scan(read.table, read.fields, AlwaysFalse()).tasks() == []
     assert kept(table) == []
 
 
