@@ -41,6 +41,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.progress import Progress
 from paimon_spark.store.storage.listing import find_bytes, list_branches, list_ids, read_hint
 from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.retrying import RetryRules, retry
 
 _CHUNK = 64  # manifests decoded at a time
 _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds; until another job that deletes or makes something is through with it
@@ -83,17 +84,20 @@ def branches_of(table: Table) -> list[str]:
         CorruptFile: a branch has snapshots or tags and no schema (Java: OrphanFilesClean.validBranches).
         StorageError: the storage failed.
     """
+    waits = _WAITS  # a branch without schema may be in the making
+    rules = RetryRules(len(waits) + 1)
+    return retry(lambda _: _whole_branches(table), rules, CorruptFile, lambda failed: waits[failed.number - 1])
+
+
+def _whole_branches(table: Table) -> list[str]:
     file_io, location = table.file_io, table.location
-    for wait in (*_WAITS, None):
-        names = list_branches(file_io, location)
-        schemas = map_parallel(lambda name: SchemaStore(file_io, location, name).ids(), names)
-        bare = [name for name, ids in zip(names, schemas, strict=True) if not ids]
-        held = [name for name in bare if _holds_files(file_io, branch_root(location, name))]
-        broken = [name for name in held if not _is_renamed_to(file_io, schema_directory(location, name))]
-        if not broken:
-            return [MAIN_BRANCH, *sorted(names.keys() - (set(bare) - set(held)))]
-        if wait is not None:  # it may be in the making
-            time.sleep(wait)
+    names = list_branches(file_io, location)
+    schemas = map_parallel(lambda name: SchemaStore(file_io, location, name).ids(), names)
+    bare = [name for name, ids in zip(names, schemas, strict=True) if not ids]
+    held = [name for name in bare if _holds_files(file_io, branch_root(location, name))]
+    broken = [name for name in held if not _is_renamed_to(file_io, schema_directory(location, name))]
+    if not broken:
+        return [MAIN_BRANCH, *sorted(names.keys() - (set(bare) - set(held)))]
     raise CorruptFile(
         f"removing orphan files of {location}: the branches {', '.join(sorted(broken))} have no schema, so it cannot "
         "be told what they are; nothing was deleted. If a crash left them half made, make them again; or remove "

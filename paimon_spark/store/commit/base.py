@@ -30,6 +30,7 @@ from paimon_spark.store.holds.lineage import builds_on
 from paimon_spark.store.metadata.publish import TRIES
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.retrying import RetryRules, retry
 
 _log = logging.getLogger(__name__)
 
@@ -71,18 +72,22 @@ def confirm_published(table: Table, base: Snapshot | None, published: Snapshot) 
     Raises:
         CommitStateUnknown: the outcome cannot be determined, or the snapshot could not be withdrawn; a tag may keep it.
     """
-    failure: OSError | CorruptFile | None = None
-    for _ in range(TRIES):
+
+    def confirmed(_: int) -> bool:
         try:
             return _confirm(table, base, published)
         except (OSError, CorruptFile) as error:
             _log.warning("looking at the base of snapshot %d of %s failed: %s", published.id, table.location, error)
-            failure = error
-    raise CommitStateUnknown(
-        f"the commit of user {published.commit_user} to the table at {table.location} is published as snapshot "
-        f"{published.id}, but whether a rollback or an expiry came before it could not be found out: {failure}. "
-        "Nothing was deleted. Look whether the rows are there; if not, run the job again"
-    ) from failure
+            raise
+
+    try:
+        return retry(confirmed, RetryRules(TRIES), (OSError, CorruptFile))
+    except (OSError, CorruptFile) as failure:
+        raise CommitStateUnknown(
+            f"the commit of user {published.commit_user} to the table at {table.location} is published as snapshot "
+            f"{published.id}, but whether a rollback or an expiry came before it could not be found out: {failure}. "
+            "Nothing was deleted. Look whether the rows are there; if not, run the job again"
+        ) from failure
 
 
 def withdrawn_error(table: Table, withdrawn: Snapshot, error: Exception) -> CommitStateUnknown:

@@ -6,24 +6,14 @@ Invariants: protocol C1 to C3 and C10.
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tenacity import (
-    RetryCallState,
-    RetryError,
-    Retrying,
-    retry_if_exception_type,
-    stop_after_attempt,
-    stop_after_delay,
-    stop_any,
-)
-
 from paimon_spark.errors import DataError, PaimonError, RetriesExhausted
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, TableState, attempt, table_state
@@ -43,6 +33,7 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.discard import discard
 from paimon_spark.store.storage.local_time import local_wall_millis
+from paimon_spark.store.storage.retrying import RetryRules, retry
 
 _log = logging.getLogger(__name__)
 
@@ -293,13 +284,27 @@ class _InDoubt(_LostRace):
         self.latest, self.above = latest, above
 
 
-def commit_request(table: Table, request: CommitRequest, since: int | None) -> tuple[Snapshot, int]:
-    """Tries until the request is a snapshot, waiting longer each time, with jitter (options commit.*).
+def commit_retries(options: Options) -> RetryRules:
+    """How often a commit is tried that others were faster than, by the options commit.*."""
+    timeout = options.value(o.COMMIT_TIMEOUT)
+    return RetryRules(
+        tries=options.value(o.COMMIT_MAX_RETRIES) + 1,
+        shortest=options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000,
+        longest=options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000,
+        seconds=None if timeout is None else timeout / 1000,
+    )
+
+
+def commit_request(
+    table: Table, request: CommitRequest, since: int | None, retries: RetryRules | None = None
+) -> tuple[Snapshot, int]:
+    """Tries until the request is a snapshot, waiting longer each time, with jitter.
 
     Args:
         table: with the options of the write.
         request: what to commit.
         since: as for TableCommit.
+        retries: how often; None: as the options say.
 
     Returns:
         The snapshot, and the number of attempts it took: 0 when an earlier try of the same commit had made it.
@@ -307,46 +312,61 @@ def commit_request(table: Table, request: CommitRequest, since: int | None) -> t
     Raises:
         As TableCommit.append.
     """
-    options = table.options
-    history = CommitHistory(table.snapshots, since)
-    overwritten = False
-    taken_back: Snapshot | None = None
-    timeout = options.value(o.COMMIT_TIMEOUT)
-    stops = [stop_after_attempt(options.value(o.COMMIT_MAX_RETRIES) + 1)]
-    trials = Retrying(
-        stop=stop_any(*stops, *([] if timeout is None else [stop_after_delay(timeout / 1000)])),
-        wait=_wait(options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000, options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000),
-        retry=retry_if_exception_type(_LostRace),
-    )
+    attempts = _Attempts(table, request, CommitHistory(table.snapshots, since))
     try:
-        for trial in trials:
-            with trial:
-                number = trial.retry_state.attempt_number
-                found = history.look()
-                done = next((snapshot for snapshot in found if request.names(snapshot)), None)
-                if done in (None, history.latest) and not history.is_sure:
-                    _check_ground(table, history)
-                if done is not None:
-                    return done, number - 1
-                state = table_state(table, history.latest)
-                overwritten = overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
-                checks = request.checks_files or _may_be_rescaled(state, overwritten)
-                snapshot = attempt(state, replace(request, checks_files=checks), merges=number == 1)
-                if snapshot is None:
-                    raise _LostRace
-                if not confirm_published(table, state.snapshot, snapshot):
-                    taken_back = snapshot
-                    history.forget()
-                    raise _LostRace
-                write_hint(table.snapshots, snapshot.id)
-                return snapshot, number
-    except (RetryError, PaimonError, OSError, NothingLeft) as error:
-        if taken_back is not None:
-            raise withdrawn_error(table, taken_back, error) from error
-        if not isinstance(error, RetryError):
+        return retry(attempts.attempt, retries or commit_retries(table.options), _LostRace)
+    except (_LostRace, PaimonError, OSError, NothingLeft) as error:
+        failed = _exhausted(table, request, error, attempts.tried) if isinstance(error, _LostRace) else error
+        if attempts.withdrawn is not None:
+            raise withdrawn_error(table, attempts.withdrawn, failed) from failed
+        if failed is error:
             raise
-        raise _exhausted(table, request, error) from None
-    raise AssertionError("unreachable: every trial returns or raises")
+        raise failed from None
+
+
+@dataclass
+class _Attempts:
+    """The attempts of one commit.
+
+    Attributes:
+        history: of the table, as far as it was looked at.
+        tried: how many attempts there were.
+        overwritten: whether others have overwritten something since.
+        withdrawn: a snapshot of this commit that was published and taken back.
+    """
+
+    table: Table
+    request: CommitRequest
+    history: CommitHistory
+    tried: int = 0
+    overwritten: bool = False
+    withdrawn: Snapshot | None = None
+
+    def attempt(self, number: int) -> tuple[Snapshot, int]:
+        """One attempt; see commit_request.
+
+        Raises:
+            _LostRace: the next attempt may be luckier.
+        """
+        table, history, self.tried = self.table, self.history, number
+        found = history.look()
+        done = next((snapshot for snapshot in found if self.request.names(snapshot)), None)
+        if done in (None, history.latest) and not history.is_sure:
+            _check_ground(table, history)
+        if done is not None:
+            return done, number - 1
+        state = table_state(table, history.latest)
+        self.overwritten = self.overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
+        checks = self.request.checks_files or _may_be_rescaled(state, self.overwritten)
+        snapshot = attempt(state, replace(self.request, checks_files=checks), merges=number == 1)
+        if snapshot is None:
+            raise _LostRace
+        if not confirm_published(table, state.snapshot, snapshot):
+            self.withdrawn = snapshot
+            history.forget()
+            raise _LostRace
+        write_hint(table.snapshots, snapshot.id)
+        return snapshot, number
 
 
 def _check_ground(table: Table, history: CommitHistory) -> None:
@@ -357,8 +377,7 @@ def _check_ground(table: Table, history: CommitHistory) -> None:
         raise _InDoubt(latest.id, max((n for n in table.snapshots.ids() if n < latest.id), default=0))
 
 
-def _exhausted(table: Table, request: CommitRequest, error: RetryError) -> RetriesExhausted:
-    lost, tried = error.last_attempt.exception(), error.last_attempt.attempt_number
+def _exhausted(table: Table, request: CommitRequest, lost: _LostRace, tried: int) -> RetriesExhausted:
     begin = f"the commit of user {request.user} to {table.location}"
     if isinstance(lost, _InDoubt):
         return RetriesExhausted(
@@ -373,19 +392,6 @@ def _exhausted(table: Table, request: CommitRequest, error: RetryError) -> Retri
     )
 
 
-def _wait(shortest: float, longest: float) -> Callable[[RetryCallState], float]:
-    """Seconds to wait after a lost race: at random up to as long again as the commit has taken so far.
-
-    That fits a disk, where an attempt takes milliseconds, as well as a slow object store.
-    """
-
-    def wait(state: RetryCallState) -> float:
-        doubled = shortest * 2 ** min(state.attempt_number - 1, 30)
-        return min(longest, shortest + random.uniform(0, max(doubled, state.seconds_since_start or 0)))
-
-    return wait
-
-
 def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
     """True if partitions may have other numbers of buckets than they were written for.
 
@@ -397,5 +403,5 @@ def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
         return True
     if table.bucket_mode != BucketMode.HASH_FIXED:
         return False
-    known = {o.Options(table.schemas.load(i).options).value(o.BUCKET) for i in state.schema_ids}
+    known = {Options(table.schemas.load(i).options).value(o.BUCKET) for i in state.schema_ids}
     return overwritten or known != {table.options.value(o.BUCKET)}

@@ -16,13 +16,14 @@ import numpy as np
 from paimon_spark.errors import CommitConflict
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, TableState, conflict_rules
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.conflicts import check_conflicts
 from paimon_spark.store.commit.failure import discarding_if_failed
-from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.table_commit import commit_request, commit_retries
 from paimon_spark.store.commit.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
 from paimon_spark.store.compact.task import CompactResult, CompactTask
 from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft, compacted
@@ -31,10 +32,10 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.discard import discard
+from paimon_spark.store.storage.retrying import RetryRules
 
-PERSISTENCE = {o.COMMIT_MAX_RETRIES: "100", o.COMMIT_MAX_RETRY_WAIT: "300 ms"}
-
-"""Canonical partition row and bucket."""
+TRIES = 101
+LONGEST_WAIT = 0.3  # seconds
 
 Upper: TypeAlias = Mapping[Place, frozenset[tuple[str, int]]]
 """Names and levels of the files above level 0 of each bucket."""
@@ -103,7 +104,7 @@ def commit_compaction(
     )
     snapshot: Snapshot | None = None
     with suppress(NothingLeft), discarding_if_failed(table, request, base.id, lambda: work.created(work.buckets)):
-        snapshot, _ = commit_request(_persistent(table), request, base.id)
+        snapshot, _ = commit_request(table, request, base.id, persistent_retries(table.options))
     if snapshot is not None and not work.was_asked:
         return CompactedBuckets(snapshot.id, tuple(bucket.message for bucket in work.buckets), {})
     left_out = [bucket for bucket in work.buckets if bucket not in work.chosen]
@@ -112,15 +113,18 @@ def commit_compaction(
     return CompactedBuckets(None if snapshot is None else snapshot.id, messages, dict(work.dropped))
 
 
-def _persistent(table: Table) -> Table:
-    """The table with options of a commit that tries often and soon, where the user has not set them.
+def persistent_retries(options: Options) -> RetryRules:
+    """The rules of a commit that tries often and soon, where the options do not say otherwise.
 
     An attempt takes longer than that of a writer, so it loses more races. Waiting longer each time, as writers do,
     would let a few busy writers keep it out for ever, and the work of all tasks would be lost.
     """
-    options = table.options
-    chosen = {option.key: value for option, value in PERSISTENCE.items() if not options.is_set(option)}
-    return replace(table, options=options.merged(chosen))
+    rules = commit_retries(options)
+    if not options.is_set(o.COMMIT_MAX_RETRIES):
+        rules = replace(rules, tries=TRIES)
+    if not options.is_set(o.COMMIT_MAX_RETRY_WAIT):
+        rules = replace(rules, longest=LONGEST_WAIT)
+    return rules
 
 
 @dataclass

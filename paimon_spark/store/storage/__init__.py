@@ -1,4 +1,4 @@
-"""Jobs on stored files that know nothing of tables: listing by prefix, deletion, threads, local time.
+"""Jobs on stored files that know nothing of tables: listing by prefix, deletion, threads, retries, local time.
 
 May import: file_io and what lies below.
 Invariant: a deletion that fails is logged and never hides the error that led to it.

@@ -15,6 +15,7 @@ from urllib.request import Request, urlopen
 
 from paimon_spark.errors import OptionError, PartitionNotMarked
 from paimon_spark.format.options import core_options as o
+from paimon_spark.store.storage.retrying import FailedTry, RetryRules, retry
 
 TIMEOUT = 180.0
 """Seconds that an answer may take, as in Java."""
@@ -70,20 +71,24 @@ class HttpReport:
     def _post(self, partition: str, body: bytes) -> bytes:
         headers = {"Content-Type": "application/json; charset=UTF-8"}
         request = Request(self.url, body, headers, method="POST")
-        for number in range(RETRIES + 1):
+
+        def post(_: int) -> bytes:
             try:
                 with urlopen(request, timeout=self.timeout) as response:
                     answer: bytes = response.read()
                     return answer
             except HTTPError as error:
                 with error:
-                    if error.code not in _LATER or number == RETRIES:
-                        raise self._failed(partition, f"the answer was {error.code} {error.reason}") from error
-                    later = _seconds_later(error.headers.get("Retry-After"), number)
+                    if error.code in _LATER:
+                        raise _AskedToWait(f"{error.code} {error.reason}", error.headers.get("Retry-After")) from error
+                    raise self._failed(partition, f"the answer was {error.code} {error.reason}") from error
             except (OSError, HTTPException) as error:
                 raise self._failed(partition, f"{type(error).__name__}: {error}") from error
-            self.wait(later)
-        raise AssertionError("the last try returns or raises")
+
+        try:
+            return retry(post, RetryRules(RETRIES + 1), _AskedToWait, _seconds_later, self.wait)
+        except _AskedToWait as asked:
+            raise self._failed(partition, f"the answer was {asked.answer}") from asked.__cause__
 
     def _failed(self, partition: str, why: str) -> PartitionNotMarked:
         host = urlsplit(self.url).hostname  # what else a URL holds may be secret
@@ -93,7 +98,15 @@ class HttpReport:
         )
 
 
-def _seconds_later(header: str | None, number: int) -> float:
+class _AskedToWait(Exception):
+    """The service wants the report later. answer: code and reason; header: its Retry-After, if it has one."""
+
+    def __init__(self, answer: str, header: str | None) -> None:
+        self.answer, self.header = answer, header
+
+
+def _seconds_later(failed: FailedTry) -> float:
+    header = failed.error.header if isinstance(failed.error, _AskedToWait) else None
     if header is not None and header.strip().isdecimal():
         return min(float(header), _LONGEST_WAIT)
-    return min(2.0**number, _LONGEST_WAIT) * (1 + random.random() / 10)
+    return min(2.0 ** (failed.number - 1), _LONGEST_WAIT) * (1 + random.random() / 10)

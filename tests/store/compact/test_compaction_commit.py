@@ -16,10 +16,11 @@ from support.tables.files_by_hand import added, file, keyed_table, make, partiti
 from paimon_spark.errors import CommitStateUnknown, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.commit_user import new_user
-from paimon_spark.store.commit.table_commit import TableCommit
-from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, place_of
+from paimon_spark.store.commit.table_commit import TableCommit, commit_retries
+from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, persistent_retries, place_of
 from paimon_spark.store.compact.task import CompactResult
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -283,3 +284,12 @@ def test_users_get_the_prefix_of_the_table(tmp_path: Path) -> None:
     commit(table, 1, result(table, [A], [replace(A, level=5)]))
     assert latest(table).commit_user.startswith("nightly_")
     assert new_user(keyed_table(tmp_path / "other")).count("_") == 0
+
+
+def test_a_compaction_tries_more_often_than_a_writer_unless_the_options_say_how_often() -> None:
+    rules = persistent_retries(Options())
+    assert (rules.tries, rules.longest) == (101, 0.3)
+    assert rules.tries > commit_retries(Options()).tries
+    given = Options({"commit.max-retries": "3", "commit.max-retry-wait": "2 s"})
+    assert persistent_retries(given) == commit_retries(given)
+    assert (commit_retries(given).tries, commit_retries(given).longest) == (4, 2.0)
