@@ -27,7 +27,6 @@ class CompactOutput:
 
     Attributes:
         rows_written: rows of data files so far.
-        created: the paths of all files ever begun.
     """
 
     def __init__(self, table: Table, task: CompactTask) -> None:
@@ -43,7 +42,6 @@ class CompactOutput:
         else:
             level = task.output_level
         self.rows_written = 0
-        self.created: list[str] = []
         self._table = table
         self._uuid = str(uuid.uuid4())
         self._names = 0
@@ -65,6 +63,11 @@ class CompactOutput:
         self._closing.stop()
         if kind is not None:
             self._delete()
+
+    @property
+    def created(self) -> list[str]:
+        """The paths of all files ever begun."""
+        return [*self._data.begun, *self._changelog.begun]
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Appends rows to the data files: all table columns, and of a table with keys sequence number and kind."""
@@ -89,7 +92,7 @@ class CompactOutput:
 
     def _writer(self, layout: FileLayout, directory: str, first_sequence: int) -> BucketWriter:
         name = partial(self._new_name, layout)
-        return BucketWriter(self._table.file_io, layout, directory, name, self.created, self._closing, first_sequence)
+        return BucketWriter(self._table.file_io, layout, directory, name, self._closing, first_sequence)
 
     def _new_name(self, layout: FileLayout) -> str:
         number = self._names

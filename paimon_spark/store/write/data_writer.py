@@ -46,10 +46,9 @@ class _OpenFile:
 class BucketWriter:
     """Writes the rows of one (partition, bucket) in the order they come, into files of about the target size.
 
-    The names of all files ever begun are noted first, so that an aborted task can delete them.
-
     Attributes:
         files: the metadata of the completed files, in order; they are durable when ``closing`` has done its jobs.
+        begun: the path of every file, appended before the file is made.
     """
 
     def __init__(
@@ -58,7 +57,6 @@ class BucketWriter:
         layout: FileLayout,
         directory: str,
         new_name: Callable[[], str],
-        begun: list[str],
         closing: Background,
         first_sequence: int = 0,
     ) -> None:
@@ -68,16 +66,15 @@ class BucketWriter:
             layout: of the files.
             directory: of the bucket.
             new_name: gives a file name that no file has.
-            begun: the path of every file is appended before the file is made.
             closing: makes finished files durable meanwhile.
             first_sequence: the number of the first row; only for files without sequence numbers of their own.
         """
         self.files: list[DataFileMeta] = []
+        self.begun: list[str] = []
         self._file_io = file_io
         self._layout = layout
         self._directory = directory
         self._new_name = new_name
-        self._begun = begun
         self._closing = closing
         self._sequence = first_sequence
         self._file: _OpenFile | None = None
@@ -113,7 +110,7 @@ class BucketWriter:
     def _open(self) -> _OpenFile:
         name = self._new_name()
         path = f"{self._directory}/{name}"
-        self._begun.append(path)
+        self.begun.append(path)
         stream = self._file_io.open_output(path)
         try:
             writer = open_writer(stream, self._layout.file_format, self._layout.file_fields, self._layout.settings)

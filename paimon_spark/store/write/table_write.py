@@ -125,7 +125,6 @@ class TableWrite:
         self._limit = rules.buffer_bytes if self._sorts else APPEND_BUFFER_BYTES
         self._uuid = str(uuid.uuid4())
         self._names = 0
-        self._begun: list[str] = []
         self._writers: dict[Place, BucketWriter] = {}
         self._changelogs: dict[Place, BucketWriter] = {}
         self._changelog: FileLayout | None = None
@@ -179,11 +178,12 @@ class TableWrite:
         """Deletes all files of this task, also those it has handed out: only for messages that nobody commits."""
         self._writing.stop()
         self._closing.stop()
-        for writer in (*self._writers.values(), *self._changelogs.values()):
+        writers = (*self._writers.values(), *self._changelogs.values())
+        for writer in writers:
             writer.discard()
         if self._dynamic is not None:
             self._dynamic.abort()
-        discard(self._table.file_io, self._begun)
+        discard(self._table.file_io, [path for writer in writers for path in writer.begun])
 
     @property
     def _is_grouped(self) -> bool:
@@ -264,7 +264,6 @@ class TableWrite:
             layout,
             bucket_directory(self._table, *place),
             partial(self._new_name, layout),
-            self._begun,
             self._closing,
             self._sequence if self._has_buckets else 0,  # without buckets every writer counts from 0, as in Java
         )
