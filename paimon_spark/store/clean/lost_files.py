@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry, ManifestEntry
@@ -16,13 +15,13 @@ from paimon_spark.format.partition import Place
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
-from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.failure import discarding_if_failed
-from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
 from paimon_spark.store.compact.commit import place_of
-from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import Result
@@ -82,42 +81,41 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFil
         return _result(table, _live_of(now, lost), None, dry_run, began)
     removal = _Removal(lost)
     request = CommitRequest(
-        new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, removal.changes, checks_files=True
+        new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, removal.propose, checks_files=True
     )
-    made: int | None = None
-    with suppress(NothingLeft), discarding_if_failed(table, request, latest.id, lambda: removal.created):
-        made = commit_request(table, request, latest.id)[0].id
-    return _result(table, removal.entries, made, dry_run, began)
+    with discarding_if_failed(table, request, latest.id, lambda: removal.created):
+        made = commit_request(table, request, latest.id)
+    entries = made.proposal.detail if made.proposal is not None else ()
+    return _result(table, entries, made.snapshot_id, dry_run, began)
 
 
 class _Removal:
-    """What to take out of the snapshot that an attempt of the commit builds on.
+    """What to take out of the snapshots that the attempts of the commit build on.
 
     Attributes:
-        entries: the lost files that were live there at the last attempt.
         created: paths of the index files that attempts wrote. Those of lost ones stay, for an attempt that was taken
             back after a rollback may have a tag by then; they are orphans.
     """
 
     def __init__(self, lost: set[str]) -> None:
-        self.entries: list[ManifestEntry] = []
         self.created: list[str] = []
         self._lost = lost
 
-    def changes(self, state: TableState) -> CommitChanges:
-        self.entries = _live_of(state, self._lost)
-        if not self.entries:
-            raise NothingLeft
-        gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in self.entries)
-        return CommitChanges(gone, index=self._vectors_without(state))
+    def propose(self, state: TableState) -> Proposal[Sequence[ManifestEntry]]:
+        """Takes out the lost files that are live, which are the detail."""
+        entries = _live_of(state, self._lost)
+        if not entries:
+            return Proposal(None, ())
+        gone = tuple(replace(entry, kind=FileKind.DELETE) for entry in entries)
+        return Proposal(CommitChanges(gone, index=self._vectors_without(state, entries)), entries)
 
-    def _vectors_without(self, state: TableState) -> tuple[IndexManifestEntry, ...]:
+    def _vectors_without(self, state: TableState, entries: Sequence[ManifestEntry]) -> tuple[IndexManifestEntry, ...]:
         """The index files that change because a file with a deletion vector goes."""
         table = state.table
         live = find_vector_files(table, state.snapshot)
         unaware = table.bucket_mode == BucketMode.BUCKET_UNAWARE
         names: defaultdict[Place, set[str]] = defaultdict(set)
-        for entry in self.entries if live else ():
+        for entry in entries if live else ():
             names[place_of(table, entry.partition, 0 if unaware else entry.bucket)].add(entry.file.file_name)
         changed: list[IndexManifestEntry] = []
         for place, removed in names.items():

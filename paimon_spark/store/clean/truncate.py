@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate
@@ -12,13 +11,13 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
-from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.overwrite import overwritten
-from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
-from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft
+from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.partitions import describe_partition
@@ -101,20 +100,15 @@ def take_away(
         return _metrics(table, (), began, None)
     if dry_run:
         return _metrics(table, changes(table_state(table, latest)).files, began, None)
-    gone = CommitChanges()
 
-    def asked(state: TableState) -> CommitChanges:
-        nonlocal gone
+    def propose(state: TableState) -> Proposal[None]:
         gone = changes(state)
-        if gone.is_empty:
-            raise NothingLeft
-        return gone
+        return Proposal(None if gone.is_empty else gone, None)
 
-    request = CommitRequest(new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, operation, asked, True)
-    made: int | None = None
-    with suppress(NothingLeft):
-        made = commit_request(table, request, latest.id)[0].id
-    return _metrics(table, gone.files, began, made)
+    request = CommitRequest(new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, operation, propose, True)
+    made = commit_request(table, request, latest.id)
+    gone = None if made.proposal is None else made.proposal.changes
+    return _metrics(table, () if gone is None else gone.files, began, made.snapshot_id)
 
 
 def _partitions(state: TableState, condition: Predicate) -> list[bytes]:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -43,14 +44,30 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 _log = logging.getLogger(__name__)
 
 
+Detail = TypeVar("Detail")
+
+
 @dataclass(frozen=True)
-class CommitRequest:
+class Proposal(Generic[Detail]):
+    """What a commit would change on top of one state of the table.
+
+    Attributes:
+        changes: None: there is nothing to commit, or others have made all the changes meanwhile.
+        detail: what the caller wants to know of it once it is published, such as what was left out.
+    """
+
+    changes: CommitChanges | None
+    detail: Detail
+
+
+@dataclass(frozen=True)
+class CommitRequest(Generic[Detail]):
     """What shall become one snapshot.
 
     Attributes:
         user, identifier, kind: name the commit; no two snapshots of a table agree in all three.
         operation: what the user did (WRITE, OVERWRITE, ...), for people who read the snapshot.
-        changes: the changes on top of a snapshot (None: the first one); asked anew in every attempt.
+        propose: the changes on top of a state; asked anew in every attempt.
         checks_files: whether live files must be compared with the changes. A plain append of new files needs none.
         watermark, properties: for the snapshot.
         brings_back: whether files come back that were deleted before. They keep their sequence numbers, and the base
@@ -63,7 +80,7 @@ class CommitRequest:
     identifier: int
     kind: CommitKind
     operation: str | None
-    changes: Callable[[TableState], CommitChanges]
+    propose: Callable[[TableState], Proposal[Detail]]
     checks_files: bool
     watermark: int | None = None
     properties: Mapping[str, str] | None = None
@@ -123,12 +140,13 @@ def table_state(table: Table, snapshot: Snapshot | None) -> TableState:
     return TableState(table, snapshot, tuple(manifests), tuple(table.schemas.ids()))
 
 
-def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot | None:
+def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChanges, merges: bool) -> Snapshot | None:
     """Tries to make the request the next snapshot.
 
     Args:
         state: what the attempt builds on.
-        request: the changes and their name.
+        request: the name of the changes, and what is to be checked.
+        changes: what the request proposes on top of the state.
         merges: whether to keep the number of manifests small on the way; a second attempt has no time for that.
 
     Returns:
@@ -140,7 +158,6 @@ def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot
         StorageError: the storage failed before anything was published; what this attempt wrote is deleted.
     """
     table = state.table
-    changes = request.changes(state)
     _check(state, request, changes)
     writer = ManifestWriter(table.file_io, table.location, table.options, table.schema.partition_fields)
     with ExitStack() as undo:
@@ -160,7 +177,7 @@ def attempt(state: TableState, request: CommitRequest, merges: bool) -> Snapshot
     return snapshot
 
 
-def _check(state: TableState, request: CommitRequest, changes: CommitChanges) -> None:
+def _check(state: TableState, request: CommitRequest[Any], changes: CommitChanges) -> None:
     fields = state.table.schema.partition_fields
     rules = conflict_rules(state.table)
     if state.snapshot is None or not request.checks_files:
@@ -192,7 +209,7 @@ def _has_expired(table: Table, row: bytes) -> bool:
 
 
 def _prepare(
-    state: TableState, request: CommitRequest, changes: CommitChanges, writer: ManifestWriter, merges: bool
+    state: TableState, request: CommitRequest[Any], changes: CommitChanges, writer: ManifestWriter, merges: bool
 ) -> Snapshot:
     """The snapshot, and all that it will name given to the writer."""
     table, latest = state.table, state.snapshot

@@ -90,11 +90,11 @@ def confirm_published(table: Table, base: Snapshot | None, published: Snapshot) 
         ) from failure
 
 
-def withdrawn_error(table: Table, withdrawn: Snapshot, error: Exception) -> CommitStateUnknown:
-    """The error of a commit whose snapshot was withdrawn and whose next attempt failed."""
+def withdrawn_error(table: Table, withdrawn: Snapshot, why: object) -> CommitStateUnknown:
+    """The error of a commit whose snapshot was withdrawn and whose next attempt failed. why: in words, or its error."""
     return CommitStateUnknown(
         f"the commit of user {withdrawn.commit_user} to the table at {table.location} was snapshot {withdrawn.id} "
-        f"for a moment, was taken back because of a rollback or an expiry, and failed then: {error}. As somebody may "
+        f"for a moment, was taken back because of a rollback or an expiry, and failed then: {why}. As somebody may "
         "have made a tag of it in that moment, nothing was deleted. Run the job again"
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.store.commit.attempt import CommitRequest
@@ -20,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def discarding_if_failed(
-    table: Table, request: CommitRequest, since: int, created: Callable[[], Iterable[str]]
+    table: Table, request: CommitRequest[Any], since: int, created: Callable[[], Iterable[str]]
 ) -> Iterator[None]:
     """Deletes the files of the commit within when it fails for certain; the error goes on.
 
@@ -40,7 +41,7 @@ def discarding_if_failed(
         raise
 
 
-def _may_be_committed(table: Table, request: CommitRequest, since: int) -> bool:
+def _may_be_committed(table: Table, request: CommitRequest[Any], since: int) -> bool:
     """When in doubt the files stay: orphans harm nobody."""
     try:
         return is_committed(table.snapshots, since, request.names)

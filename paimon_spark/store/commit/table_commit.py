@@ -11,29 +11,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from paimon_spark.errors import DataError, PaimonError, RetriesExhausted
+from paimon_spark.errors import DataError
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.commit.attempt import CommitRequest, TableState, attempt, table_state
-from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.commit.hash_index_changes import HashIndexUpdate
-from paimon_spark.store.commit.history import CommitHistory, is_committed
+from paimon_spark.store.commit.history import is_committed
 from paimon_spark.store.commit.overwrite import overwritten, upgraded
-from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft, appended, compacted
+from paimon_spark.store.metadata.commit_changes import CommitChanges, appended, compacted
 from paimon_spark.store.metadata.file_paths import changelog_paths, created_paths
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.postponed import created_at
-from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.discard import discard
 from paimon_spark.store.storage.local_time import local_wall_millis
-from paimon_spark.store.storage.retrying import RetryRules, retry
 
 _log = logging.getLogger(__name__)
 
@@ -107,7 +104,7 @@ class TableCommit:
         self._take(messages, identifier)
         new = self._new(messages)
         kind = CommitKind.OVERWRITE if new.deletes else CommitKind.APPEND
-        requests: list[CommitRequest] = []
+        requests: list[CommitRequest[None]] = []
         compaction = self._compaction(messages, identifier)
         keeps_empty = not self._table.options.value(o.SNAPSHOT_IGNORE_EMPTY_COMMIT)
         if not new.is_empty or (keeps_empty and not compaction):
@@ -222,10 +219,12 @@ class TableCommit:
         operation: str | None,
         changes: Callable[[TableState], CommitChanges],
         checks_files: bool,
-    ) -> CommitRequest:
-        return CommitRequest(self._user, identifier, kind, operation, changes, checks_files)
+    ) -> CommitRequest[None]:
+        return CommitRequest(
+            self._user, identifier, kind, operation, lambda state: Proposal(changes(state), None), checks_files
+        )
 
-    def _compaction(self, messages: Sequence[CommitMessage], identifier: int) -> list[CommitRequest]:
+    def _compaction(self, messages: Sequence[CommitMessage], identifier: int) -> list[CommitRequest[None]]:
         changes = compacted(messages)
         if changes.is_empty:
             return []
@@ -233,7 +232,7 @@ class TableCommit:
 
     def _run(
         self,
-        requests: Sequence[CommitRequest],
+        requests: Sequence[CommitRequest[None]],
         messages: Sequence[CommitMessage],
         watermark: int | None,
         properties: Mapping[str, str] | None,
@@ -242,8 +241,8 @@ class TableCommit:
         snapshot, attempts = None, 0
         for request in requests:
             request = replace(request, watermark=watermark, properties=properties)
-            snapshot, needed = commit_request(self._table, request, self._since)
-            attempts += needed
+            made = commit_request(self._table, request, self._since)
+            snapshot, attempts = made.snapshot, attempts + made.attempts
         if snapshot is None:
             return None
         files = [file for message in messages for file in message.new_files]
@@ -271,137 +270,3 @@ class TableCommit:
             return new
         levels = options.value(o.NUM_LEVELS) or options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER) + 1
         return replace(new, files=upgraded(new.files, tuple(f.type for f in schema.key_fields), levels - 1))
-
-
-class _LostRace(Exception):
-    """Another writer published the next snapshot first, or the latest one was taken away."""
-
-
-class _InDoubt(_LostRace):
-    """The latest snapshot may be taken away again. above: the one that it stands above of, though not on it."""
-
-    def __init__(self, latest: int, above: int) -> None:
-        self.latest, self.above = latest, above
-
-
-def commit_retries(options: Options) -> RetryRules:
-    """How often a commit is tried that others were faster than, by the options commit.*."""
-    timeout = options.value(o.COMMIT_TIMEOUT)
-    return RetryRules(
-        tries=options.value(o.COMMIT_MAX_RETRIES) + 1,
-        shortest=options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000,
-        longest=options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000,
-        seconds=None if timeout is None else timeout / 1000,
-    )
-
-
-def commit_request(
-    table: Table, request: CommitRequest, since: int | None, retries: RetryRules | None = None
-) -> tuple[Snapshot, int]:
-    """Tries until the request is a snapshot, waiting longer each time, with jitter.
-
-    Args:
-        table: with the options of the write.
-        request: what to commit.
-        since: as for TableCommit.
-        retries: how often; None: as the options say.
-
-    Returns:
-        The snapshot, and the number of attempts it took: 0 when an earlier try of the same commit had made it.
-
-    Raises:
-        As TableCommit.append.
-    """
-    attempts = _Attempts(table, request, CommitHistory(table.snapshots, since))
-    try:
-        return retry(attempts.attempt, retries or commit_retries(table.options), _LostRace)
-    except (_LostRace, PaimonError, OSError, NothingLeft) as error:
-        failed = _exhausted(table, request, error, attempts.tried) if isinstance(error, _LostRace) else error
-        if attempts.withdrawn is not None:
-            raise withdrawn_error(table, attempts.withdrawn, failed) from failed
-        if failed is error:
-            raise
-        raise failed from None
-
-
-@dataclass
-class _Attempts:
-    """The attempts of one commit.
-
-    Attributes:
-        history: of the table, as far as it was looked at.
-        tried: how many attempts there were.
-        overwritten: whether others have overwritten something since.
-        withdrawn: a snapshot of this commit that was published and taken back.
-    """
-
-    table: Table
-    request: CommitRequest
-    history: CommitHistory
-    tried: int = 0
-    overwritten: bool = False
-    withdrawn: Snapshot | None = None
-
-    def attempt(self, number: int) -> tuple[Snapshot, int]:
-        """One attempt; see commit_request.
-
-        Raises:
-            _LostRace: the next attempt may be luckier.
-        """
-        table, history, self.tried = self.table, self.history, number
-        found = history.look()
-        done = next((snapshot for snapshot in found if self.request.names(snapshot)), None)
-        if done in (None, history.latest) and not history.is_sure:
-            _check_ground(table, history)
-        if done is not None:
-            return done, number - 1
-        state = table_state(table, history.latest)
-        self.overwritten = self.overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
-        checks = self.request.checks_files or _may_be_rescaled(state, self.overwritten)
-        snapshot = attempt(state, replace(self.request, checks_files=checks), merges=number == 1)
-        if snapshot is None:
-            raise _LostRace
-        if not confirm_published(table, state.snapshot, snapshot):
-            self.withdrawn = snapshot
-            history.forget()
-            raise _LostRace
-        write_hint(table.snapshots, snapshot.id)
-        return snapshot, number
-
-
-def _check_ground(table: Table, history: CommitHistory) -> None:
-    """Nothing is put on a snapshot that its committer may take back, and no commit is done that is such a one."""
-    latest = history.latest
-    if latest is not None and may_be_withdrawn(table, latest):
-        history.forget()
-        raise _InDoubt(latest.id, max((n for n in table.snapshots.ids() if n < latest.id), default=0))
-
-
-def _exhausted(table: Table, request: CommitRequest, lost: _LostRace, tried: int) -> RetriesExhausted:
-    begin = f"the commit of user {request.user} to {table.location}"
-    if isinstance(lost, _InDoubt):
-        return RetriesExhausted(
-            f"{begin} looked {tried} times, and each time the latest snapshot {lost.latest} was not built on the one "
-            f"before, which a rollback or a fast-forward has taken away or replaced; nothing was committed. The job "
-            f"that made it is slow, or ended before it could take it back: look at it, roll the table back to snapshot "
-            f"{lost.above}, then run this job again"
-        )
-    return RetriesExhausted(
-        f"{begin} lost the race against other writers {tried} times; nothing was committed. Run the job again when "
-        "fewer write to the table, or raise commit.max-retries"
-    )
-
-
-def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
-    """True if partitions may have other numbers of buckets than they were written for.
-
-    Partitions of a table that postpones buckets have a number each. Else the numbers can only differ if the option was
-    ever changed, or an overwrite has come in between, as that of a rescale.
-    """
-    table = state.table
-    if table.bucket_mode == BucketMode.POSTPONE_MODE:
-        return True
-    if table.bucket_mode != BucketMode.HASH_FIXED:
-        return False
-    known = {Options(table.schemas.load(i).options).value(o.BUCKET) for i in state.schema_ids}
-    return overwritten or known != {table.options.value(o.BUCKET)}

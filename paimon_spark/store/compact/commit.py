@@ -7,7 +7,6 @@ out of the commit and named; the rest is committed. So a compaction never makes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
@@ -19,14 +18,14 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.partition import Place
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.commit.attempt import CommitRequest, TableState, conflict_rules
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, conflict_rules
+from paimon_spark.store.commit.commit_loop import commit_request, commit_retries
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.conflicts import check_conflicts
 from paimon_spark.store.commit.failure import discarding_if_failed
-from paimon_spark.store.commit.table_commit import commit_request, commit_retries
 from paimon_spark.store.commit.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
 from paimon_spark.store.compact.task import CompactResult, CompactTask
-from paimon_spark.store.metadata.commit_changes import CommitChanges, NothingLeft, compacted
+from paimon_spark.store.metadata.commit_changes import compacted
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
@@ -58,7 +57,7 @@ class CompactedBuckets:
     dropped: Mapping[Place, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Bucket:
     """The results of one bucket, committed together or not at all."""
 
@@ -100,17 +99,15 @@ def commit_compaction(
     # The changes are checked, bucket by bucket, when they are asked for: once more would take as long again, and a
     # compaction must not be slower to commit than the writers it races with.
     request = CommitRequest(
-        user or new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, work.changes, checks_files=False
+        user or new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, work.propose, checks_files=False
     )
-    snapshot: Snapshot | None = None
-    with suppress(NothingLeft), discarding_if_failed(table, request, base.id, lambda: work.created(work.buckets)):
-        snapshot, _ = commit_request(table, request, base.id, persistent_retries(table.options))
-    if snapshot is not None and not work.was_asked:
-        return CompactedBuckets(snapshot.id, tuple(bucket.message for bucket in work.buckets), {})
-    left_out = [bucket for bucket in work.buckets if bucket not in work.chosen]
-    discard(table.file_io, work.created(left_out))
-    messages = tuple(work.message(bucket) for bucket in work.chosen) if snapshot is not None else ()
-    return CompactedBuckets(None if snapshot is None else snapshot.id, messages, dict(work.dropped))
+    with discarding_if_failed(table, request, base.id, lambda: work.created(work.buckets)):
+        made = commit_request(table, request, base.id, persistent_retries(table.options))
+    if made.proposal is None:
+        return CompactedBuckets(made.snapshot_id, tuple(bucket.message for bucket in work.buckets), {})
+    choice = made.proposal.detail
+    discard(table.file_io, work.created([bucket for bucket in work.buckets if bucket not in choice.buckets]))
+    return CompactedBuckets(made.snapshot_id, tuple(map(work.message, choice.buckets)), choice.dropped)
 
 
 def persistent_retries(options: Options) -> RetryRules:
@@ -127,47 +124,45 @@ def persistent_retries(options: Options) -> RetryRules:
     return rules
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """The buckets that fit a state, and those left out, and why."""
+
+    buckets: tuple[_Bucket, ...]
+    dropped: Mapping[Place, str]
+
+
 @dataclass
 class _Compaction:
     """One commit as its attempts see it.
 
     Attributes:
-        was_asked: whether there was an attempt.
-        chosen: the buckets of the latest attempt, and dropped: those it left out, and why.
-        vectors: index changes of a bucket, made when it was first chosen.
+        vectors: index changes of each bucket, made when it was first chosen; they fit every attempt.
     """
 
     table: Table
     base: Snapshot
     upper: Upper
     buckets: tuple[_Bucket, ...]
-    was_asked: bool = False
-    chosen: list[_Bucket] = field(default_factory=list)
-    dropped: dict[Place, str] = field(default_factory=dict)
-    vectors: dict[int, IndexChanges] = field(default_factory=dict)
+    vectors: dict[Place, IndexChanges] = field(default_factory=dict)
     _base_vectors: VectorFiles | None = None
 
-    def changes(self, state: TableState) -> CommitChanges:
-        """The changes of the buckets that fit the state.
-
-        Raises:
-            NothingLeft: none does.
-        """
-        self.was_asked = True
+    def propose(self, state: TableState) -> Proposal[_Choice]:
+        """The changes of the buckets that fit the state; none of no bucket."""
         live = self._live(state)
         vectors = self._vectors_now(state)
-        self.chosen, self.dropped = [], {}
+        chosen: list[_Bucket] = []
+        dropped: dict[Place, str] = {}
         for bucket in self.buckets:
             reason = self._why_not(state, bucket, live.get(bucket.place, []), vectors)
             if reason is None:
-                self.chosen.append(bucket)
+                chosen.append(bucket)
             else:
-                self.dropped[bucket.place] = reason
-        if not self.chosen:
-            raise NothingLeft
-        for bucket in self.chosen if self.has_vectors else ():
+                dropped[bucket.place] = reason
+        for bucket in chosen if self.has_vectors else ():
             self._make_vectors(bucket)
-        return compacted([self.message(bucket) for bucket in self.chosen])
+        changes = compacted([self.message(bucket) for bucket in chosen]) if chosen else None
+        return Proposal(changes, _Choice(tuple(chosen), dropped))
 
     @property
     def has_vectors(self) -> bool:
@@ -185,14 +180,14 @@ class _Compaction:
 
     def message(self, bucket: _Bucket) -> CommitMessage:
         """The message of a bucket with its index changes."""
-        found = self.vectors.get(id(bucket))
+        found = self.vectors.get(bucket.place)
         return bucket.message if found is None else replace(bucket.message, compact_index_entries=found.entries)
 
     def created(self, buckets: Iterable[_Bucket]) -> list[str]:
         """The paths of all files made for the buckets."""
         paths: list[str] = []
         for bucket in buckets:
-            found = self.vectors.get(id(bucket))
+            found = self.vectors.get(bucket.place)
             paths += bucket.created if found is None else (*bucket.created, *found.created)
         return paths
 
@@ -236,9 +231,9 @@ class _Compaction:
 
     def _make_vectors(self, bucket: _Bucket) -> None:
         """Whenever a bucket is chosen they are still those of the base: made once for all attempts."""
-        if id(bucket) not in self.vectors:
+        if bucket.place not in self.vectors:
             message = bucket.message
-            self.vectors[id(bucket)] = vector_changes(
+            self.vectors[bucket.place] = vector_changes(
                 self.table, self.base_vectors, message.partition, message.bucket, bucket.removed, bucket.superseded
             )
 

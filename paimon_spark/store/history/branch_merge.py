@@ -16,8 +16,8 @@ from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import CommitKind, Snapshot
-from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
-from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.holds.tag_holds import hold_snapshot
 from paimon_spark.store.metadata.commit_changes import CommitChanges
@@ -85,9 +85,9 @@ def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: 
     if not entries:
         return _merged(None, entries, began)
     _check_schemas(what, theirs.table, ours, {entry.file.schema_id for entry in entries})
-    changes = CommitChanges(files=tuple(entries))
-    request = CommitRequest(str(uuid.uuid4()), 0, CommitKind.APPEND, None, lambda state: changes, checks_files=True)
-    snapshot, _ = commit_request(ours, request, latest.id)
+    proposal = Proposal(CommitChanges(files=tuple(entries)), None)
+    request = CommitRequest(str(uuid.uuid4()), 0, CommitKind.APPEND, None, lambda state: proposal, checks_files=True)
+    snapshot = commit_request(ours, request, latest.id).published
     return _merged(snapshot.id, entries, began)
 
 

@@ -20,8 +20,8 @@ from paimon_spark.format.manifest import FileKind, IndexManifestEntry
 from paimon_spark.format.paths import tag_path
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
-from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.history.rollback import rollback_target
 from paimon_spark.store.history.tags import keep_as_tag
 from paimon_spark.store.holds.tag_holds import hold_snapshot
@@ -85,12 +85,12 @@ def rollback_to_as_latest(
             identifier=BATCH_COMMIT_IDENTIFIER,
             kind=CommitKind.OVERWRITE,
             operation=None,
-            changes=lambda state: _changes(state, target),
+            propose=lambda state: Proposal(_changes(state, target), None),
             checks_files=True,
             brings_back=True,
         )
         try:
-            made, _ = commit_request(table, request, latest.id)
+            made = commit_request(table, request, latest.id).published
         except CommitStateUnknown:
             undo.pop_all()
             raise

@@ -37,10 +37,6 @@ class CommitChanges:
         return {e.partition for e in self.files} | set(vectors)
 
 
-class NothingLeft(Exception):
-    """Raised where the changes of a commit are asked for: there are none, or others have made them meanwhile."""
-
-
 def appended(messages: Sequence[CommitMessage]) -> CommitChanges:
     """The part of messages that makes the APPEND (or OVERWRITE) snapshot."""
     return CommitChanges(

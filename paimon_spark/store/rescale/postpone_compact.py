@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from paimon_spark.arrow.predicates.predicate import Predicate
@@ -19,11 +19,11 @@ from paimon_spark.format.partition import Partition
 from paimon_spark.format.paths import POSTPONE_BUCKET
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
-from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
-from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
-from paimon_spark.store.metadata.commit_changes import CommitChanges, compacted
+from paimon_spark.store.metadata.commit_changes import compacted
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.newer_schemas import check_rewritable
@@ -128,29 +128,28 @@ def commit_postpone_compaction(
         CommitConflict: all partitions were left out, or others as TableCommit.append. On CommitConflict and
             RetriesExhausted nothing was committed, and the files of the messages are deleted.
     """
-    left: set[Partition] = set()
     every = [*_gone(compaction), *(_as_compacted(message) for message in messages)]
 
-    def changes(state: TableState) -> CommitChanges:
-        left.clear()
-        left.update(_changed(state, compaction))
+    def propose(state: TableState) -> Proposal[Set[Partition]]:
+        left = _changed(state, compaction)
         kept = [m for m in every if _row(table, m.partition) not in left]
         if not kept:
             raise CommitConflict(
                 f"moving the postponed files of {table.location}: others have replaced all of them meanwhile"
             )
-        return compacted(kept)
+        return Proposal(compacted(kept), left)
 
-    request = CommitRequest(commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, changes, True)
+    request = CommitRequest(commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, propose, True)
     try:
-        snapshot, _ = commit_request(table, request, compaction.plan.since)
+        made = commit_request(table, request, compaction.plan.since)
     except (CommitConflict, RetriesExhausted):
         delete_created(table, messages)
         raise
+    left: Set[Partition] = set() if made.proposal is None else made.proposal.detail
     delete_created(table, [m for m in messages if _row(table, m.partition) in left])
     gone = [file for row, files in compaction.files.items() if row not in left for file in files]
     words = tuple(describe_partition(table, row) for row in sorted(left))
-    return PostponeResult((snapshot.id,), len(gone), sum(file.row_count for file in gone), words)
+    return PostponeResult((made.published.id,), len(gone), sum(file.row_count for file in gone), words)
 
 
 def compact_postponed(

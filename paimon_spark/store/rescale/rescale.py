@@ -22,8 +22,9 @@ from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.merge.compaction.append_picks import in_written_order
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.merge.keys.sections import Section, partition_sections
-from paimon_spark.store.commit.attempt import CommitRequest, TableState
-from paimon_spark.store.commit.table_commit import CommitResult, commit_request
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
+from paimon_spark.store.commit.commit_loop import commit_request
+from paimon_spark.store.commit.table_commit import CommitResult
 from paimon_spark.store.compact.live_buckets import LiveBucket, live_buckets
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.metadata.commit_changes import CommitChanges, appended
@@ -165,7 +166,7 @@ def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMes
     new = appended(messages)
     fields, rewrite = table.schema.partition_fields, plan.rewrite
 
-    def changes(state: TableState) -> CommitChanges:
+    def propose(state: TableState) -> Proposal[None]:
         live = [e for e in state.live_entries(PartitionFilter.of_rows(fields, rewrite.numbers)) if e.bucket >= 0]
         index = _index_of(state, rewrite)
         now = {(_row(table, e.partition), e.bucket, e.file.file_name): e for e in live}
@@ -178,15 +179,18 @@ def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMes
                 "which was read; nothing was replaced. Run it again when nobody writes there"
             )
         gone = (replace(entry, kind=FileKind.DELETE) for entry in live)
-        return CommitChanges((*gone, *new.files), index=tuple(replace(e, kind=FileKind.DELETE) for e in index))
+        without = tuple(replace(e, kind=FileKind.DELETE) for e in index)
+        return Proposal(CommitChanges((*gone, *new.files), index=without), None)
 
     request = CommitRequest(
-        rewrite.commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, "OVERWRITE", changes, True
+        rewrite.commit_user, BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, "OVERWRITE", propose, True
     )
-    snapshot, attempts = commit_request(table, request, rewrite.plan.since)
+    made = commit_request(table, request, rewrite.plan.since)
     files = [e.file for e in new.files]
     rows, size = sum(f.row_count for f in files), sum(f.file_size for f in files)
-    return CommitResult(snapshot.id, attempts, rows, len(files), size, round((time.monotonic() - began) * 1000))
+    return CommitResult(
+        made.published.id, made.attempts, rows, len(files), size, round((time.monotonic() - began) * 1000)
+    )
 
 
 def set_option(table: Table, key: str, value: str) -> None:

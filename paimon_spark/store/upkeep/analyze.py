@@ -19,10 +19,10 @@ from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_spark.format.table_statistics import ANALYZED, ColumnStatistics, TableStatistics, encode_statistics
 from paimon_spark.format.types import DataField
-from paimon_spark.store.commit.attempt import CommitRequest, TableState
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.failure import discarding_if_failed
-from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.live_files import canonical_partitions, fold
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_columns
@@ -116,13 +116,13 @@ def commit_statistics(table: Table, statistics: TableStatistics, since: int) -> 
         identifier=BATCH_COMMIT_IDENTIFIER,
         kind=CommitKind.ANALYZE,
         operation=None,
-        changes=_nothing,
+        propose=_no_changes,
         checks_files=False,
         statistics=name,
     )
     with discarding_if_failed(table, request, since, lambda: [path]):
         table.file_io.write_bytes(path, encode_statistics(statistics))
-        return commit_request(table, request, since)[0]
+        return commit_request(table, request, since).published
 
 
 def _stored(table: Table, snapshot: Snapshot) -> tuple[int, int]:
@@ -134,8 +134,8 @@ def _stored(table: Table, snapshot: Snapshot) -> tuple[int, int]:
     return int(columns.row_count[live].sum()), int(columns.file_size[live].sum())
 
 
-def _nothing(state: TableState) -> CommitChanges:
-    return CommitChanges()
+def _no_changes(state: TableState) -> Proposal[None]:
+    return Proposal(CommitChanges(), None)
 
 
 def _millis(began: float) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -22,16 +21,16 @@ from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEn
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_path, extra_file_path, index_file_path, index_name
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
-from paimon_spark.store.commit.attempt import CommitRequest, TableState, table_state
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.overwrite import overwritten
-from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.expire.delete import delete_empty_directories
-from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS, CommitChanges, NothingLeft
+from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS, CommitChanges
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.index_manifests import HASH
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
@@ -179,13 +178,12 @@ def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll)
         discard(table.file_io, paths)
         delete_empty_directories(table, {(entry.partition, entry.bucket) for entry in copies.entries})
         raise
-    changes = partial(_replaced, table, copies)
+    propose = partial(_replaced, table, copies)
     request = CommitRequest(
-        new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, changes, checks_files=True
+        new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, None, propose, checks_files=True
     )
-    with suppress(NothingLeft), discarding_if_failed(table, request, since, lambda: paths):
-        return commit_request(table, request, since)[0]
-    return None
+    with discarding_if_failed(table, request, since, lambda: paths):
+        return commit_request(table, request, since).snapshot
 
 
 def _check_order_stays(table: Table, entries: Sequence[ManifestEntry]) -> None:
@@ -273,20 +271,14 @@ def _index_path(table: Table, entry: IndexManifestEntry) -> str:
     return index_file_path(table.location, directory, entry, table.options)
 
 
-def _replaced(target: Table, copies: _Copies, state: TableState) -> CommitChanges:
-    """Asked anew in every attempt, so that what others have added goes too.
-
-    Raises:
-        NothingLeft: no files come, and there are none to go.
-    """
+def _replaced(target: Table, copies: _Copies, state: TableState) -> Proposal[None]:
+    """Asked anew in every attempt, so that what others have added goes too."""
     fields = target.schema.partition_fields
     only_touched = bool(fields) and target.options.value(o.DYNAMIC_PARTITION_OVERWRITE)
     partitions = {entry.partition for entry in copies.entries}
     replaced = PartitionFilter.of_rows(fields, partitions) if only_touched else None
     changes = overwritten(state, CommitChanges(copies.entries, index=copies.indexes), replaced)
-    if changes.is_empty:
-        raise NothingLeft
-    return changes
+    return Proposal(None if changes.is_empty else changes, None)
 
 
 def _metrics(

@@ -9,10 +9,10 @@ from functools import partial
 from paimon_spark.format.manifest import ManifestFileMeta
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
-from paimon_spark.store.commit.attempt import CommitRequest, TableState
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.manifest_merge import plan_full_merge
-from paimon_spark.store.commit.table_commit import commit_request
 from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifest_bytes
 from paimon_spark.store.metadata.table import Table
@@ -61,16 +61,16 @@ def compact_manifests(table: Table) -> ManifestMetrics:
         identifier=BATCH_COMMIT_IDENTIFIER,
         kind=CommitKind.COMPACT,
         operation=None,
-        changes=_nothing,
+        propose=_no_changes,
         checks_files=False,
         rewrites_manifests=True,
     )
-    snapshot, _ = commit_request(table, request, latest.id)
+    snapshot = commit_request(table, request, latest.id).published
     return _metrics(snapshot.id, before, read_data_manifests(table.file_io, table.location, snapshot), began)
 
 
-def _nothing(state: TableState) -> CommitChanges:
-    return CommitChanges()
+def _no_changes(state: TableState) -> Proposal[None]:
+    return Proposal(CommitChanges(), None)
 
 
 def _metrics(

@@ -16,8 +16,8 @@ from support.tables.expiring import branch, consumer, rules, stored, tag
 from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.clean.orphans import remove_orphan_files
-from paimon_spark.store.commit.attempt import CommitRequest
-from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.tags import create_tag
@@ -104,8 +104,8 @@ def entries_of(table: Table, kind: FileKind) -> list[ManifestEntry]:
 
 
 def change(table: Table, entries: list[ManifestEntry]) -> None:
-    changes = CommitChanges(tuple(entries))
-    request = CommitRequest("u", 99, CommitKind.APPEND, None, lambda state: changes, checks_files=False)
+    proposal = Proposal(CommitChanges(tuple(entries)), None)
+    request = CommitRequest("u", 99, CommitKind.APPEND, None, lambda state: proposal, checks_files=False)
     commit_request(table, request, None)
 
 

@@ -18,8 +18,9 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.snapshot import CommitKind
+from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.commit_user import new_user
-from paimon_spark.store.commit.table_commit import TableCommit, commit_retries
+from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, persistent_retries, place_of
 from paimon_spark.store.compact.task import CompactResult
 from paimon_spark.store.metadata.file_paths import bucket_directory

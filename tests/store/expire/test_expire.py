@@ -34,8 +34,8 @@ from paimon_spark.file_io import FileStatus, LocalFileIO
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.snapshot import CommitKind
-from paimon_spark.store.commit.attempt import CommitRequest, TableState
-from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import expire_snapshots, expire_snapshots_by
 from paimon_spark.store.history.tags import create_tag
@@ -242,22 +242,23 @@ def compact_branch(table: Table) -> None:
 
 
 def deletes_all(table: Table, kind: FileKind, commit: CommitKind) -> None:
-    def changes(found: TableState) -> CommitChanges:
-        return CommitChanges(tuple(replace(entry, kind=kind) for entry in found.live_entries(None)))
+    def propose(found: TableState) -> Proposal[None]:
+        entries = (replace(entry, kind=kind) for entry in found.live_entries(None))
+        return Proposal(CommitChanges(tuple(entries)), None)
 
-    commit_request(table, CommitRequest("user", 1, commit, None, changes, True), None)
+    commit_request(table, CommitRequest("user", 1, commit, None, propose, True), None)
 
 
 def test_files_that_a_rollback_took_up_stay(tmp_path: Path) -> None:
     table = life(tmp_path, "w")
     first: list[ManifestEntry] = []
 
-    def remember(found: TableState) -> CommitChanges:
+    def remember(found: TableState) -> Proposal[None]:
         first.extend(found.live_entries(None))
-        return CommitChanges(tuple(replace(entry, kind=FileKind.DELETE) for entry in first))
+        return Proposal(CommitChanges(tuple(replace(entry, kind=FileKind.DELETE) for entry in first)), None)
 
-    def revive(found: TableState) -> CommitChanges:
-        return CommitChanges(tuple(first))
+    def revive(found: TableState) -> Proposal[None]:
+        return Proposal(CommitChanges(tuple(first)), None)
 
     for number, change in enumerate((remember, revive)):
         commit_request(table, CommitRequest("user", number, CommitKind.OVERWRITE, None, change, True), None)

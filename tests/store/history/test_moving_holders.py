@@ -15,8 +15,8 @@ from support.tables.expiring import branch, live_on, new_table, rules, state, st
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.snapshot import CommitKind
-from paimon_spark.store.commit.attempt import CommitRequest, TableState
-from paimon_spark.store.commit.table_commit import commit_request
+from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState
+from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.branches import create_branch, rename_branch
 from paimon_spark.store.history.rollback import rollback
@@ -57,10 +57,11 @@ def lived(path: Path, steps: str = "wwwcwc") -> Table:
 def empties(table: Table) -> None:
     """A change that deletes all files of the latest state."""
 
-    def changes(found: TableState) -> CommitChanges:
-        return CommitChanges(tuple(replace(entry, kind=FileKind.DELETE) for entry in found.live_entries(None)))
+    def propose(found: TableState) -> Proposal[None]:
+        gone = (replace(entry, kind=FileKind.DELETE) for entry in found.live_entries(None))
+        return Proposal(CommitChanges(tuple(gone)), None)
 
-    commit_request(table, CommitRequest("user", 1, CommitKind.OVERWRITE, None, changes, True), None)
+    commit_request(table, CommitRequest("user", 1, CommitKind.OVERWRITE, None, propose, True), None)
 
 
 def test_a_tag_that_gets_another_name_during_an_expiry(tmp_path: Path) -> None:

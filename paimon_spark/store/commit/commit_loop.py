@@ -1,0 +1,186 @@
+"""One request becomes one snapshot, or none: attempt by attempt, until nobody is faster (Java: FileStoreCommitImpl).
+
+Invariants: protocol C1 to C3 and C10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Generic
+
+from paimon_spark.errors import PaimonError, RetriesExhausted
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.store.commit.attempt import CommitRequest, Detail, Proposal, TableState, attempt, table_state
+from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
+from paimon_spark.store.commit.history import CommitHistory
+from paimon_spark.store.metadata.publish import write_hint
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.storage.retrying import RetryRules, retry
+
+
+class _LostRace(Exception):
+    """Another writer published the next snapshot first, or the latest one was taken away."""
+
+
+class _InDoubt(_LostRace):
+    """The latest snapshot may be taken away again. above: the one that it stands above of, though not on it."""
+
+    def __init__(self, latest: int, above: int) -> None:
+        self.latest, self.above = latest, above
+
+
+def commit_retries(options: Options) -> RetryRules:
+    """How often a commit is tried that others were faster than, by the options commit.*."""
+    timeout = options.value(o.COMMIT_TIMEOUT)
+    return RetryRules(
+        tries=options.value(o.COMMIT_MAX_RETRIES) + 1,
+        shortest=options.value(o.COMMIT_MIN_RETRY_WAIT) / 1000,
+        longest=options.value(o.COMMIT_MAX_RETRY_WAIT) / 1000,
+        seconds=None if timeout is None else timeout / 1000,
+    )
+
+
+@dataclass(frozen=True)
+class Committed(Generic[Detail]):
+    """What became of a request.
+
+    Attributes:
+        snapshot: that holds it; None: there was nothing to commit, or no more.
+        attempts: how many it took: 0 when an earlier try of the same commit had made it.
+        proposal: the last one; None: an earlier try of the same commit had made the snapshot before this one proposed
+            anything, and nobody knows any more what it holds.
+    """
+
+    snapshot: Snapshot | None
+    attempts: int
+    proposal: Proposal[Detail] | None
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The id of the snapshot, if there is one."""
+        return None if self.snapshot is None else self.snapshot.id
+
+    @property
+    def published(self) -> Snapshot:
+        """The snapshot of a request that always proposes something."""
+        assert self.snapshot is not None, "the request proposes changes whatever the state"
+        return self.snapshot
+
+
+def commit_request(
+    table: Table, request: CommitRequest[Detail], since: int | None, retries: RetryRules | None = None
+) -> Committed[Detail]:
+    """Tries until the request is a snapshot, waiting longer each time, with jitter.
+
+    Args:
+        table: with the options of the write.
+        request: what to commit.
+        since: as for TableCommit.
+        retries: how often; None: as the options say.
+
+    Raises:
+        As TableCommit.append.
+    """
+    attempts = _Attempts(table, request, CommitHistory(table.snapshots, since))
+    try:
+        made = retry(attempts.attempt, retries or commit_retries(table.options), _LostRace)
+    except (_LostRace, PaimonError, OSError) as error:
+        failed = _exhausted(table, request, error, attempts.tried) if isinstance(error, _LostRace) else error
+        if attempts.withdrawn is not None:
+            raise withdrawn_error(table, attempts.withdrawn, failed) from failed
+        if failed is error:
+            raise
+        raise failed from None
+    if made.snapshot is None and attempts.withdrawn is not None:
+        raise withdrawn_error(table, attempts.withdrawn, "nothing of it was left to commit")
+    return made
+
+
+@dataclass
+class _Attempts(Generic[Detail]):
+    """The attempts of one commit.
+
+    Attributes:
+        history: of the table, as far as it was looked at.
+        tried: how many attempts there were.
+        proposal: the last one.
+        overwritten: whether others have overwritten something since.
+        withdrawn: a snapshot of this commit that was published and taken back.
+    """
+
+    table: Table
+    request: CommitRequest[Detail]
+    history: CommitHistory
+    tried: int = 0
+    proposal: Proposal[Detail] | None = None
+    overwritten: bool = False
+    withdrawn: Snapshot | None = None
+
+    def attempt(self, number: int) -> Committed[Detail]:
+        """One attempt; see commit_request.
+
+        Raises:
+            _LostRace: the next attempt may be luckier.
+        """
+        table, history, self.tried = self.table, self.history, number
+        found = history.look()
+        done = next((snapshot for snapshot in found if self.request.names(snapshot)), None)
+        if done in (None, history.latest) and not history.is_sure:
+            _check_ground(table, history)
+        if done is not None:
+            return Committed(done, number - 1, self.proposal)
+        state = table_state(table, history.latest)
+        self.overwritten = self.overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
+        proposal = self.proposal = self.request.propose(state)
+        if proposal.changes is None:
+            return Committed(None, number, proposal)
+        checks = self.request.checks_files or _may_be_rescaled(state, self.overwritten)
+        snapshot = attempt(state, replace(self.request, checks_files=checks), proposal.changes, number == 1)
+        if snapshot is None:
+            raise _LostRace
+        if not confirm_published(table, state.snapshot, snapshot):
+            self.withdrawn = snapshot
+            history.forget()
+            raise _LostRace
+        write_hint(table.snapshots, snapshot.id)
+        return Committed(snapshot, number, proposal)
+
+
+def _check_ground(table: Table, history: CommitHistory) -> None:
+    """Nothing is put on a snapshot that its committer may take back, and no commit is done that is such a one."""
+    latest = history.latest
+    if latest is not None and may_be_withdrawn(table, latest):
+        history.forget()
+        raise _InDoubt(latest.id, max((n for n in table.snapshots.ids() if n < latest.id), default=0))
+
+
+def _exhausted(table: Table, request: CommitRequest[Any], lost: _LostRace, tried: int) -> RetriesExhausted:
+    begin = f"the commit of user {request.user} to {table.location}"
+    if isinstance(lost, _InDoubt):
+        return RetriesExhausted(
+            f"{begin} looked {tried} times, and each time the latest snapshot {lost.latest} was not built on the one "
+            f"before, which a rollback or a fast-forward has taken away or replaced; nothing was committed. The job "
+            f"that made it is slow, or ended before it could take it back: look at it, roll the table back to snapshot "
+            f"{lost.above}, then run this job again"
+        )
+    return RetriesExhausted(
+        f"{begin} lost the race against other writers {tried} times; nothing was committed. Run the job again when "
+        "fewer write to the table, or raise commit.max-retries"
+    )
+
+
+def _may_be_rescaled(state: TableState, overwritten: bool) -> bool:
+    """True if partitions may have other numbers of buckets than they were written for.
+
+    Partitions of a table that postpones buckets have a number each. Else the numbers can only differ if the option was
+    ever changed, or an overwrite has come in between, as that of a rescale.
+    """
+    table = state.table
+    if table.bucket_mode == BucketMode.POSTPONE_MODE:
+        return True
+    if table.bucket_mode != BucketMode.HASH_FIXED:
+        return False
+    known = {Options(table.schemas.load(i).options).value(o.BUCKET) for i in state.schema_ids}
+    return overwritten or known != {table.options.value(o.BUCKET)}
