@@ -28,6 +28,7 @@ DOORS = frozenset(
         "file_io/locate",
         "format/java/text",
         "merge/engines/choice",
+        "procedures/local_engine",
         "spark/source/readable",
         "spark/source/source",
         "spark/source/writer",

@@ -37,7 +37,7 @@ FLOORS = (
     ("store.compact", "store.history", "store.system_tables"),
     ("store.rescale", "store.clean", "store.open"),
     ("store.upkeep", "store.checks"),
-    ("catalog",),
+    ("catalog", "procedures"),
     ("spark.adapters",),
     ("spark.write",),
     ("spark.source", "spark.jobs"),

@@ -1,6 +1,6 @@
 """The program ``paimon-spark``: what the store can do, from a shell. It needs no Spark and does not import it.
 
 Here: the program, its arguments, messages, and how values are printed. Commands are in ``commands``.
-May import: catalog, store and what lies below.
+May import: catalog, procedures, store and what lies below.
 Invariant: stdout holds the output alone; messages go to stderr; an error is one sentence and exit code 2.
 """

@@ -13,11 +13,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from paimon_spark.spark.jobs.spark_tasks import run_pieces
-from paimon_spark.store.clean.orphans import OrphansRemoved, ThreadedWork, remove_orphan_files
-from paimon_spark.store.clean.orphans_listing import Listing
-from paimon_spark.store.holds.retention import Moment
+from paimon_spark.store.clean.orphans import ThreadedWork
+from paimon_spark.store.clean.orphans_listing import Listing, StorageWork
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.reporting.progress import Progress
 
 _DIRECTORIES = 256  # listed by one task
 _FILES = 2000  # deleted by one task
@@ -57,16 +55,8 @@ class SparkWork:
         return run_pieces(self.spark, pieces, work, f"{what} {len(paths)} paths of {self.table.location}")
 
 
-def remove_orphans_with_spark(
-    spark: SparkSession,
-    table: Table,
-    older_than: Moment | None,
-    dry_run: bool,
-    distributed: bool | None,
-    progress: Progress | None,
-) -> OrphansRemoved:
-    """See remove_orphan_files; distributed: whether Spark lists and deletes. None: where there is much of it."""
+def storage_work_with_spark(spark: SparkSession, table: Table, distributed: bool | None) -> StorageWork:
+    """See StorageWork; distributed: whether Spark lists and deletes. None: where there is much of it."""
     if distributed is False:
-        return remove_orphan_files(table, older_than, dry_run, None, progress)
-    work = SparkWork(spark, table, 1, 1) if distributed else SparkWork(spark, table)
-    return remove_orphan_files(table, older_than, dry_run, work, progress)
+        return ThreadedWork(table)
+    return SparkWork(spark, table, 1, 1) if distributed else SparkWork(spark, table)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from paimon_spark.format.options.column_names import format_columns
-from paimon_spark.format.options.core_options import BRANCH
+from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
+from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
@@ -26,12 +27,13 @@ from paimon_spark.spark.adapters.options import (
     TIME_ZONE,
     write_options,
 )
-from paimon_spark.spark.jobs.bucket_routed_write import rewrite_with_spark
-from paimon_spark.spark.jobs.compact_job import SparkRunner, TableOptimizer
+from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
+from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.table.history_methods import HistoryMethods
 from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.new_table import NewTable
+from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.commit_write import commit_job
 from paimon_spark.spark.write.open_write import open_job
@@ -40,10 +42,9 @@ from paimon_spark.store.checks.report import Report
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import ReadableTable, find_table, open_table
-from paimon_spark.store.rescale.rescale import RescaleMetrics, rescale
 from paimon_spark.store.upkeep.finish_write import finish_write
-from paimon_spark.store.upkeep.maintenance import maintain
 
+R = TypeVar("R")
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 _NO_OPTIONS: Mapping[str, str] = {}
 _DETAIL = (
@@ -183,27 +184,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
 
     def optimize(self) -> TableOptimizer:
         """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""
-        return TableOptimizer(self._spark, self._open_in_session)
-
-    def rescale(self, buckets: int, where: str | None = None) -> RescaleMetrics:
-        """Writes the rows of partitions again, into another number of buckets, in one snapshot.
-
-        Partitions that have this number are left alone. Without a condition the option `bucket` of the table is changed
-        too, so that writes go on with the new number; with one it is not, and the partitions can be written to when the
-        option says the same. Partitions with postponed buckets keep the number they are given.
-
-        Args:
-            buckets: at least 1.
-            where: a condition on partition columns, such as ``dt < '2026-11-01'``; None: all partitions.
-
-        Raises:
-            CommitConflict: another job has changed a partition meanwhile; nothing was replaced.
-            PaimonError: the table has no number of buckets to change, the condition does not fit, or the commit failed.
-        """
-        table = self._open_in_session()
-        metrics = rescale(table, buckets, where, partial(rewrite_with_spark, self._spark))
-        maintain(table)
-        return metrics
+        return TableOptimizer(self._run)
 
     def check(self, read_files: bool = True, latest_only: bool = False) -> Report:
         """Verifies that everything the metadata of the table say is true, in this process; see paimon_spark.check.
@@ -297,6 +278,12 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         if columns is not None:
             reader = reader.option(COLUMNS, columns if isinstance(columns, str) else format_columns(tuple(columns)))
         return reader.load(path)
+
+    def _run(self, procedure: Procedure[R]) -> R:
+        return procedure.run(self._open_in_session(), SparkEngine(self._spark, self._rows_of_snapshot))
+
+    def _rows_of_snapshot(self, columns: Sequence[str], snapshot_id: int) -> DataFrame:
+        return self.toDF(columns, options={SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
 
     def _open(self) -> ReadableTable:
         return open_table(self._path, self._options)

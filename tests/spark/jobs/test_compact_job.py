@@ -19,7 +19,9 @@ from support.tables.compacted_tables import NotedFileIO, append, levels, new_tab
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import CompactionFailed, OptionError
-from paimon_spark.spark.jobs.compact_job import SparkRunner, compact_with_spark
+from paimon_spark.procedures.compaction import Compact
+from paimon_spark.spark.jobs.compact_job import SparkRunner
+from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.store.compact.plan import plan_compaction
 from paimon_spark.store.metadata.table import Table
 
@@ -46,7 +48,7 @@ ROWS = [(k, 1, f"text {k}") for k in range(20)]
 def test_the_driver_reads_no_data_file(spark: SparkSession, tmp_path: Path) -> None:
     table = two_runs(tmp_path / "t", {"bucket": "3"})
     noted = NotedFileIO(notes=str(tmp_path / "notes"))
-    metrics = compact_with_spark(spark, replace(table, file_io=noted))
+    metrics = Compact().run(replace(table, file_io=noted), SparkEngine(spark, lambda *_: spark.range(0)))
     assert (metrics.buckets, metrics.files_before, metrics.files_after, metrics.snapshot_ids) == (3, 6, 3, (3,))
     assert os.getpid() not in noted.processes("read") | noted.processes("write")
     assert noted.processes("write")

@@ -19,9 +19,9 @@ from paimon_spark.format.options.keys import known_key
 from paimon_spark.format.options.other_systems import METHOD_ADVICE, OPTION_ADVICE
 from paimon_spark.spark.adapters import options as connector
 from paimon_spark.spark.adapters.types import paimon_fields
-from paimon_spark.spark.jobs.compact_job import TableOptimizer
 from paimon_spark.spark.source.source import PaimonDataSource
 from paimon_spark.spark.table.new_table import NewTable
+from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.write.table_creation import create
 from paimon_spark.store.metadata.table_options import resolve_keys
 

@@ -9,7 +9,7 @@ from typing import get_type_hints
 import pytest
 
 from paimon_spark import CompactionMetrics, ExpiryResult, PaimonTable, WriteMetrics
-from paimon_spark.spark.jobs.compact_job import TableOptimizer
+from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.store.clean.truncate import TruncateMetrics
 from paimon_spark.store.reporting.result import Result
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.jobs.compact_job import compact_with_spark
+from paimon_spark.procedures.compaction import Compact
+from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.store.open import open_table
 from support.tables.compacted_tables import NotedFileIO
 
@@ -27,7 +28,9 @@ def main(location: str, notes: str) -> None:
     builder = builder.config("spark.scheduler.minRegisteredResourcesRatio", "1")
     spark = builder.config("spark.scheduler.maxRegisteredResourcesWaitingTime", "60s").getOrCreate()
     try:
-        metrics = compact_with_spark(spark, replace(open_table(location), file_io=noted))
+        metrics = Compact().run(
+            replace(open_table(location), file_io=noted), SparkEngine(spark, lambda *_: spark.range(0))
+        )
     finally:
         work = Path(pyspark.__file__).parent / "work" / spark.sparkContext.applicationId
         spark.stop()

@@ -1,0 +1,12 @@
+"""The operations on a table, each declared once: its arguments with their docs, what it does, and what follows it.
+
+A procedure is a frozen dataclass of its arguments, with ``run(table, engine)``. The methods of ``PaimonTable``, the
+commands of the program and SQL ``CALL`` take names, types, defaults and help from the declaration. What only one of
+them has (a question before files go, progress bars, output) stays with it. What may be too big for one process is asked
+of an ``Engine``: ``LocalEngine`` works in this process, the Spark package has one of Spark tasks.
+
+May import: the store, but for ``store.checks``. Nothing here knows Spark or the command line.
+Invariants: the name of a procedure, and the names and order of its arguments in SQL, are those of the official system
+where that has the procedure. A module with declarations imports no other one, so that a command imports only what it
+runs; ``catalogue`` imports them all.
+"""

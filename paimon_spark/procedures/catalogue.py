@@ -1,0 +1,49 @@
+"""All procedures by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from paimon_spark.procedures.analysis import Analyze
+from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, MergeBranch, RenameBranch
+from paimon_spark.procedures.compaction import Compact, CompactManifest
+from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
+from paimon_spark.procedures.copies import Copy
+from paimon_spark.procedures.orphan_files import PurgeFiles, RemoveOrphanFiles
+from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
+from paimon_spark.procedures.procedure import Procedure, name_of
+from paimon_spark.procedures.repair import RepairEarliestSnapshot
+from paimon_spark.procedures.rescaling import Rescale
+from paimon_spark.procedures.rollbacks import Rollback, RollbackToAsLatest, RollbackToTimestamp, RollbackToWatermark
+from paimon_spark.procedures.row_removal import DropPartitions, RemoveUnexistingFiles, Truncate
+from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
+from paimon_spark.procedures.tags import (
+    CreateTag,
+    DeleteTag,
+    ExpireTags,
+    RenameTag,
+    ReplaceTag,
+    TriggerTagAutomaticCreation,
+)
+
+GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
+    {
+        "Compaction": (Compact, CompactManifest, Rescale),
+        "Expiry": (ExpireSnapshots, ExpireChangelogs, ExpirePartitions, MarkPartitionDone),
+        "Rows": (Truncate, DropPartitions),
+        "Tags": (CreateTag, ReplaceTag, RenameTag, DeleteTag, ExpireTags, TriggerTagAutomaticCreation),
+        "Going back": (Rollback, RollbackToTimestamp, RollbackToWatermark, RollbackToAsLatest),
+        "Branches": (CreateBranch, RenameBranch, DeleteBranch, FastForward, MergeBranch),
+        "Consumers": (ResetConsumer, ClearConsumers),
+        "Copies and statistics": (Copy, Analyze),
+        "Cleaning and repair": (RemoveOrphanFiles, PurgeFiles, RemoveUnexistingFiles, RepairEarliestSnapshot),
+    }
+)
+"""The procedures under the headings of the documentation."""
+
+PROCEDURES: Mapping[str, type[Procedure[Any]]] = MappingProxyType(
+    {name_of(procedure): procedure for group in GROUPS.values() for procedure in group}
+)
+"""The procedures by their names in SQL."""

@@ -1,0 +1,60 @@
+"""The engine of a process without Spark: threads and processes of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from paimon_spark.errors import UnsupportedFeature
+
+if TYPE_CHECKING:  # each method imports what it works with: a command that only deletes a tag waits for none of it
+    from paimon_spark.file_io import FileIO
+    from paimon_spark.format.snapshot import Snapshot
+    from paimon_spark.format.table_statistics import ColumnStatistics
+    from paimon_spark.format.types import DataField
+    from paimon_spark.store.clean.orphans_listing import StorageWork
+    from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner
+    from paimon_spark.store.metadata.messages import CommitMessage
+    from paimon_spark.store.metadata.table import Table
+    from paimon_spark.store.rescale.rewrite import Rewrite
+    from paimon_spark.store.upkeep.copy_files import FileCopy
+
+
+class LocalEngine:
+    """See Engine. What is asked to be distributed is done here all the same."""
+
+    def __init__(self, runner: TaskRunner | None = None) -> None:
+        """
+        Args:
+            runner: of the tasks of one compaction, which stops it; None: a LocalRunner.
+        """
+        self._runner = runner
+
+    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactionMetrics:
+        from paimon_spark.store.compact.local_pool import LocalRunner
+        from paimon_spark.store.upkeep.compact_call import compact_on_call
+
+        runner = LocalRunner() if self._runner is None else self._runner
+        return compact_on_call(table, runner, where, full)
+
+    def rewrite(self, rewrite: Rewrite) -> list[CommitMessage]:
+        from paimon_spark.store.rescale.rewrite import rewrite_here
+
+        return rewrite_here(rewrite)
+
+    def storage_work(self, table: Table, distributed: bool | None) -> StorageWork:
+        from paimon_spark.store.clean.orphans import ThreadedWork
+
+        return ThreadedWork(table)
+
+    def copy_files(self, source: FileIO, target: FileIO, files: Sequence[FileCopy], distributed: bool | None) -> None:
+        from paimon_spark.store.upkeep.copy_files import copy_here
+
+        copy_here(source, target, files)
+
+    def count_columns(
+        self, table: Table, snapshot: Snapshot, fields: Sequence[DataField]
+    ) -> tuple[int, Mapping[str, ColumnStatistics]]:
+        raise UnsupportedFeature(
+            f"the table at {table.location} cannot be analyzed without Spark in this release: call PaimonTable.analyze"
+        )

@@ -1,0 +1,76 @@
+"""Files that nothing names, and tables that are emptied for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from paimon_spark.procedures.engine import Engine
+from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.store.clean.orphans import OrphansRemoved, remove_orphan_files
+from paimon_spark.store.clean.purge import Purged, purge_files
+from paimon_spark.store.holds.retention import Moment
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.progress import Progress
+
+
+@dataclass(frozen=True)
+class RemoveOrphanFiles(Procedure[OrphansRemoved]):
+    """Removes old files that no snapshot, tag, branch or changelog names, and empty old directories.
+
+    All branches are looked at. External paths of the table must be its own: files of other tables there are orphans of
+    this one.
+
+    Raises:
+        OptionError: the time is none, or not past.
+        CorruptFile: metadata are damaged or missing; nothing was deleted.
+        StorageError: the storage failed. While listing and reading nothing was deleted; else the next removal goes on.
+    """
+
+    official = (TABLE, "older_than", "dry_run", "parallelism", "mode")
+
+    older_than: Annotated[
+        Moment | None,
+        Argument(
+            "only what was last changed before this time goes; else before one day ago. Leave more time than the "
+            "longest job takes: what it has written, and not committed yet, is an orphan when it is old enough."
+        ),
+    ] = None
+    dry_run: Annotated[bool, Argument("whether only to tell what would go.", sql_default=False)] = True
+    distributed: Annotated[
+        bool | None,
+        Argument(
+            "whether Spark tasks list and delete; else where there is much of it.",
+            sql="mode",
+            words={"distributed": True, "local": False},
+        ),
+    ] = None
+    progress: Annotated[Progress | None, Argument("is told how far it is.", only_python=True)] = None
+
+    def run(self, table: Table, engine: Engine) -> OrphansRemoved:
+        work = engine.storage_work(table, self.distributed)
+        return remove_orphan_files(table, self.older_than, self.dry_run, work, self.progress)
+
+
+@dataclass(frozen=True)
+class PurgeFiles(Procedure[Purged]):
+    """Empties the table for good: rows, older snapshots, branches, tags, consumers and changelogs all go.
+
+    The schema stays, and with it the options; the table can be written on. There is no way back.
+
+    Raises:
+        UnsupportedFeature: the table is opened on another branch, or cannot be written.
+        OptionError: the table reads from one of its branches, or the time is not past; nothing was changed.
+        CorruptFile: metadata of a branch are damaged; nothing was changed. Of the main branch: some steps were done.
+        StorageError: the storage failed; purge the table again to finish.
+    """
+
+    official = (TABLE,)
+
+    orphans_older_than: Annotated[
+        Moment | None, Argument("files that nothing names go too when they are older than this; else than one day.")
+    ] = None
+    dry_run: Annotated[bool, Argument("whether only to tell what would go, orphans left out.")] = False
+
+    def run(self, table: Table, engine: Engine) -> Purged:
+        return purge_files(table, self.orphans_older_than, self.dry_run)

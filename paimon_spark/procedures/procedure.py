@@ -1,0 +1,110 @@
+"""What a procedure is, and how its arguments are declared."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
+from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
+
+from paimon_spark.procedures.engine import Engine
+from paimon_spark.procedures.kinds import Kind, kind_of
+from paimon_spark.store.metadata.table import Table
+
+R = TypeVar("R", covariant=True)
+TABLE = "table"
+"""The name that the table itself has in SQL, unless the official system has another one."""
+
+
+class Procedure(ABC, Generic[R]):
+    """Base of the frozen dataclasses that say what is to be done with a table; R: what is told of it.
+
+    The docstring of a class and the ``Argument`` of each field are the documentation of the operation, everywhere.
+
+    Attributes:
+        official: the arguments of the official procedure in their order, also those that this release does not have,
+            the table first; empty: the official system has no such procedure, and SQL takes the fields in their order.
+    """
+
+    official: ClassVar[tuple[str, ...]] = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @abstractmethod
+    def run(self, table: Table, engine: Engine) -> R:
+        """Does it, and what has to follow it.
+
+        Args:
+            table: on its branch, with the options of the call; conditions are read in its time zone.
+            engine: does what may be too big for one process.
+        """
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What is said of an argument, as the metadata of the type of its field.
+
+    Attributes:
+        doc: what it means, in words that hold in Python, SQL and the command line. The first word is in lower case; the
+            text ends with a full stop.
+        sql: its name in SQL, where that is not the name of the field.
+        only_python: whether SQL and the command line do not have it.
+        words: texts that SQL takes, and what each stands for.
+        sql_default: its default in SQL, where the official procedure has another one than the field; None: the same.
+        at_least: the smallest number that makes sense.
+    """
+
+    doc: str
+    sql: str | None = None
+    only_python: bool = False
+    words: Mapping[str, bool] = field(default_factory=dict, hash=False)
+    sql_default: bool | None = None
+    at_least: int | None = None
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An argument of a procedure, with all that its field says.
+
+    Attributes:
+        name: of the field, and in Python.
+        annotation: its type.
+        kind: of its values.
+        default: of the field; MISSING: it must be given.
+        argument: what is said of it.
+    """
+
+    name: str
+    annotation: Any
+    kind: Kind
+    default: Any
+    argument: Argument
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is MISSING
+
+    @property
+    def sql(self) -> str:
+        """Its name in SQL."""
+        return self.argument.sql or self.name
+
+
+def name_of(procedure: type[Procedure[Any]]) -> str:
+    """The name of a procedure in SQL: expire_snapshots."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", procedure.__name__).lower()
+
+
+@cache
+def arguments_of(procedure: type[Procedure[Any]]) -> Mapping[str, Declared]:
+    """The arguments of a procedure by their names in Python, in order."""
+    plain = get_type_hints(procedure)
+    marked = get_type_hints(procedure, include_extras=True)
+    found = {}
+    for item in fields(procedure):
+        annotation = plain[item.name]
+        [argument] = marked[item.name].__metadata__
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        found[item.name] = Declared(item.name, annotation, kind_of(annotation), default, argument)
+    return found

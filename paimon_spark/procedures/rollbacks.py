@@ -1,0 +1,102 @@
+"""The ways back to an older state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+from paimon_spark.procedures.engine import Engine
+from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.store.history.rollback import RollbackResult, rollback, rollback_to_timestamp, rollback_to_watermark
+from paimon_spark.store.history.rollback_as_latest import RolledBackAsLatest, rollback_to_as_latest
+from paimon_spark.store.holds.retention import Moment
+from paimon_spark.store.metadata.table import Table
+
+_Version: TypeAlias = Annotated[
+    int | str | None, Argument("the id of a snapshot, also as digits, else the name of a tag.")
+]
+_Snapshot: TypeAlias = Annotated[
+    int | None, Argument("instead: the id of a snapshot that is there, or that a tag keeps.")
+]
+_Tag: TypeAlias = Annotated[str | None, Argument("instead: the name of a tag.")]
+_DryRun: TypeAlias = Annotated[bool, Argument("whether only to tell what would go.")]
+
+
+@dataclass(frozen=True)
+class Rollback(Procedure[RollbackResult]):
+    """Takes the table back to a snapshot or tag, just one of which is given: newer snapshots, tags and changelogs go.
+
+    Raises:
+        OptionError: not just one target is given.
+        SnapshotNotFound: there is no such target, it is expiring just now, or another snapshot has its id since;
+            nothing was changed.
+        CommitConflict: other jobs go on committing to what is taken away. Call it again.
+        StorageError: the storage failed. Call it again.
+    """
+
+    official = (TABLE, "version", "snapshot", "tag")
+
+    version: _Version = None
+    snapshot: _Snapshot = None
+    tag: _Tag = None
+    dry_run: _DryRun = False
+
+    def run(self, table: Table, engine: Engine) -> RollbackResult:
+        return rollback(table, self.version, self.snapshot, self.tag, self.dry_run)
+
+
+@dataclass(frozen=True)
+class RollbackToTimestamp(Procedure[RollbackResult]):
+    """Takes the table back to what it was at a time: newer snapshots, tags and changelogs go.
+
+    Raises:
+        OptionError: the time is none.
+        SnapshotNotFound: there was no snapshot yet; nothing was changed.
+        CommitConflict: other jobs go on committing to what is taken away. Call it again.
+        StorageError: the storage failed. Call it again.
+    """
+
+    official = (TABLE, "timestamp")
+
+    timestamp: Annotated[Moment, Argument("the newest snapshot that was committed at this time or before stays.")]
+    dry_run: _DryRun = False
+
+    def run(self, table: Table, engine: Engine) -> RollbackResult:
+        return rollback_to_timestamp(table, self.timestamp, self.dry_run)
+
+
+@dataclass(frozen=True)
+class RollbackToWatermark(Procedure[RollbackResult]):
+    """Takes the table back to the newest snapshot whose watermark is not above a given one.
+
+    Raises:
+        SnapshotNotFound: there is no such snapshot; nothing was changed.
+        CommitConflict: other jobs go on committing to what is taken away. Call it again.
+        StorageError: the storage failed. Call it again.
+    """
+
+    official = (TABLE, "watermark")
+
+    watermark: Annotated[int, Argument("the watermark, in epoch milliseconds.")]
+    dry_run: _DryRun = False
+
+    def run(self, table: Table, engine: Engine) -> RollbackResult:
+        return rollback_to_watermark(table, self.watermark, self.dry_run)
+
+
+@dataclass(frozen=True)
+class RollbackToAsLatest(Procedure[RolledBackAsLatest]):
+    """Makes an older state, named in just one way, the latest snapshot again; nothing goes, and every writer notices.
+
+    Raises:
+        OptionError: not just one target is given.
+        SnapshotNotFound: there is no such target, or it is expiring just now.
+        UnsupportedFeature: the table cannot be written.
+    """
+
+    version: _Version = None
+    snapshot: _Snapshot = None
+    tag: _Tag = None
+
+    def run(self, table: Table, engine: Engine) -> RolledBackAsLatest:
+        return rollback_to_as_latest(table, self.version, self.snapshot, self.tag)

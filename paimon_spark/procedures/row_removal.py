@@ -1,0 +1,74 @@
+"""What takes rows out of a table: all of them, those of partitions, or those of files that storage has lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from paimon_spark.procedures.engine import Engine
+from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.store.clean.lost_files import UnexistingFiles, remove_unexisting_files
+from paimon_spark.store.clean.truncate import TruncateMetrics, drop_partitions, truncate_table
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.maintenance import maintain
+
+
+@dataclass(frozen=True)
+class Truncate(Procedure[TruncateMetrics]):
+    """Takes all rows away in one snapshot, also those that come in meanwhile.
+
+    The files go when the snapshots before it expire.
+
+    Raises:
+        OptionError: an option chooses a snapshot.
+        UnsupportedFeature: the table cannot be written.
+    """
+
+    def run(self, table: Table, engine: Engine) -> TruncateMetrics:
+        result = truncate_table(table)
+        maintain(table)
+        return result
+
+
+@dataclass(frozen=True)
+class DropPartitions(Procedure[TruncateMetrics]):
+    """Takes the rows of some partitions away in one snapshot, also those that come in meanwhile.
+
+    The files go when the snapshots before it expire.
+
+    Raises:
+        PredicateError: the condition does not fit the table.
+        OptionError: it looks at columns that are not partition columns, or an option chooses a snapshot.
+        UnsupportedFeature: the table cannot be written.
+    """
+
+    where: Annotated[str, Argument("a condition on partition columns, such as dt < '2026-11-01'.")]
+
+    def run(self, table: Table, engine: Engine) -> TruncateMetrics:
+        result = drop_partitions(table, self.where)
+        maintain(table)
+        return result
+
+
+@dataclass(frozen=True)
+class RemoveUnexistingFiles(Procedure[UnexistingFiles]):
+    """Takes the data files out of the table that storage has lost, and with them their rows, in one snapshot.
+
+    Files that another job takes out meanwhile are left to it. Older snapshots and tags stay as they are.
+
+    Raises:
+        StorageError: the storage could not say of every file whether it is there; nothing was changed.
+        CorruptFile: metadata of the table are lost or damaged too; nothing was changed.
+        OptionError: an option chooses a snapshot.
+        UnsupportedFeature: the table cannot be written.
+    """
+
+    official = (TABLE, "dry_run", "parallelism")
+
+    dry_run: Annotated[bool, Argument("whether only to tell which they are.", sql_default=False)] = True
+
+    def run(self, table: Table, engine: Engine) -> UnexistingFiles:
+        found = remove_unexisting_files(table, self.dry_run)
+        if found.snapshot_id is not None:
+            maintain(table)
+        return found

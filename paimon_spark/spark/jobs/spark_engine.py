@@ -1,0 +1,61 @@
+"""The engine of procedures whose large parts are Spark tasks; see Engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from paimon_spark.file_io import FileIO
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.table_statistics import NUMBERS, ColumnStatistics
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.jobs.analyze_job import count_columns
+from paimon_spark.spark.jobs.bucket_routed_write import rewrite_with_spark
+from paimon_spark.spark.jobs.compact_job import SparkRunner
+from paimon_spark.spark.jobs.copy_job import copy_with_spark
+from paimon_spark.spark.jobs.orphan_job import storage_work_with_spark
+from paimon_spark.spark.jobs.postpone_job import compact_postponed_with_spark
+from paimon_spark.store.clean.orphans_listing import StorageWork
+from paimon_spark.store.compact.compaction import CompactionMetrics
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.rescale.rewrite import Rewrite
+from paimon_spark.store.upkeep.compact_call import compact_on_call
+from paimon_spark.store.upkeep.copy_files import FileCopy
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """See Engine.
+
+    Attributes:
+        spark: whose tasks work.
+        read: the rows of a snapshot as a DataFrame, by the names of columns and the id of the snapshot.
+    """
+
+    spark: SparkSession
+    read: Callable[[Sequence[str], int], DataFrame]
+
+    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactionMetrics:
+        move = partial(compact_postponed_with_spark, self.spark)
+        return compact_on_call(table, SparkRunner(self.spark), where, full, move)
+
+    def rewrite(self, rewrite: Rewrite) -> list[CommitMessage]:
+        return rewrite_with_spark(self.spark, rewrite)
+
+    def storage_work(self, table: Table, distributed: bool | None) -> StorageWork:
+        return storage_work_with_spark(self.spark, table, distributed)
+
+    def copy_files(self, source: FileIO, target: FileIO, files: Sequence[FileCopy], distributed: bool | None) -> None:
+        copy_with_spark(self.spark, distributed)(source, target, files)
+
+    def count_columns(
+        self, table: Table, snapshot: Snapshot, fields: Sequence[DataField]
+    ) -> tuple[int, dict[str, ColumnStatistics]]:
+        """See Engine. Where no column is counted, the cheapest one is read: rows need one."""
+        numbers = (field.name for field in table.schema.fields if field.type.root in NUMBERS)
+        cheapest = next(numbers, table.schema.names[0])
+        return count_columns(self.read([field.name for field in fields] or [cheapest], snapshot.id), fields)

@@ -1,0 +1,35 @@
+"""Compaction with a condition that is given before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from paimon_spark.procedures.compaction import Compact
+from paimon_spark.procedures.documentation import documented
+from paimon_spark.spark.adapters.foreign_names import ForeignNames
+from paimon_spark.store.compact.compaction import CompactionMetrics
+
+
+class TableOptimizer(ForeignNames):
+    """Compacts a table; made by ``PaimonTable.optimize()``."""
+
+    def __init__(self, run: Callable[[Compact], CompactionMetrics], where: str | None = None) -> None:
+        """
+        Args:
+            run: compacts the table as it is then.
+            where: a condition on partition columns, for calls that give none.
+        """
+        self._run = run
+        self._where = where
+
+    def where(self, condition: str) -> TableOptimizer:
+        """Only the partitions for which an SQL condition on partition columns is true."""
+        return TableOptimizer(self._run, condition)
+
+    def executeCompaction(self) -> CompactionMetrics:
+        """Compacts with the defaults of ``compact``."""
+        return self.compact()
+
+    @documented(Compact)
+    def compact(self, where: str | None = None, full: bool | None = None) -> CompactionMetrics:
+        return self._run(Compact(where or self._where, full))

@@ -1,0 +1,118 @@
+"""Procedures are declared once: the methods of PaimonTable, and the official system, have the same names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import pytest
+from support.paths import ROOT
+
+from paimon_spark import PaimonTable
+from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.procedures.documentation import docstring
+from paimon_spark.procedures.kinds import Kind, kind_of
+from paimon_spark.procedures.procedure import Argument, Procedure, arguments_of
+from paimon_spark.spark.table.optimizer import TableOptimizer
+
+NOTES = ROOT / "docs" / "internals" / "features.md"
+ELSEWHERE: dict[str, Callable[..., object]] = {"compact": TableOptimizer.compact}
+"""Methods that are not called on the table itself."""
+
+
+def method_of(name: str) -> Callable[..., object]:
+    return ELSEWHERE[name] if name in ELSEWHERE else getattr(PaimonTable, name)
+
+
+def official() -> dict[str, list[tuple[str, str]]]:
+    """The procedures of the official system (features 7): each argument with what is said of it in brackets."""
+    section = re.search(r"^## 7\. .*?(?=^### )", NOTES.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert section is not None
+    rows = re.findall(r"^\|(\w+)\|[^|]*\|([^|]+)\|", section[0], re.MULTILINE)
+    return {
+        name: [(text.split()[0], (re.findall(r"\((.*?)\)", text) or [""])[0]) for text in arguments.split(", ")]
+        for name, arguments in rows
+        if name != "procedure"
+    }
+
+
+OFFICIAL = official()
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_a_method_has_the_arguments_of_its_procedure(name: str) -> None:
+    method, declared = method_of(name), arguments_of(PROCEDURES[name])
+    hints = get_type_hints(method)
+    taken = {n: p for n, p in inspect.signature(method).parameters.items() if n != "self"}
+    assert list(taken) == list(declared)
+    assert {n: hints[n] for n in taken} == {n: argument.annotation for n, argument in declared.items()}
+    for parameter, argument in zip(taken.values(), declared.values(), strict=True):
+        assert (parameter.default is parameter.empty) == argument.is_required
+        assert argument.is_required or parameter.default == argument.default
+    assert hints["return"] == get_type_hints(PROCEDURES[name].run)["return"]
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_a_method_is_documented_by_its_procedure(name: str) -> None:
+    doc = inspect.getdoc(method_of(name))
+    assert doc == docstring(PROCEDURES[name])
+    assert doc is not None
+    assert PROCEDURES[name].__doc__ is not None
+    assert doc.startswith(PROCEDURES[name].__doc__.partition("\n")[0])
+    assert max(map(len, doc.splitlines())) <= 120
+    named = re.findall(r"^    (\w+): ", doc.partition("Args:\n")[2].partition("\n\nRaises:")[0], re.MULTILINE)
+    assert named == list(arguments_of(PROCEDURES[name]))
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_every_argument_is_described(name: str) -> None:
+    docs = [declared.argument.doc for declared in arguments_of(PROCEDURES[name]).values()]
+    assert [doc for doc in docs if not re.fullmatch(r"[a-z'].*[^.]\.", doc)] == []
+
+
+@pytest.mark.parametrize("name", sorted(PROCEDURES.keys() & OFFICIAL.keys()))
+def test_names_in_sql_are_those_of_the_official_system(name: str) -> None:
+    procedure = PROCEDURES[name]
+    assert list(procedure.official) == [argument for argument, _ in OFFICIAL[name]]
+
+
+@pytest.mark.parametrize("name", sorted(PROCEDURES.keys() & OFFICIAL.keys()))
+def test_flags_have_the_official_default_in_sql(name: str) -> None:
+    said = {argument: default == "true" for argument, default in OFFICIAL[name] if default in ("true", "false")}
+    for declared in arguments_of(PROCEDURES[name]).values():
+        if declared.sql in said and declared.kind is Kind.FLAG:
+            default = declared.default if declared.argument.sql_default is None else declared.argument.sql_default
+            assert default is said[declared.sql]
+
+
+def test_others_are_ours_alone() -> None:
+    ours = {"analyze", "drop_partitions", "expire_changelogs", "rollback_to_as_latest", "truncate"}
+    assert PROCEDURES.keys() - OFFICIAL.keys() == ours
+    assert {name for name, procedure in PROCEDURES.items() if not procedure.official} == ours
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_no_two_arguments_have_one_name_in_sql(name: str) -> None:
+    names = [declared.sql.lower() for declared in arguments_of(PROCEDURES[name]).values()]
+    assert len(set(names)) == len(names)
+    assert "table" not in names
+
+
+def test_every_procedure_is_in_the_catalogue() -> None:
+    assert set(Procedure.__subclasses__()) == set(PROCEDURES.values())
+
+
+def test_a_type_that_sql_cannot_give_is_refused_when_it_is_declared() -> None:
+    with pytest.raises(TypeError, match="an argument of a procedure cannot have the type <class 'float'>"):
+        kind_of(float)
+    assert kind_of(int | None) is Kind.NUMBER
+    assert Argument("a number.") == Argument("a number.")
+
+
+def test_procedures_are_values() -> None:
+    example: Any = PROCEDURES["create_tag"]
+    assert example("a", 1) == example("a", snapshot=1)
+    with pytest.raises(AttributeError):
+        example("a").name = "b"

@@ -1,0 +1,91 @@
+"""Procedures without Spark: the local engine does what is large, and what has to follow an operation follows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from support.oracles.checker import check_table
+from support.tables.compacted_tables import append, new_table, rows_of
+
+from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.procedures.analysis import Analyze
+from paimon_spark.procedures.compaction import Compact
+from paimon_spark.procedures.copies import Copy
+from paimon_spark.procedures.local_engine import LocalEngine
+from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
+from paimon_spark.procedures.procedure import Procedure
+from paimon_spark.procedures.rescaling import Rescale
+from paimon_spark.procedures.row_removal import DropPartitions, RemoveUnexistingFiles, Truncate
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.write.table_write import TableWrite
+
+LOCAL = LocalEngine()
+ONE_SNAPSHOT = {"snapshot.num-retained.max": "1", "snapshot.num-retained.min": "1"}
+PARTITIONED = pa.schema([("id", pa.int64()), ("p", pa.int32())])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Two runs in each of two buckets."""
+    made = new_table(tmp_path / "t", {"bucket": "2", "write-only": "true"})
+    for number in range(2):
+        append(made, [(k, number, f"text {k}") for k in range(20)])
+    return made
+
+
+def test_a_compaction_by_a_runner_of_the_caller(table: Table) -> None:
+    before, ended = rows_of(table), []
+    assert Compact().run(table, LocalEngine(LocalRunner(1, ended=ended.append))).buckets == 2
+    assert (len(ended), rows_of(table)) == (2, before)
+    assert Compact().run(table, LOCAL).buckets == 0
+    check_table(table.location)
+
+
+def test_a_rescale(table: Table) -> None:
+    before = rows_of(table)
+    assert Rescale(3).run(table, LOCAL).snapshot_id == 3
+    rescaled = open_table(table.location)
+    assert (rescaled.schema.options["bucket"], rows_of(rescaled)) == ("3", before)
+    check_table(table.location)
+
+
+@pytest.mark.parametrize("distributed", [True, False, None])
+def test_orphans_and_copies_are_done_here(table: Table, tmp_path: Path, distributed: bool | None) -> None:
+    assert RemoveOrphanFiles(distributed=distributed).run(table, LOCAL).paths == ()
+    copied = Copy(str(tmp_path / "copy"), distributed=distributed).run(table, LOCAL)
+    assert rows_of(open_table(copied.location)) == rows_of(table)
+    check_table(copied.location)
+
+
+def test_only_spark_counts(table: Table) -> None:
+    with pytest.raises(UnsupportedFeature, match="cannot be analyzed without Spark in this release: call PaimonTable"):
+        Analyze().run(table, LOCAL)
+
+
+@pytest.mark.parametrize(
+    "procedure", [Truncate(), DropPartitions("p = 1"), RemoveUnexistingFiles(dry_run=False), Rescale(2)]
+)
+def test_maintenance_follows(tmp_path: Path, procedure: Procedure[object]) -> None:
+    location = str(tmp_path / "t")
+    create_table(location, new_schema(PARTITIONED, ("id", "p"), ("p",), {"bucket": "1", "write-only": "true"}))
+    for number in (1, 2):
+        write = TableWrite(open_table(location), f"user-{number}")
+        write.write(pa.record_batch([[1, 2], [number, 1]], schema=PARTITIONED))
+        TableCommit(open_table(location), f"user-{number}").append(write.finish())
+    if isinstance(procedure, RemoveUnexistingFiles):
+        next(Path(location).rglob("p=2/*/data-*")).unlink()
+    procedure.run(open_table(location, {**ONE_SNAPSHOT, "write-only": "false"}), LOCAL)
+    assert open_table(location).snapshots.ids() == [3]
+    check_table(location)
+
+
+def test_maintenance_does_not_follow_what_changed_nothing(table: Table) -> None:
+    kept = open_table(table.location, {**ONE_SNAPSHOT, "write-only": "false"})
+    assert RemoveUnexistingFiles(dry_run=False).run(kept, LOCAL).snapshot_id is None
+    assert kept.snapshots.ids() == [1, 2]
