@@ -195,17 +195,22 @@ def cli_page() -> str:
 def command_text(name: str, command: Any) -> Iterator[str]:
     places = [p for p in command.params if p.param_type_name == "argument"]
     flags = [p for p in command.params if p.param_type_name == "option" and p.name not in _SHELL_FLAGS]
-    usage = " ".join(p.name.upper() if p.required else f"[{p.name.upper()}]" for p in places)
+    usage = " ".join(place_name(p) if p.required else f"[{place_name(p)}]" for p in places)
     yield from (f"### {name}", "", f"`paimon-spark {name} {usage}{' [OPTIONS]' if flags else ''}`", "")
     yield from (paragraph(text) + "\n" for text in (command.help or "").split("\n\n"))
     yield from ("| argument | |", "|---|---|")
     for parameter in places:
-        yield f"| `{parameter.name.upper()}` | {cell(getattr(parameter, 'help', '') or '')} |"
+        yield f"| `{place_name(parameter)}` | {cell(getattr(parameter, 'help', '') or '')} |"
     for parameter in flags:
         names = ", ".join(map(code, parameter.opts))
         value = "" if parameter.is_flag else f" {code(value_of(parameter))}"
         yield f"| {names}{value} | {cell(parameter.help or '')}{default_of_flag(parameter)} |"
     yield ""
+
+
+def place_name(parameter: Any) -> str:
+    """What the help calls an argument without a flag."""
+    return str(parameter.metavar or parameter.name.upper()).strip("{}[]")
 
 
 def value_of(parameter: Any) -> str:

@@ -72,12 +72,6 @@ Where = Annotated[
     str | None,
     typer.Option("--where", metavar="SQL", show_default=False, help="Only rows for which this is true."),
 ]
-Partitions = Annotated[
-    str | None,
-    typer.Option(
-        "--where", metavar="SQL", show_default=False, help="Only these partitions, such as dt = '2026-11-01'."
-    ),
-]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 

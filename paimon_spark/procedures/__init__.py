@@ -7,6 +7,6 @@ of an ``Engine``: ``LocalEngine`` works in this process, the Spark package has o
 
 May import: the store, but for ``store.checks``. Nothing here knows Spark or the command line.
 Invariants: the name of a procedure, and the names and order of its arguments in SQL, are those of the official system
-where that has the procedure. A module with declarations imports no other one, so that a command imports only what it
-runs; ``catalogue`` imports them all.
+where that has the procedure. A module with declarations imports no other one of them (but ``state_commits`` takes
+arguments of ``rollbacks``), so that a command imports only what it runs; ``catalogue`` imports them all.
 """

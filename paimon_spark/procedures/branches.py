@@ -8,7 +8,6 @@ from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
-from paimon_spark.store.history.branch_merge import BranchMerged, merge_branch
 from paimon_spark.store.history.branches import (
     BranchCreated,
     BranchesDeleted,
@@ -107,23 +106,3 @@ class FastForward(Procedure[FastForwarded]):
 
     def run(self, table: Table, engine: Engine) -> FastForwarded:
         return fast_forward(table, self.branch, self.dry_run)
-
-
-@dataclass(frozen=True)
-class MergeBranch(Procedure[BranchMerged]):
-    """Adds the files of a branch that another one does not have yet, in one snapshot of the latter.
-
-    Raises:
-        OptionError: both are the same.
-        SnapshotNotFound: there is no such branch, it has no snapshot, or that of the source expires just now.
-        UnsupportedFeature: the table has a primary key, cannot be written, or a branch has done more than add files.
-        SchemaError: the branches have other columns, or other schemas under one number.
-    """
-
-    official = (TABLE, "source_branch", "target_branch")
-
-    source: Annotated[str, Argument("the name of the branch that has the files.", sql="source_branch")]
-    target: Annotated[str, Argument("the name of the branch that gets them.", sql="target_branch")] = "main"
-
-    def run(self, table: Table, engine: Engine) -> BranchMerged:
-        return merge_branch(table, self.source, self.target)

@@ -7,18 +7,19 @@ from types import MappingProxyType
 from typing import Any
 
 from paimon_spark.procedures.analysis import Analyze
-from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, MergeBranch, RenameBranch
+from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
 from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.copies import Copy
-from paimon_spark.procedures.orphan_files import PurgeFiles, RemoveOrphanFiles
+from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
 from paimon_spark.procedures.repair import RepairEarliestSnapshot
 from paimon_spark.procedures.rescaling import Rescale
-from paimon_spark.procedures.rollbacks import Rollback, RollbackToAsLatest, RollbackToTimestamp, RollbackToWatermark
-from paimon_spark.procedures.row_removal import DropPartitions, RemoveUnexistingFiles, Truncate
+from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
+from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
 from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
+from paimon_spark.procedures.state_commits import MergeBranch, RollbackToAsLatest
 from paimon_spark.procedures.tags import (
     CreateTag,
     DeleteTag,

@@ -38,8 +38,8 @@ class Compact(Procedure[CompactionMetrics]):
     full: Annotated[
         bool | None,
         Argument(
-            "whether all files of a bucket become one sorted run, so that a read merges nothing, which is the default; "
-            "else only what a writer would compact, which costs less.",
+            "whether all files of a bucket become one sorted run, so that a read merges nothing (the default), or only "
+            "what a writer would compact does, which costs less.",
             sql="compact_strategy",
             words={"full": True, "minor": False},
         ),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.procedures.procedure import Procedure
 
 if TYPE_CHECKING:  # each method imports what it works with: a command that only deletes a tag waits for none of it
     from paimon_spark.file_io import FileIO
@@ -18,6 +20,8 @@ if TYPE_CHECKING:  # each method imports what it works with: a command that only
     from paimon_spark.store.metadata.table import Table
     from paimon_spark.store.rescale.rewrite import Rewrite
     from paimon_spark.store.upkeep.copy_files import FileCopy
+
+R = TypeVar("R")
 
 
 class LocalEngine:
@@ -58,3 +62,8 @@ class LocalEngine:
         raise UnsupportedFeature(
             f"the table at {table.location} cannot be analyzed without Spark in this release: call PaimonTable.analyze"
         )
+
+
+def dry_or_real(call: Procedure[R], table: Table) -> Callable[[bool], R]:
+    """Runs a procedure in this process, when it is told whether that is a dry run."""
+    return lambda dry: replace(call, dry_run=dry).run(table, LocalEngine())

@@ -1,4 +1,4 @@
-"""The ways back to an older state."""
+"""The ways back to an older state, whose successors go."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Annotated, TypeAlias
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
 from paimon_spark.store.history.rollback import RollbackResult, rollback, rollback_to_timestamp, rollback_to_watermark
-from paimon_spark.store.history.rollback_as_latest import RolledBackAsLatest, rollback_to_as_latest
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
 
-_Version: TypeAlias = Annotated[
+Version: TypeAlias = Annotated[
     int | str | None, Argument("the id of a snapshot, also as digits, else the name of a tag.")
 ]
-_Snapshot: TypeAlias = Annotated[
+SnapshotId: TypeAlias = Annotated[
     int | None, Argument("instead: the id of a snapshot that is there, or that a tag keeps.")
 ]
-_Tag: TypeAlias = Annotated[str | None, Argument("instead: the name of a tag.")]
+TagName: TypeAlias = Annotated[str | None, Argument("instead: the name of a tag.")]
 _DryRun: TypeAlias = Annotated[bool, Argument("whether only to tell what would go.")]
 
 
@@ -36,9 +35,9 @@ class Rollback(Procedure[RollbackResult]):
 
     official = (TABLE, "version", "snapshot", "tag")
 
-    version: _Version = None
-    snapshot: _Snapshot = None
-    tag: _Tag = None
+    version: Version = None
+    snapshot: SnapshotId = None
+    tag: TagName = None
     dry_run: _DryRun = False
 
     def run(self, table: Table, engine: Engine) -> RollbackResult:
@@ -82,21 +81,3 @@ class RollbackToWatermark(Procedure[RollbackResult]):
 
     def run(self, table: Table, engine: Engine) -> RollbackResult:
         return rollback_to_watermark(table, self.watermark, self.dry_run)
-
-
-@dataclass(frozen=True)
-class RollbackToAsLatest(Procedure[RolledBackAsLatest]):
-    """Makes an older state, named in just one way, the latest snapshot again; nothing goes, and every writer notices.
-
-    Raises:
-        OptionError: not just one target is given.
-        SnapshotNotFound: there is no such target, or it is expiring just now.
-        UnsupportedFeature: the table cannot be written.
-    """
-
-    version: _Version = None
-    snapshot: _Snapshot = None
-    tag: _Tag = None
-
-    def run(self, table: Table, engine: Engine) -> RolledBackAsLatest:
-        return rollback_to_as_latest(table, self.version, self.snapshot, self.tag)

@@ -8,7 +8,9 @@ from typing import Annotated
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
 from paimon_spark.store.clean.lost_files import UnexistingFiles, remove_unexisting_files
+from paimon_spark.store.clean.purge import Purged, purge_files
 from paimon_spark.store.clean.truncate import TruncateMetrics, drop_partitions, truncate_table
+from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.maintenance import maintain
 
@@ -72,3 +74,27 @@ class RemoveUnexistingFiles(Procedure[UnexistingFiles]):
         if found.snapshot_id is not None:
             maintain(table)
         return found
+
+
+@dataclass(frozen=True)
+class PurgeFiles(Procedure[Purged]):
+    """Empties the table for good: rows, older snapshots, branches, tags, consumers and changelogs all go.
+
+    The schema stays, and with it the options; the table can be written on. There is no way back.
+
+    Raises:
+        UnsupportedFeature: the table is opened on another branch, or cannot be written.
+        OptionError: the table reads from one of its branches, or the time is not past; nothing was changed.
+        CorruptFile: metadata of a branch are damaged; nothing was changed. Of the main branch: some steps were done.
+        StorageError: the storage failed; purge the table again to finish.
+    """
+
+    official = (TABLE,)
+
+    orphans_older_than: Annotated[
+        Moment | None, Argument("files that nothing names go too when they are older than this; else than one day.")
+    ] = None
+    dry_run: Annotated[bool, Argument("whether only to tell what would go, orphans left out.")] = False
+
+    def run(self, table: Table, engine: Engine) -> Purged:
+        return purge_files(table, self.orphans_older_than, self.dry_run)

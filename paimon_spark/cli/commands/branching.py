@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
@@ -18,21 +18,24 @@ from paimon_spark.cli.arguments import (
     tag_or_snapshot,
 )
 from paimon_spark.cli.commands.removal import remove
+from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text
-from paimon_spark.store.history.branches import BranchCreated, BranchesDeleted, create_branch, delete_branch
-from paimon_spark.store.history.fast_forward import FastForwarded, fast_forward
+from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward
+from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
+from paimon_spark.store.history.branches import BranchCreated, BranchesDeleted
+from paimon_spark.store.history.fast_forward import FastForwarded
 from paimon_spark.store.open import open_table
 
 app = typer.Typer()
-Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Of the branch.")]
 
 
 @app.command("create-branch")
+@takes(CreateBranch, name=Shown(metavar="NAME"))
 def make_branch(
     path: TablePath,
-    name: Name,
+    call: CreateBranch,
     at: Annotated[
         str | None,
         typer.Option("--at", metavar="STATE", show_default=False, help="A snapshot id, a tag, or a time; else empty."),
@@ -44,7 +47,7 @@ def make_branch(
     options = parse_options(option)
     tag, snapshot = (None, None) if at is None else tag_or_snapshot(path, options, at)
     with if_stopped("the branch is made, or the same call makes it"):
-        made = create_branch(open_table(path, options), name, tag, snapshot)
+        made = replace(call, tag=tag, snapshot=snapshot).run(open_table(path, options), LocalEngine())
     if output is Output.JSON:
         print_json(asdict(made))
     else:
@@ -52,9 +55,10 @@ def make_branch(
 
 
 @app.command("delete-branch")
+@takes(DeleteBranch, "names")
 def drop_branch(
     path: TablePath,
-    names: Annotated[list[str], typer.Argument(metavar="NAME", show_default=False, help="Of the branches.")],
+    call: DeleteBranch,
     dry_run: DryRun = False,
     yes: Yes = False,
     option: TableOptions = None,
@@ -63,13 +67,14 @@ def drop_branch(
     """Deletes branches; data files that only they need go with the orphans."""
     table = open_table(path, parse_options(option))
     left = "the branches that are still listed are whole; call it again for the others"
-    remove(lambda dry: delete_branch(table, names, dry), _deleted, dry_run, yes, output, left)
+    remove(dry_or_real(call, table), _deleted, dry_run, yes, output, left)
 
 
 @app.command("fast-forward")
+@takes(FastForward, branch=Shown(metavar="NAME"))
 def forward(
     path: TablePath,
-    name: Name,
+    call: FastForward,
     dry_run: DryRun = False,
     yes: Yes = False,
     option: TableOptions = None,
@@ -78,7 +83,7 @@ def forward(
     """Gives the table what a branch has, in place of its own snapshots since the branch began."""
     table = open_table(path, parse_options(option))
     left = "the table can be read; call it again to go all the way"
-    remove(lambda dry: fast_forward(table, name, dry), _forwarded, dry_run, yes, output, left)
+    remove(dry_or_real(call, table), _forwarded, dry_run, yes, output, left)
 
 
 def _made(made: BranchCreated) -> str:

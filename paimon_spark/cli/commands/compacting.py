@@ -9,18 +9,20 @@ from typing import Annotated
 
 import typer
 
-from paimon_spark.cli.arguments import Branch, Output, OutputFormat, Partitions, TableOptions, TablePath, open_with
+from paimon_spark.cli.arguments import Branch, Output, OutputFormat, TableOptions, TablePath, open_with
+from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars, working
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, printable, size_text, span_text
+from paimon_spark.procedures.compaction import Compact, CompactManifest
+from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.store.compact.compaction import CompactionMetrics, Outcome
 from paimon_spark.store.compact.local_pool import MAX_PROCESSES, LocalRunner
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.progress import Progress
-from paimon_spark.store.upkeep.compact_call import compact_on_call
-from paimon_spark.store.upkeep.manifest_compaction import ManifestMetrics, compact_manifests
+from paimon_spark.store.upkeep.manifest_compaction import ManifestMetrics
 
 app = typer.Typer()
 _LEFT = (
@@ -51,12 +53,10 @@ class _CountingRunner(LocalRunner):
 
 
 @app.command()
+@takes(Compact, where=Shown(metavar="SQL"), full=Shown("--full/--as-writers", default=True))
 def compact(
     path: TablePath,
-    where: Partitions = None,
-    full: Annotated[
-        bool, typer.Option("--full/--as-writers", help="All files of a bucket become one, or only what writers pick.")
-    ] = True,
+    call: Compact,
     processes: Annotated[
         int, typer.Option("--processes", metavar="N", min=1, help="At most so many at once.")
     ] = MAX_PROCESSES,
@@ -70,7 +70,7 @@ def compact(
     """
     table = open_with(path, option, branch)
     with if_stopped(_LEFT), progress_bars() as told:
-        metrics = compact_on_call(table, _CountingRunner(processes, told), where, full)
+        metrics = call.run(table, LocalEngine(_CountingRunner(processes, told)))
     if output is Output.JSON:
         print_json(asdict(metrics))
     else:
@@ -83,7 +83,7 @@ def compact_manifest(
 ) -> None:
     """Merges the manifests, in one snapshot."""
     with if_stopped("the manifests are as they were, or merged; nothing is in between"), working("merging manifests"):
-        metrics = compact_manifests(open_with(path, option, branch))
+        metrics = CompactManifest().run(open_with(path, option, branch), LocalEngine())
     if output is Output.JSON:
         print_json(asdict(metrics))
     else:

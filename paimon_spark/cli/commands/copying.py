@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated
+from dataclasses import asdict, replace
 
 import typer
 
@@ -11,28 +10,28 @@ from paimon_spark.cli.arguments import (
     Branch,
     Output,
     OutputFormat,
-    Partitions,
     TableOptions,
     TablePath,
     open_with,
     parse_options,
 )
+from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import working
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, size_text, span_text
-from paimon_spark.store.upkeep.copy_files import CopyMetrics, copy_table
+from paimon_spark.procedures.copies import Copy
+from paimon_spark.procedures.local_engine import LocalEngine
+from paimon_spark.store.upkeep.copy_files import CopyMetrics
 
 app = typer.Typer()
 
 
 @app.command()
+@takes(Copy, target=Shown(metavar="TARGET"), where=Shown(metavar="SQL"))
 def copy(
     path: TablePath,
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", show_default=False, help="The directory of the other table.")
-    ],
-    where: Partitions = None,
+    call: Copy,
     branch: Branch = None,
     option: TableOptions = None,
     output: OutputFormat = Output.TEXT,
@@ -43,7 +42,7 @@ def copy(
     """
     table = open_with(path, option, branch)
     with if_stopped("the target is as it was; a new one is absent, or empty"), working("copying"):
-        metrics = copy_table(table, target, where, parse_options(option))
+        metrics = replace(call, options=parse_options(option)).run(table, LocalEngine())
     if output is Output.JSON:
         print_json(asdict(metrics))
     else:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated
-
 import typer
 
 from paimon_spark.cli.arguments import (
@@ -16,25 +13,26 @@ from paimon_spark.cli.arguments import (
     TablePath,
     Yes,
     open_with,
-    parse_older_than,
 )
 from paimon_spark.cli.commands.removal import remove
+from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.texts import count_text, list_text, size_text
-from paimon_spark.store.clean.lost_files import UnexistingFiles, remove_unexisting_files
-from paimon_spark.store.clean.partition_expiry import PartitionsExpired, expire_partitions
-from paimon_spark.store.clean.purge import Purged, purge_files
+from paimon_spark.procedures.local_engine import dry_or_real
+from paimon_spark.procedures.partitions import ExpirePartitions
+from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
+from paimon_spark.store.clean.lost_files import UnexistingFiles
+from paimon_spark.store.clean.partition_expiry import PartitionsExpired
+from paimon_spark.store.clean.purge import Purged
 
 app = typer.Typer()
 _LEFT = "what is committed is committed, all else is as it was"
 
 
 @app.command("expire-partitions")
+@takes(ExpirePartitions, expiration_time=Shown("--older-than"))
 def leave_partitions(
     path: TablePath,
-    expiration_time: Annotated[
-        str | None,
-        typer.Option("--older-than", metavar="SPAN", show_default=False, help="Such as '90 d'; else by the options."),
-    ] = None,
+    call: ExpirePartitions,
     dry_run: DryRun = False,
     yes: Yes = False,
     branch: Branch = None,
@@ -43,7 +41,7 @@ def leave_partitions(
 ) -> None:
     """Takes partitions out of the table that are too old."""
     table = open_with(path, option, branch)
-    remove(lambda dry: expire_partitions(table, expiration_time, dry_run=dry), _partitions, dry_run, yes, output, _LEFT)
+    remove(dry_or_real(call, table), _partitions, dry_run, yes, output, _LEFT)
 
 
 @app.command("remove-lost-files")
@@ -56,17 +54,15 @@ def forget_files(
     output: OutputFormat = Output.TEXT,
 ) -> None:
     """Takes data files out of the table that storage does not have any more, so that the rest can be read."""
-    run = partial(remove_unexisting_files, open_with(path, option, branch))
-    remove(run, _lost, dry_run, yes, output, _LEFT)
+    table = open_with(path, option, branch)
+    remove(dry_or_real(RemoveUnexistingFiles(), table), _lost, dry_run, yes, output, _LEFT)
 
 
 @app.command()
+@takes(PurgeFiles, "orphans_older_than")
 def purge(
     path: TablePath,
-    orphans_older_than: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", show_default=False, help="Orphans go too that are older; else than a day."),
-    ] = None,
+    call: PurgeFiles,
     dry_run: DryRun = False,
     yes: Yes = False,
     option: TableOptions = None,
@@ -76,10 +72,15 @@ def purge(
 
     Its schema and options stay, and it can be written on. There is no way back.
     """
-    run = partial(
-        purge_files, open_with(path, option, None), parse_older_than(orphans_older_than, "orphans_older_than")
+    table = open_with(path, option, None)
+    remove(
+        dry_or_real(call, table),
+        _purged,
+        dry_run,
+        yes,
+        output,
+        "the table can be read; call it again to go all the way",
     )
-    remove(run, _purged, dry_run, yes, output, "the table can be read; call it again to go all the way")
 
 
 def _partitions(result: PartitionsExpired) -> str:

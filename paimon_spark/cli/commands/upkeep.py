@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated
 
@@ -18,46 +18,37 @@ from paimon_spark.cli.arguments import (
     TablePath,
     Yes,
     open_with,
-    parse_older_than,
     parse_options,
     snapshot_id,
     tag_or_snapshot,
 )
 from paimon_spark.cli.commands.removal import remove
+from paimon_spark.cli.declared import Shown, takes
 from paimon_spark.cli.messages import if_stopped
 from paimon_spark.cli.progress import progress_bars
 from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text, size_text, span_text, time_text
-from paimon_spark.store.clean.orphans import OrphansRemoved, remove_orphan_files
-from paimon_spark.store.expire.changelogs import expire_changelogs
-from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
-from paimon_spark.store.history.rollback import RollbackResult, rollback
-from paimon_spark.store.history.tag_deletion import TagsDeleted, delete_tags
-from paimon_spark.store.history.tags import TagCreated, create_tag, no_such_tag
+from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
+from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
+from paimon_spark.procedures.rollbacks import Rollback
+from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
+from paimon_spark.procedures.tags import CreateTag, DeleteTag
+from paimon_spark.store.clean.orphans import OrphansRemoved
+from paimon_spark.store.expire.snapshots import ExpiryResult
+from paimon_spark.store.history.rollback import RollbackResult
+from paimon_spark.store.history.tag_deletion import TagsDeleted
+from paimon_spark.store.history.tags import TagCreated, no_such_tag
 from paimon_spark.store.holds.tag_holds import tags_being_deleted
 from paimon_spark.store.open import open_table
 
 app = typer.Typer()
-OlderThan = Annotated[
-    str | None,
-    typer.Option("--older-than", metavar="TIME", show_default=False, help="Only what is older, such as '2026-11-01'."),
-]
-Names = Annotated[list[str], typer.Argument(metavar="NAME", show_default=False, help="Of the tags.")]
 
 
 @app.command()
+@takes(ExpireSnapshots, "retain_max", "retain_min", "older_than", "max_deletes")
 def expire(
     path: TablePath,
-    retain_max: Annotated[
-        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At most so many stay.")
-    ] = None,
-    retain_min: Annotated[
-        int | None, typer.Option(metavar="N", min=1, show_default=False, help="At least so many stay.")
-    ] = None,
-    older_than: OlderThan = None,
-    max_deletes: Annotated[
-        int | None, typer.Option(metavar="N", min=0, show_default=False, help="At most so many go.")
-    ] = None,
+    call: ExpireSnapshots,
     changelogs: Annotated[bool, typer.Option("--changelogs", help="Changelogs that outlived their snapshots.")] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -71,9 +62,9 @@ def expire(
     """
     table = open_with(path, option, branch)
     kind = "changelog" if changelogs else "snapshot"
-    run = expire_changelogs if changelogs else expire_snapshots
+    wanted = ExpireChangelogs(**vars(call)) if changelogs else call
     remove(
-        partial(run, table, retain_max, retain_min, parse_older_than(older_than), max_deletes),
+        dry_or_real(wanted, table),
         partial(_expired, kind),
         dry_run,
         yes,
@@ -83,9 +74,10 @@ def expire(
 
 
 @app.command()
+@takes(RemoveOrphanFiles, "older_than")
 def orphans(
     path: TablePath,
-    older_than: OlderThan = None,
+    call: RemoveOrphanFiles,
     delete: Annotated[bool, typer.Option("--delete", help="Delete them; asks first.")] = False,
     yes: Yes = False,
     option: TableOptions = None,
@@ -95,25 +87,23 @@ def orphans(
 
     Only files older than a day go, or than --older-than: younger ones may belong to a write under way, and are counted.
     """
-    table, before = open_table(path, parse_options(option)), parse_older_than(older_than)
+    table = open_table(path, parse_options(option))
 
     def run(dry: bool) -> OrphansRemoved:
         with progress_bars() as told:  # no bar is drawn over the question
-            return remove_orphan_files(table, before, dry, progress=told)
+            return replace(call, dry_run=dry, progress=told).run(table, LocalEngine())
 
     left = "orphans that are left are found again; nothing else was touched"
     remove(run, _orphaned, not delete, yes, output, left, lambda _: nullcontext(), _too_young)
 
 
 @app.command("create-tag")
+@takes(CreateTag, "time_retained", name=Shown(metavar="NAME"))
 def make_tag(
     path: TablePath,
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Of the tag.")],
+    call: CreateTag,
     at: Annotated[
         str | None, typer.Option("--at", metavar="STATE", help="A snapshot id, a tag, or a time; else the latest.")
-    ] = None,
-    time_retained: Annotated[
-        str | None, typer.Option(metavar="SPAN", show_default=False, help="How long the tag lives, such as '30 d'.")
     ] = None,
     branch: Branch = None,
     option: TableOptions = None,
@@ -123,7 +113,7 @@ def make_tag(
     options = parse_options(option, branch)
     snapshot = None if at is None else snapshot_id(path, options, at)
     with if_stopped("the tag is made, or all is as it was"):
-        made = create_tag(open_table(path, options), name, snapshot, None, time_retained)
+        made = replace(call, snapshot=snapshot).run(open_table(path, options), LocalEngine())
     if output is Output.JSON:
         print_json(asdict(made))
     else:
@@ -131,9 +121,10 @@ def make_tag(
 
 
 @app.command("delete-tag")
+@takes(DeleteTag, "names")
 def drop_tag(
     path: TablePath,
-    names: Names,
+    call: DeleteTag,
     dry_run: DryRun = False,
     yes: Yes = False,
     branch: Branch = None,
@@ -143,11 +134,11 @@ def drop_tag(
     """Deletes tags, and the files that nothing but they need."""
     table = open_with(path, option, branch)
     known = {*table.snapshots.tag_names(), *tags_being_deleted(table.snapshots)}  # whose deletion broke off
-    for name in names:
+    for name in call.names:
         if name not in known:
             raise no_such_tag(table.snapshots, name)
     left = "the tags that are still listed are whole; call it again for the others"
-    remove(lambda dry: delete_tags(table, names, dry), _untagged, dry_run, yes, output, left)
+    remove(dry_or_real(call, table), _untagged, dry_run, yes, output, left)
 
 
 @app.command("rollback")
@@ -165,7 +156,7 @@ def roll_back(
     table = open_table(path, options)
     tag, snapshot = tag_or_snapshot(path, options, to)
     remove(
-        lambda dry: rollback(table, None, snapshot, tag, dry),
+        dry_or_real(Rollback(None, snapshot, tag), table),
         _rolled_back,
         dry_run,
         yes,

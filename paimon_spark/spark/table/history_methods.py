@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TypeVar
 
-from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, MergeBranch, RenameBranch
+from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward, RenameBranch
 from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.documentation import documented
 from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.procedures.rollbacks import Rollback, RollbackToAsLatest, RollbackToTimestamp, RollbackToWatermark
+from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
+from paimon_spark.procedures.state_commits import MergeBranch, RollbackToAsLatest
 from paimon_spark.procedures.tags import (
     CreateTag,
     DeleteTag,
