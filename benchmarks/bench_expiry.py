@@ -29,7 +29,7 @@ from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.attempt import CommitRequest
 from paimon_spark.store.commit.table_commit import commit_request
-from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
+from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
 from paimon_spark.store.metadata.commit_changes import CommitChanges
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
@@ -106,7 +106,7 @@ def _expire_by_java(path: Path, java: Genuine, expected: int) -> float:
 def expire(path: str) -> None:
     """Expires all but the last snapshot of the table at path, in a process of its own; prints what it took."""
     table, before, began = open_table(path), resident_peak(), time.perf_counter()
-    result: ExpiryResult = expire_snapshots(table, retain_max=1, retain_min=1, max_deletes=MOST)
+    result: ExpireSnapshotsResult = expire_snapshots(table, retain_max=1, retain_min=1, max_deletes=MOST)
     seconds = time.perf_counter() - began
     taken = Expired(seconds, len(result.ids), len(result.paths), resident_peak() - before)
     print(json.dumps(asdict(taken)))

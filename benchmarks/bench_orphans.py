@@ -10,7 +10,7 @@ from pathlib import Path
 from bench_expiry import PARTITIONS, lived
 from measure import Results, printed_apart, resident_peak
 
-from paimon_spark.store.clean.orphans import OrphansRemoved, remove_orphans_before
+from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult, remove_orphans_before
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
@@ -53,6 +53,6 @@ def leave_orphans(table: Table, count: int) -> int:
     return count
 
 
-def removal(table: Table, dry_run: bool) -> OrphansRemoved:
+def removal(table: Table, dry_run: bool) -> RemoveOrphanFilesResult:
     """Of files however young."""
     return remove_orphans_before(table, time.time_ns() // 1_000_000 + 60_000, dry_run)

@@ -13,17 +13,23 @@ from importlib import import_module
 from paimon_spark import errors
 
 _HOMES = {
-    "CompactionMetrics": "store.compact.compaction",
-    "ExpiryResult": "store.expire.snapshots",
+    "CheckResult": "store.checks.report",
+    "CompactResult": "store.compact.compaction",
+    "ExpireSnapshotsResult": "store.expire.snapshots",
     "PaimonTable": "spark.table.table_api",
-    "Report": "store.checks.report",
-    "WriteMetrics": "spark.write.write_job",
+    "WriteResult": "spark.write.write_job",
     "check": "store.checks.table",
     "col": "arrow.predicates.expressions",
     "expire_changelogs": "store.expire.changelogs",
     "expire_snapshots": "store.expire.snapshots",
     "open_table": "store.open",
     "register": "spark.source.source",
+}
+_FORMER_NAMES = {
+    "CompactionMetrics": "CompactResult",
+    "ExpiryResult": "ExpireSnapshotsResult",
+    "Report": "CheckResult",
+    "WriteMetrics": "WriteResult",
 }
 __all__ = ["__version__", "errors", *_HOMES]  # noqa: PLE0604 - all are texts
 
@@ -32,6 +38,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
+    name = _FORMER_NAMES.get(name, name)
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -2,22 +2,27 @@ from paimon_spark import errors
 from paimon_spark.arrow.predicates.expressions import col
 from paimon_spark.spark.source.source import register
 from paimon_spark.spark.table.table_api import PaimonTable
-from paimon_spark.spark.write.write_job import WriteMetrics
-from paimon_spark.store.checks.report import Report
+from paimon_spark.spark.write.write_job import WriteResult
+from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
-from paimon_spark.store.compact.compaction import CompactionMetrics
+from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.expire.changelogs import expire_changelogs
-from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
+from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
 from paimon_spark.store.open import open_table
 
 __version__: str
+# Former names:
+CompactionMetrics = CompactResult
+ExpiryResult = ExpireSnapshotsResult
+Report = CheckResult
+WriteMetrics = WriteResult
 
 __all__ = [
-    "CompactionMetrics",
-    "ExpiryResult",
+    "CheckResult",
+    "CompactResult",
+    "ExpireSnapshotsResult",
     "PaimonTable",
-    "Report",
-    "WriteMetrics",
+    "WriteResult",
     "__version__",
     "check",
     "col",

@@ -10,11 +10,11 @@ from typing import Annotated
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import Argument, Procedure
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.upkeep.analyze import AnalyzeMetrics, analyze
+from paimon_spark.store.upkeep.analyze import AnalyzeResult, analyze
 
 
 @dataclass(frozen=True)
-class Analyze(Procedure[AnalyzeMetrics]):
+class Analyze(Procedure[AnalyzeResult]):
     """Counts the rows that a read gives, and what is in columns, and keeps it in the table's statistics.
 
     The numbers of distinct values are estimates, as Spark's own ANALYZE makes them. Later snapshots keep the
@@ -33,5 +33,5 @@ class Analyze(Procedure[AnalyzeMetrics]):
         ),
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> AnalyzeMetrics:
+    def run(self, table: Table, engine: Engine) -> AnalyzeResult:
         return analyze(table, self.columns, partial(engine.count_columns, table))

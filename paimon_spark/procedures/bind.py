@@ -11,9 +11,8 @@ from typing import Any, NoReturn
 from paimon_spark.errors import OptionError
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.kinds import Kind
-from paimon_spark.procedures.procedure import TABLE, Declared, Procedure, arguments_of, name_of
+from paimon_spark.procedures.procedure import OPTIONS, TABLE, Declared, Procedure, arguments_of, name_of
 
-OPTIONS = "options"
 _FLAGS = {"true": True, "false": False}
 _NOTHING: Mapping[str, object] = {}
 

@@ -9,18 +9,18 @@ from typing import Annotated
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
 from paimon_spark.store.history.branches import (
-    BranchCreated,
-    BranchesDeleted,
+    CreateBranchResult,
+    DeleteBranchResult,
     create_branch,
     delete_branch,
     rename_branch,
 )
-from paimon_spark.store.history.fast_forward import FastForwarded, fast_forward
+from paimon_spark.store.history.fast_forward import FastForwardResult, fast_forward
 from paimon_spark.store.metadata.table import Table
 
 
 @dataclass(frozen=True)
-class CreateBranch(Procedure[BranchCreated]):
+class CreateBranch(Procedure[CreateBranchResult]):
     """Makes a branch, empty or from a tag or snapshot; read and write it with the option `branch`.
 
     Raises:
@@ -44,7 +44,7 @@ class CreateBranch(Procedure[BranchCreated]):
         bool, Argument("whether a branch that is there already is fine.", sql="ignoreIfExists")
     ] = False
 
-    def run(self, table: Table, engine: Engine) -> BranchCreated:
+    def run(self, table: Table, engine: Engine) -> CreateBranchResult:
         return create_branch(table, self.name, self.tag, self.snapshot, self.ignore_if_exists)
 
 
@@ -68,7 +68,7 @@ class RenameBranch(Procedure[None]):
 
 
 @dataclass(frozen=True)
-class DeleteBranch(Procedure[BranchesDeleted]):
+class DeleteBranch(Procedure[DeleteBranchResult]):
     """Deletes branches. Data files that only they need are orphans then, and go with the other orphan files.
 
     What is left of a branch whose making or renaming broke off is deleted too.
@@ -83,12 +83,12 @@ class DeleteBranch(Procedure[BranchesDeleted]):
     names: Annotated[str | Iterable[str], Argument("the names of the branches.", sql="branch")]
     dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
 
-    def run(self, table: Table, engine: Engine) -> BranchesDeleted:
+    def run(self, table: Table, engine: Engine) -> DeleteBranchResult:
         return delete_branch(table, self.names, self.dry_run)
 
 
 @dataclass(frozen=True)
-class FastForward(Procedure[FastForwarded]):
+class FastForward(Procedure[FastForwardResult]):
     """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
 
     What others commit to the table meanwhile goes too, or is committed again on top of what came. Data files of what
@@ -104,5 +104,5 @@ class FastForward(Procedure[FastForwarded]):
     branch: Annotated[str, Argument("the name of the branch.")]
     dry_run: Annotated[bool, Argument("whether only to tell what would go and come.")] = False
 
-    def run(self, table: Table, engine: Engine) -> FastForwarded:
+    def run(self, table: Table, engine: Engine) -> FastForwardResult:
         return fast_forward(table, self.branch, self.dry_run)

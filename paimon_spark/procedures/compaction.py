@@ -7,13 +7,13 @@ from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
-from paimon_spark.store.compact.compaction import CompactionMetrics
+from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.upkeep.manifest_compaction import ManifestMetrics, compact_manifests
+from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult, compact_manifests
 
 
 @dataclass(frozen=True)
-class Compact(Procedure[CompactionMetrics]):
+class Compact(Procedure[CompactResult]):
     """Merges the files of buckets that have too many, or small files of a table without primary key.
 
     Rows that a table with postponed buckets keeps waiting come into their buckets first, by a commit of their own.
@@ -45,12 +45,12 @@ class Compact(Procedure[CompactionMetrics]):
         ),
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> CompactionMetrics:
+    def run(self, table: Table, engine: Engine) -> CompactResult:
         return engine.compact(table, self.where, self.full)
 
 
 @dataclass(frozen=True)
-class CompactManifest(Procedure[ManifestMetrics]):
+class CompactManifest(Procedure[CompactManifestResult]):
     """Merges the manifests now, in one snapshot: none deletes any more, and at most one is small.
 
     Raises:
@@ -63,5 +63,5 @@ class CompactManifest(Procedure[ManifestMetrics]):
         "manifest_sort_max_rewrite_size",
     )  # fmt: skip
 
-    def run(self, table: Table, engine: Engine) -> ManifestMetrics:
+    def run(self, table: Table, engine: Engine) -> CompactManifestResult:
         return compact_manifests(table)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
-from paimon_spark.store.history.consumers import ConsumersDeleted, clear_consumers, reset_consumer
+from paimon_spark.store.history.consumers import ClearConsumersResult, clear_consumers, reset_consumer
 from paimon_spark.store.metadata.table import Table
 
 
@@ -33,7 +33,7 @@ class ResetConsumer(Procedure[None]):
 
 
 @dataclass(frozen=True)
-class ClearConsumers(Procedure[ConsumersDeleted]):
+class ClearConsumers(Procedure[ClearConsumersResult]):
     """Deletes the consumers whose whole id matches a pattern.
 
     Raises:
@@ -50,5 +50,5 @@ class ClearConsumers(Procedure[ConsumersDeleted]):
     ] = None
     dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
 
-    def run(self, table: Table, engine: Engine) -> ConsumersDeleted:
+    def run(self, table: Table, engine: Engine) -> ClearConsumersResult:
         return clear_consumers(table, self.including, self.excluding, self.dry_run)

@@ -10,11 +10,11 @@ from typing import Annotated
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import Argument, Procedure
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.upkeep.copy_files import CopyMetrics, copy_table
+from paimon_spark.store.upkeep.copy_files import CopyResult, copy_table
 
 
 @dataclass(frozen=True)
-class Copy(Procedure[CopyMetrics]):
+class Copy(Procedure[CopyResult]):
     """Copies the latest state to another table, file by file, in one snapshot there.
 
     A target that is not there is made, with the schemas and options of this table, but for those that name places or
@@ -44,6 +44,6 @@ class Copy(Procedure[CopyMetrics]):
         bool | None, Argument("whether Spark tasks copy, or this process; else as much as there is decides.")
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> CopyMetrics:
+    def run(self, table: Table, engine: Engine) -> CopyResult:
         copy_all = partial(engine.copy_files, distributed=self.distributed)
         return copy_table(table, self.target, self.where, self.options, copy_all)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # a command that only deletes a tag does not wait for what co
     from paimon_spark.format.table_statistics import ColumnStatistics
     from paimon_spark.format.types import DataField
     from paimon_spark.store.clean.orphans_listing import StorageWork
-    from paimon_spark.store.compact.compaction import CompactionMetrics
+    from paimon_spark.store.compact.compaction import CompactResult
     from paimon_spark.store.metadata.messages import CommitMessage
     from paimon_spark.store.metadata.table import Table
     from paimon_spark.store.rescale.rewrite import Rewrite
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a command that only deletes a tag does not wait for what co
 class Engine(Protocol):
     """Does the large parts of procedures: in this process, or on a cluster."""
 
-    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactionMetrics:
+    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactResult:
         """Compacts a table and does what has to follow; see compact_on_call."""
         ...
 

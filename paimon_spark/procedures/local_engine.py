@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # each method imports what it works with: a command that only
     from paimon_spark.format.table_statistics import ColumnStatistics
     from paimon_spark.format.types import DataField
     from paimon_spark.store.clean.orphans_listing import StorageWork
-    from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner
+    from paimon_spark.store.compact.compaction import CompactResult, TaskRunner
     from paimon_spark.store.metadata.messages import CommitMessage
     from paimon_spark.store.metadata.table import Table
     from paimon_spark.store.rescale.rewrite import Rewrite
@@ -34,7 +34,7 @@ class LocalEngine:
         """
         self._runner = runner
 
-    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactionMetrics:
+    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactResult:
         from paimon_spark.store.compact.local_pool import LocalRunner
         from paimon_spark.store.upkeep.compact_call import compact_on_call
 

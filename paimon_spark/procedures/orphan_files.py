@@ -7,14 +7,14 @@ from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
-from paimon_spark.store.clean.orphans import OrphansRemoved, remove_orphan_files
+from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult, remove_orphan_files
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.progress import Progress
 
 
 @dataclass(frozen=True)
-class RemoveOrphanFiles(Procedure[OrphansRemoved]):
+class RemoveOrphanFiles(Procedure[RemoveOrphanFilesResult]):
     """Removes old files that no snapshot, tag, branch or changelog names, and empty old directories.
 
     All branches are looked at. External paths of the table must be its own: files of other tables there are orphans of
@@ -46,6 +46,6 @@ class RemoveOrphanFiles(Procedure[OrphansRemoved]):
     ] = None
     progress: Annotated[Progress | None, Argument("is told how far it is.", only_python=True)] = None
 
-    def run(self, table: Table, engine: Engine) -> OrphansRemoved:
+    def run(self, table: Table, engine: Engine) -> RemoveOrphanFilesResult:
         work = engine.storage_work(table, self.distributed)
         return remove_orphan_files(table, self.older_than, self.dry_run, work, self.progress)

@@ -7,14 +7,14 @@ from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
-from paimon_spark.store.clean.partition_expiry import PartitionsExpired, expire_partitions
+from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult, expire_partitions
 from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.upkeep.partition_done import Partitions, PartitionsMarked, mark_partition_done
+from paimon_spark.store.upkeep.partition_done import MarkPartitionDoneResult, Partitions, mark_partition_done
 
 
 @dataclass(frozen=True)
-class ExpirePartitions(Procedure[PartitionsExpired]):
+class ExpirePartitions(Procedure[ExpirePartitionsResult]):
     """Drops the partitions that are too old now; what is not given the options `partition.*` say.
 
     Raises:
@@ -44,13 +44,13 @@ class ExpirePartitions(Procedure[PartitionsExpired]):
     max_expires: Annotated[int | None, Argument("at most so many go, in the order of their values as text.")] = None
     dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
 
-    def run(self, table: Table, engine: Engine) -> PartitionsExpired:
+    def run(self, table: Table, engine: Engine) -> ExpirePartitionsResult:
         times = (self.expiration_time, self.timestamp_formatter, self.timestamp_pattern, self.expire_strategy)
         return expire_partitions(table, *times, self.max_expires, dry_run=self.dry_run)
 
 
 @dataclass(frozen=True)
-class MarkPartitionDone(Procedure[PartitionsMarked]):
+class MarkPartitionDone(Procedure[MarkPartitionDoneResult]):
     """Tells others that partitions are complete, in the ways of the option `partition.mark-done-action`.
 
     ``success-file`` writes ``_SUCCESS`` into the directory of a partition, ``http-report`` sends a POST.
@@ -73,5 +73,5 @@ class MarkPartitionDone(Procedure[PartitionsMarked]):
         ),
     ]
 
-    def run(self, table: Table, engine: Engine) -> PartitionsMarked:
+    def run(self, table: Table, engine: Engine) -> MarkPartitionDoneResult:
         return mark_partition_done(table, self.partitions)

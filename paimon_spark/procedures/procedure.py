@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
+from itertools import takewhile
 from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
 
 from paimon_spark.procedures.engine import Engine
@@ -16,6 +17,9 @@ from paimon_spark.store.metadata.table import Table
 R = TypeVar("R", covariant=True)
 TABLE = "table"
 """The name that the table itself has in SQL, unless the official system has another one."""
+
+OPTIONS = "options"
+"""The name in SQL of table options for one call."""
 
 
 class Procedure(ABC, Generic[R]):
@@ -94,6 +98,18 @@ class Declared:
 def name_of(procedure: type[Procedure[Any]]) -> str:
     """The name of a procedure in SQL: expire_snapshots."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", procedure.__name__).lower()
+
+
+def sql_signature(procedure: type[Procedure[Any]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the arguments in SQL: those in order, the table first, and those that are given by name.
+
+    An argument is given by name if the official procedure does not have it, or has one before it that is not here.
+    """
+    names = tuple(declared.sql for declared in arguments_of(procedure).values() if not declared.argument.only_python)
+    official = procedure.official or (TABLE, *names)
+    common = (official[0], *(name for name in official if name == OPTIONS and name not in names))
+    ordered = tuple(takewhile(lambda name: name in (*common, *names), official))
+    return ordered, tuple(name for name in (*names, *common) if name not in ordered)
 
 
 @cache

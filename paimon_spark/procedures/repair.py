@@ -7,12 +7,12 @@ from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
-from paimon_spark.store.clean.earliest_repair import EarliestRepaired, repair_earliest_snapshot
+from paimon_spark.store.clean.earliest_repair import RepairEarliestSnapshotResult, repair_earliest_snapshot
 from paimon_spark.store.metadata.table import Table
 
 
 @dataclass(frozen=True)
-class RepairEarliestSnapshot(Procedure[EarliestRepaired]):
+class RepairEarliestSnapshot(Procedure[RepairEarliestSnapshotResult]):
     """Lets the table begin with a snapshot after which none is missing.
 
     Expiry and searches by time walk from the earliest snapshot to the latest; one that is missing between them stops or
@@ -35,5 +35,5 @@ class RepairEarliestSnapshot(Procedure[EarliestRepaired]):
     ] = None
     delete_older: Annotated[bool, Argument("whether the snapshots before it are deleted.")] = False
 
-    def run(self, table: Table, engine: Engine) -> EarliestRepaired:
+    def run(self, table: Table, engine: Engine) -> RepairEarliestSnapshotResult:
         return repair_earliest_snapshot(table, self.snapshot, self.delete_older)

@@ -8,12 +8,12 @@ from typing import Annotated
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rescale.rescale import RescaleMetrics, rescale
+from paimon_spark.store.rescale.rescale import RescaleResult, rescale
 from paimon_spark.store.upkeep.maintenance import maintain
 
 
 @dataclass(frozen=True)
-class Rescale(Procedure[RescaleMetrics]):
+class Rescale(Procedure[RescaleResult]):
     """Writes the rows of partitions again, into another number of buckets, in one snapshot.
 
     Partitions that have this number are left alone. Without a condition the option `bucket` of the table is changed
@@ -32,7 +32,7 @@ class Rescale(Procedure[RescaleMetrics]):
         str | None, Argument("a condition on partition columns, such as dt < '2026-11-01'; else all partitions.")
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> RescaleMetrics:
+    def run(self, table: Table, engine: Engine) -> RescaleResult:
         result = rescale(table, self.buckets, self.where, engine.rewrite)
         maintain(table)
         return result

@@ -7,16 +7,16 @@ from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
-from paimon_spark.store.clean.lost_files import UnexistingFiles, remove_unexisting_files
-from paimon_spark.store.clean.purge import Purged, purge_files
-from paimon_spark.store.clean.truncate import TruncateMetrics, drop_partitions, truncate_table
+from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult, remove_unexisting_files
+from paimon_spark.store.clean.purge import PurgeFilesResult, purge_files
+from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.maintenance import maintain
 
 
 @dataclass(frozen=True)
-class Truncate(Procedure[TruncateMetrics]):
+class Truncate(Procedure[TruncateResult]):
     """Takes all rows away in one snapshot, also those that come in meanwhile.
 
     The files go when the snapshots before it expire.
@@ -26,14 +26,14 @@ class Truncate(Procedure[TruncateMetrics]):
         UnsupportedFeature: the table cannot be written.
     """
 
-    def run(self, table: Table, engine: Engine) -> TruncateMetrics:
+    def run(self, table: Table, engine: Engine) -> TruncateResult:
         result = truncate_table(table)
         maintain(table)
         return result
 
 
 @dataclass(frozen=True)
-class DropPartitions(Procedure[TruncateMetrics]):
+class DropPartitions(Procedure[TruncateResult]):
     """Takes the rows of some partitions away in one snapshot, also those that come in meanwhile.
 
     The files go when the snapshots before it expire.
@@ -46,14 +46,14 @@ class DropPartitions(Procedure[TruncateMetrics]):
 
     where: Annotated[str, Argument("a condition on partition columns, such as dt < '2026-11-01'.")]
 
-    def run(self, table: Table, engine: Engine) -> TruncateMetrics:
+    def run(self, table: Table, engine: Engine) -> TruncateResult:
         result = drop_partitions(table, self.where)
         maintain(table)
         return result
 
 
 @dataclass(frozen=True)
-class RemoveUnexistingFiles(Procedure[UnexistingFiles]):
+class RemoveUnexistingFiles(Procedure[RemoveUnexistingFilesResult]):
     """Takes the data files out of the table that storage has lost, and with them their rows, in one snapshot.
 
     Files that another job takes out meanwhile are left to it. Older snapshots and tags stay as they are.
@@ -69,7 +69,7 @@ class RemoveUnexistingFiles(Procedure[UnexistingFiles]):
 
     dry_run: Annotated[bool, Argument("whether only to tell which they are.", sql_default=False)] = True
 
-    def run(self, table: Table, engine: Engine) -> UnexistingFiles:
+    def run(self, table: Table, engine: Engine) -> RemoveUnexistingFilesResult:
         found = remove_unexisting_files(table, self.dry_run)
         if found.snapshot_id is not None:
             maintain(table)
@@ -77,7 +77,7 @@ class RemoveUnexistingFiles(Procedure[UnexistingFiles]):
 
 
 @dataclass(frozen=True)
-class PurgeFiles(Procedure[Purged]):
+class PurgeFiles(Procedure[PurgeFilesResult]):
     """Empties the table for good: rows, older snapshots, branches, tags, consumers and changelogs all go.
 
     The schema stays, and with it the options; the table can be written on. There is no way back.
@@ -96,5 +96,5 @@ class PurgeFiles(Procedure[Purged]):
     ] = None
     dry_run: Annotated[bool, Argument("whether only to tell what would go, orphans left out.")] = False
 
-    def run(self, table: Table, engine: Engine) -> Purged:
+    def run(self, table: Table, engine: Engine) -> PurgeFilesResult:
         return purge_files(table, self.orphans_older_than, self.dry_run)

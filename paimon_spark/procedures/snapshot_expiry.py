@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
 from paimon_spark.store.expire.changelogs import expire_changelogs
-from paimon_spark.store.expire.snapshots import ExpiryResult, expire_snapshots
+from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
 
@@ -22,7 +22,7 @@ _MaxDeletes: TypeAlias = Annotated[int | None, Argument("at most so many expire.
 
 
 @dataclass(frozen=True)
-class ExpireSnapshots(Procedure[ExpiryResult]):
+class ExpireSnapshots(Procedure[ExpireSnapshotsResult]):
     """Expires old snapshots now, and deletes the files that only they need.
 
     What is not given is as the options `snapshot.*` of the table say. Tags, branches and consumers keep what they need.
@@ -41,13 +41,13 @@ class ExpireSnapshots(Procedure[ExpiryResult]):
     max_deletes: _MaxDeletes = None
     dry_run: _DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> ExpiryResult:
+    def run(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
         rules = (self.retain_max, self.retain_min, self.older_than, self.max_deletes)
         return expire_snapshots(table, *rules, dry_run=self.dry_run)
 
 
 @dataclass(frozen=True)
-class ExpireChangelogs(Procedure[ExpiryResult]):
+class ExpireChangelogs(Procedure[ExpireSnapshotsResult]):
     """Expires old changelogs that have outlived their snapshots. The newest of them always stays.
 
     What is not given is as the options `changelog.*` of the table say, and where these are not set, `snapshot.*`.
@@ -65,6 +65,6 @@ class ExpireChangelogs(Procedure[ExpiryResult]):
     max_deletes: _MaxDeletes = None
     dry_run: _DryRun = False
 
-    def run(self, table: Table, engine: Engine) -> ExpiryResult:
+    def run(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
         rules = (self.retain_max, self.retain_min, self.older_than, self.max_deletes)
         return expire_changelogs(table, *rules, dry_run=self.dry_run)

@@ -8,13 +8,13 @@ from typing import Annotated
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
 from paimon_spark.procedures.rollbacks import SnapshotId, TagName, Version
-from paimon_spark.store.history.branch_merge import BranchMerged, merge_branch
-from paimon_spark.store.history.rollback_as_latest import RolledBackAsLatest, rollback_to_as_latest
+from paimon_spark.store.history.branch_merge import MergeBranchResult, merge_branch
+from paimon_spark.store.history.rollback_as_latest import RollbackToAsLatestResult, rollback_to_as_latest
 from paimon_spark.store.metadata.table import Table
 
 
 @dataclass(frozen=True)
-class RollbackToAsLatest(Procedure[RolledBackAsLatest]):
+class RollbackToAsLatest(Procedure[RollbackToAsLatestResult]):
     """Makes an older state, named in just one way, the latest snapshot again; nothing goes, and every writer notices.
 
     Raises:
@@ -27,12 +27,12 @@ class RollbackToAsLatest(Procedure[RolledBackAsLatest]):
     snapshot: SnapshotId = None
     tag: TagName = None
 
-    def run(self, table: Table, engine: Engine) -> RolledBackAsLatest:
+    def run(self, table: Table, engine: Engine) -> RollbackToAsLatestResult:
         return rollback_to_as_latest(table, self.version, self.snapshot, self.tag)
 
 
 @dataclass(frozen=True)
-class MergeBranch(Procedure[BranchMerged]):
+class MergeBranch(Procedure[MergeBranchResult]):
     """Adds the files of a branch that another one does not have yet, in one snapshot of the latter.
 
     Raises:
@@ -47,5 +47,5 @@ class MergeBranch(Procedure[BranchMerged]):
     source: Annotated[str, Argument("the name of the branch that has the files.", sql="source_branch")]
     target: Annotated[str, Argument("the name of the branch that gets them.", sql="target_branch")] = "main"
 
-    def run(self, table: Table, engine: Engine) -> BranchMerged:
+    def run(self, table: Table, engine: Engine) -> MergeBranchResult:
         return merge_branch(table, self.source, self.target)

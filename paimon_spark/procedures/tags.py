@@ -8,15 +8,15 @@ from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
-from paimon_spark.store.history.auto_tags import AutomaticTags, trigger_tag_automatic_creation
-from paimon_spark.store.history.tag_deletion import TagsDeleted, delete_tags, expire_tags
-from paimon_spark.store.history.tags import Duration, TagCreated, create_tag, rename_tag, replace_tag
+from paimon_spark.store.history.auto_tags import TriggerTagAutomaticCreationResult, trigger_tag_automatic_creation
+from paimon_spark.store.history.tag_deletion import DeleteTagResult, delete_tags, expire_tags
+from paimon_spark.store.history.tags import CreateTagResult, Duration, create_tag, rename_tag, replace_tag
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
 
 
 @dataclass(frozen=True)
-class CreateTag(Procedure[TagCreated]):
+class CreateTag(Procedure[CreateTagResult]):
     """Keeps a snapshot under a name: the latest one, unless another one is named.
 
     Raises:
@@ -41,12 +41,12 @@ class CreateTag(Procedure[TagCreated]):
         Argument("how long the tag lives, such as '30 d'; else as the option `tag.default-time-retained` says."),
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> TagCreated:
+    def run(self, table: Table, engine: Engine) -> CreateTagResult:
         return create_tag(table, self.name, self.snapshot, self.timestamp, self.time_retained)
 
 
 @dataclass(frozen=True)
-class ReplaceTag(Procedure[TagCreated]):
+class ReplaceTag(Procedure[CreateTagResult]):
     """Lets a tag keep another snapshot. The files of the old one stay until orphan files are removed.
 
     Raises:
@@ -63,7 +63,7 @@ class ReplaceTag(Procedure[TagCreated]):
         Duration | None, Argument("how long the tag lives from now on, such as '30 d'; else until it is deleted.")
     ] = None
 
-    def run(self, table: Table, engine: Engine) -> TagCreated:
+    def run(self, table: Table, engine: Engine) -> CreateTagResult:
         return replace_tag(table, self.name, self.snapshot, self.time_retained)
 
 
@@ -87,7 +87,7 @@ class RenameTag(Procedure[None]):
 
 
 @dataclass(frozen=True)
-class DeleteTag(Procedure[TagsDeleted]):
+class DeleteTag(Procedure[DeleteTagResult]):
     """Deletes tags, and the files that nothing but they need; those also of tags whose deletion broke off.
 
     A tag that is not there is passed over.
@@ -103,12 +103,12 @@ class DeleteTag(Procedure[TagsDeleted]):
     names: Annotated[str | Iterable[str], Argument("the names of the tags.", sql="tag")]
     dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
 
-    def run(self, table: Table, engine: Engine) -> TagsDeleted:
+    def run(self, table: Table, engine: Engine) -> DeleteTagResult:
         return delete_tags(table, self.names, self.dry_run)
 
 
 @dataclass(frozen=True)
-class ExpireTags(Procedure[TagsDeleted]):
+class ExpireTags(Procedure[DeleteTagResult]):
     """Deletes the tags that have lived as long as they were given, and the files that nothing but they need.
 
     Raises:
@@ -125,12 +125,12 @@ class ExpireTags(Procedure[TagsDeleted]):
     ] = None
     dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
 
-    def run(self, table: Table, engine: Engine) -> TagsDeleted:
+    def run(self, table: Table, engine: Engine) -> DeleteTagResult:
         return expire_tags(table, self.older_than, self.dry_run)
 
 
 @dataclass(frozen=True)
-class TriggerTagAutomaticCreation(Procedure[AutomaticTags]):
+class TriggerTagAutomaticCreation(Procedure[TriggerTagAutomaticCreationResult]):
     """Makes now the tags that are due by the options `tag.*`, and deletes those that are too many or too old.
 
     Raises:
@@ -140,5 +140,5 @@ class TriggerTagAutomaticCreation(Procedure[AutomaticTags]):
 
     official = (TABLE,)
 
-    def run(self, table: Table, engine: Engine) -> AutomaticTags:
+    def run(self, table: Table, engine: Engine) -> TriggerTagAutomaticCreationResult:
         return trigger_tag_automatic_creation(table)

@@ -50,6 +50,20 @@ def test_names_of_the_package_are_there_when_asked_for() -> None:
         paimon_spark.open_tabel  # type: ignore[attr-defined]  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("former", "name"),
+    [
+        ("CompactionMetrics", "CompactResult"),
+        ("ExpiryResult", "ExpireSnapshotsResult"),
+        ("Report", "CheckResult"),
+        ("WriteMetrics", "WriteResult"),
+    ],
+)
+def test_former_names_are_the_same_things(former: str, name: str) -> None:
+    assert getattr(paimon_spark, former) is getattr(paimon_spark, name)
+    assert former not in dir(paimon_spark)
+
+
 def test_types_of_the_package_are_those_of_its_names() -> None:
     stub = Path(paimon_spark.__file__).with_suffix(".pyi").read_text()
     assert sorted(line.strip(' ",') for line in stub.partition("__all__ = [")[2].splitlines() if '"' in line) == sorted(

@@ -20,7 +20,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
-from paimon_spark.store.compact.compaction import CompactionMetrics, Outcome, compact_table, run_here
+from paimon_spark.store.compact.compaction import CompactResult, Outcome, compact_table, run_here
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
@@ -92,7 +92,7 @@ class _Here:
         """Nothing runs beside the caller."""
 
 
-def compact(path: str, full: bool, options: Mapping[str, str] = NO_OPTIONS) -> CompactionMetrics:
+def compact(path: str, full: bool, options: Mapping[str, str] = NO_OPTIONS) -> CompactResult:
     """A compaction of the buckets that need it, or of all files."""
     return compact_table(open_table(path, options), _Here(), full=full)
 

@@ -28,7 +28,7 @@ from paimon_spark import open_table
 from paimon_spark.errors import OptionError
 from paimon_spark.format.java.time_pattern import DEFAULT_PATTERN, time_pattern
 from paimon_spark.format.types import DataType
-from paimon_spark.store.clean.partition_expiry import PartitionsExpired, expire_partitions_at, partition_ages
+from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult, expire_partitions_at, partition_ages
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.partitions import format_partition
@@ -163,7 +163,7 @@ def two_copies(java: Genuine, folder: Path, random: Random, kind: Any) -> tuple[
 
 def same_expiry(
     java: Genuine, copies: tuple[str, str], options: dict[str, str], now: datetime
-) -> tuple[list[dict[str, str]], PartitionsExpired]:
+) -> tuple[list[dict[str, str]], ExpirePartitionsResult]:
     """Both expire; what is left is the same."""
     theirs, ours = copies
     before = open_table(ours).snapshots.latest_id()

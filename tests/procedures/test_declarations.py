@@ -14,12 +14,16 @@ from paimon_spark import PaimonTable
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.documentation import docstring
 from paimon_spark.procedures.kinds import Kind, kind_of
-from paimon_spark.procedures.procedure import Argument, Procedure, arguments_of
+from paimon_spark.procedures.procedure import Argument, Procedure, arguments_of, sql_signature
 from paimon_spark.spark.table.optimizer import TableOptimizer
+from paimon_spark.store.reporting.result import Result
 
 NOTES = ROOT / "docs" / "internals" / "features.md"
 ELSEWHERE: dict[str, Callable[..., object]] = {"compact": TableOptimizer.compact}
 """Methods that are not called on the table itself."""
+
+
+TIMES = ("expiration_time", "timestamp_formatter", "timestamp_pattern", "expire_strategy")
 
 
 def method_of(name: str) -> Callable[..., object]:
@@ -87,10 +91,38 @@ def test_flags_have_the_official_default_in_sql(name: str) -> None:
             assert default is said[declared.sql]
 
 
+@pytest.mark.parametrize(
+    ("name", "ordered", "named"),
+    [
+        ("expire_tags", ("table", "older_than"), ("dry_run",)),
+        ("expire_partitions", ("table", *TIMES, "max_expires", "options"), ("dry_run",)),
+        ("compact", ("table",), ("where", "compact_strategy", "options")),
+        ("remove_orphan_files", ("table", "older_than", "dry_run"), ("mode",)),
+        ("create_branch", ("table", "branch", "tag", "ignoreIfExists"), ("snapshot",)),
+        ("copy", ("source_table", "target_table", "where"), ("options", "distributed")),
+        ("truncate", ("table",), ()),
+        ("analyze", ("table", "columns"), ()),
+    ],
+)
+def test_the_order_in_sql_ends_before_an_argument_that_is_not_here(
+    name: str, ordered: tuple[str, ...], named: tuple[str, ...]
+) -> None:
+    assert sql_signature(PROCEDURES[name]) == (ordered, named)
+
+
 def test_others_are_ours_alone() -> None:
     ours = {"analyze", "drop_partitions", "expire_changelogs", "rollback_to_as_latest", "truncate"}
     assert PROCEDURES.keys() - OFFICIAL.keys() == ours
     assert {name for name, procedure in PROCEDURES.items() if not procedure.official} == ours
+
+
+def test_a_result_is_called_by_what_was_done() -> None:
+    """Some procedures share one; what is no procedure is named in the same way by its function."""
+    told = {get_type_hints(procedure.run)["return"] for procedure in PROCEDURES.values()} - {type(None)}
+    known = {f"{procedure.__name__}Result" for procedure in PROCEDURES.values()}
+    assert {result.__name__ for result in told} <= known
+    others = {result.__name__ for result in Result.__subclasses__() if not result.__module__.startswith("test")} - known
+    assert others == {"CheckResult", "CommitResult", "CompactPostponedResult", "WriteResult"}
 
 
 @pytest.mark.parametrize("name", PROCEDURES)

@@ -24,8 +24,8 @@ from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, ids_text, list_text, names_text
 from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastForward
 from paimon_spark.procedures.local_engine import LocalEngine, dry_or_real
-from paimon_spark.store.history.branches import BranchCreated, BranchesDeleted
-from paimon_spark.store.history.fast_forward import FastForwarded
+from paimon_spark.store.history.branches import CreateBranchResult, DeleteBranchResult
+from paimon_spark.store.history.fast_forward import FastForwardResult
 from paimon_spark.store.open import open_table
 
 app = typer.Typer()
@@ -86,16 +86,16 @@ def forward(
     remove(dry_or_real(call, table), _forwarded, dry_run, yes, output, left)
 
 
-def _made(made: BranchCreated) -> str:
+def _made(made: CreateBranchResult) -> str:
     begins = "is empty" if made.snapshot_id is None else f"begins with snapshot {made.snapshot_id}"
     return f"branch '{made.name}' {begins}"
 
 
-def _deleted(result: BranchesDeleted) -> str:
+def _deleted(result: DeleteBranchResult) -> str:
     return f"{names_text(result.names, 'branch', 'branches')}, {count_text(len(result.paths), 'file')} of metadata"
 
 
-def _forwarded(result: FastForwarded) -> str:
+def _forwarded(result: FastForwardResult) -> str:
     gone = [ids_text(result.removed_snapshots, "snapshot"), names_text(result.removed_tags, "tag")]
     come = [ids_text(result.added_snapshots, "snapshot"), names_text(result.added_tags, "tag")]
     return f"{list_text(gone) or 'nothing'}; what comes: {list_text(come)}"

@@ -17,12 +17,12 @@ from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, printable, size_text, span_text
 from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.local_engine import LocalEngine
-from paimon_spark.store.compact.compaction import CompactionMetrics, Outcome
+from paimon_spark.store.compact.compaction import CompactResult, Outcome
 from paimon_spark.store.compact.local_pool import MAX_PROCESSES, LocalRunner
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.progress import Progress
-from paimon_spark.store.upkeep.manifest_compaction import ManifestMetrics
+from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult
 
 app = typer.Typer()
 _LEFT = (
@@ -90,7 +90,7 @@ def compact_manifest(
         print(_manifest_words(metrics))
 
 
-def _words(metrics: CompactionMetrics) -> str:
+def _words(metrics: CompactResult) -> str:
     told = []
     if metrics.postponed_files:
         waited = f"{count_text(metrics.postponed_files, 'file')} of {count_text(metrics.postponed_rows, 'row')}"
@@ -113,7 +113,7 @@ def _words(metrics: CompactionMetrics) -> str:
     return "\n".join(told)
 
 
-def _manifest_words(metrics: ManifestMetrics) -> str:
+def _manifest_words(metrics: CompactManifestResult) -> str:
     if metrics.snapshot_id is None:
         return "nothing to merge"
     return (

@@ -22,7 +22,7 @@ from paimon_spark.cli.tables import print_json
 from paimon_spark.cli.texts import count_text, size_text, span_text
 from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.local_engine import LocalEngine
-from paimon_spark.store.upkeep.copy_files import CopyMetrics
+from paimon_spark.store.upkeep.copy_files import CopyResult
 
 app = typer.Typer()
 
@@ -49,7 +49,7 @@ def copy(
         print(_words(metrics))
 
 
-def _words(metrics: CopyMetrics) -> str:
+def _words(metrics: CopyResult) -> str:
     made = "made" if metrics.created else "written to"
     files = f"{count_text(metrics.files, 'file')} of {count_text(metrics.rows, 'row')}, {size_text(metrics.bytes)}"
     if metrics.snapshot_id is None:

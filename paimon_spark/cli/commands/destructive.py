@@ -20,9 +20,9 @@ from paimon_spark.cli.texts import count_text, list_text, size_text
 from paimon_spark.procedures.local_engine import dry_or_real
 from paimon_spark.procedures.partitions import ExpirePartitions
 from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
-from paimon_spark.store.clean.lost_files import UnexistingFiles
-from paimon_spark.store.clean.partition_expiry import PartitionsExpired
-from paimon_spark.store.clean.purge import Purged
+from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult
+from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
+from paimon_spark.store.clean.purge import PurgeFilesResult
 
 app = typer.Typer()
 _LEFT = "what is committed is committed, all else is as it was"
@@ -83,21 +83,21 @@ def purge(
     )
 
 
-def _partitions(result: PartitionsExpired) -> str:
+def _partitions(result: ExpirePartitionsResult) -> str:
     if not result.partitions:
         return ""
     files = f"{count_text(result.files, 'file')} of {count_text(result.rows, 'row')}, {size_text(result.bytes)}"
     return f"{count_text(len(result.partitions), 'partition')} of {files}; they stay on storage until snapshots expire"
 
 
-def _lost(result: UnexistingFiles) -> str:
+def _lost(result: RemoveUnexistingFilesResult) -> str:
     if not result.paths:
         return ""
     rows = count_text(result.rows, "row")
     return f"{count_text(len(result.paths), 'lost file')} of {rows}, {size_text(result.bytes)}"
 
 
-def _purged(result: Purged) -> str:
+def _purged(result: PurgeFilesResult) -> str:
     if not result.paths:
         return ""
     counts = [

@@ -33,11 +33,11 @@ from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.rollbacks import Rollback
 from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
 from paimon_spark.procedures.tags import CreateTag, DeleteTag
-from paimon_spark.store.clean.orphans import OrphansRemoved
-from paimon_spark.store.expire.snapshots import ExpiryResult
+from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
+from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
 from paimon_spark.store.history.rollback import RollbackResult
-from paimon_spark.store.history.tag_deletion import TagsDeleted
-from paimon_spark.store.history.tags import TagCreated, no_such_tag
+from paimon_spark.store.history.tag_deletion import DeleteTagResult
+from paimon_spark.store.history.tags import CreateTagResult, no_such_tag
 from paimon_spark.store.holds.tag_holds import tags_being_deleted
 from paimon_spark.store.open import open_table
 
@@ -89,7 +89,7 @@ def orphans(
     """
     table = open_table(path, parse_options(option))
 
-    def run(dry: bool) -> OrphansRemoved:
+    def run(dry: bool) -> RemoveOrphanFilesResult:
         with progress_bars() as told:  # no bar is drawn over the question
             return replace(call, dry_run=dry, progress=told).run(table, LocalEngine())
 
@@ -165,7 +165,7 @@ def roll_back(
     )
 
 
-def _expired(kind: str, result: ExpiryResult) -> str:
+def _expired(kind: str, result: ExpireSnapshotsResult) -> str:
     if not result.ids:
         return ""
     counts = [
@@ -179,7 +179,7 @@ def _expired(kind: str, result: ExpiryResult) -> str:
     return told + (f"; {count_text(moved, 'snapshot')} live on as changelogs" if moved else "")
 
 
-def _orphaned(result: OrphansRemoved) -> str:
+def _orphaned(result: RemoveOrphanFilesResult) -> str:
     if not (result.paths or result.directories or result.refused):
         return ""
     told = f"{count_text(len(result.paths), 'file')} older than {time_text(result.older_than_millis)}, "
@@ -190,7 +190,7 @@ def _orphaned(result: OrphansRemoved) -> str:
     return told + (f"; not looked at: {', '.join(result.not_reached)}" if result.not_reached else "")
 
 
-def _too_young(result: OrphansRemoved) -> str:
+def _too_young(result: RemoveOrphanFilesResult) -> str:
     if not result.younger_files:
         return ""
     files = f"{count_text(result.younger_files, 'younger file')} ({size_text(result.younger_bytes)}) that nothing names"
@@ -198,12 +198,12 @@ def _too_young(result: OrphansRemoved) -> str:
     return f"{files}; when no job is writing to the table, --older-than with a later time {takes}"
 
 
-def _tagged(made: TagCreated) -> str:
+def _tagged(made: CreateTagResult) -> str:
     kept = "until it is deleted" if made.retained_millis is None else f"for {span_text(made.retained_millis)}"
     return f"tag '{made.name}' keeps snapshot {made.snapshot_id} of {time_text(made.commit_millis)} {kept}"
 
 
-def _untagged(result: TagsDeleted) -> str:
+def _untagged(result: DeleteTagResult) -> str:
     counts = [
         count_text(result.data_files, "data file"),
         count_text(result.index_files + result.statistics_files, "index and statistics file"),

@@ -11,7 +11,7 @@ from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rescale.postpone_compact import PostponeCompaction, PostponeResult, compact_postponed
+from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, PostponeCompaction, compact_postponed
 from paimon_spark.store.rescale.postpone_placement import (
     delete_created,
     settled_numbers,
@@ -44,7 +44,7 @@ def place_staged_with_spark(
     return [*placed, *moved]
 
 
-def compact_postponed_with_spark(spark: SparkSession, table: Table, where: str | None = None) -> PostponeResult:
+def compact_postponed_with_spark(spark: SparkSession, table: Table, where: str | None = None) -> CompactPostponedResult:
     """As compact_postponed, by Spark tasks."""
 
     def run(compaction: PostponeCompaction, user: str) -> list[CommitMessage]:

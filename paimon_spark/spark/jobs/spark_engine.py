@@ -19,7 +19,7 @@ from paimon_spark.spark.jobs.copy_job import copy_with_spark
 from paimon_spark.spark.jobs.orphan_job import storage_work_with_spark
 from paimon_spark.spark.jobs.postpone_job import compact_postponed_with_spark
 from paimon_spark.store.clean.orphans_listing import StorageWork
-from paimon_spark.store.compact.compaction import CompactionMetrics
+from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.rewrite import Rewrite
@@ -39,7 +39,7 @@ class SparkEngine:
     spark: SparkSession
     read: Callable[[Sequence[str], int], DataFrame]
 
-    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactionMetrics:
+    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactResult:
         move = partial(compact_postponed_with_spark, self.spark)
         return compact_on_call(table, SparkRunner(self.spark), where, full, move)
 

@@ -24,15 +24,15 @@ from paimon_spark.procedures.tags import (
     ReplaceTag,
     TriggerTagAutomaticCreation,
 )
-from paimon_spark.store.history.auto_tags import AutomaticTags
-from paimon_spark.store.history.branch_merge import BranchMerged
-from paimon_spark.store.history.branches import BranchCreated, BranchesDeleted
-from paimon_spark.store.history.consumers import ConsumersDeleted
-from paimon_spark.store.history.fast_forward import FastForwarded
+from paimon_spark.store.history.auto_tags import TriggerTagAutomaticCreationResult
+from paimon_spark.store.history.branch_merge import MergeBranchResult
+from paimon_spark.store.history.branches import CreateBranchResult, DeleteBranchResult
+from paimon_spark.store.history.consumers import ClearConsumersResult
+from paimon_spark.store.history.fast_forward import FastForwardResult
 from paimon_spark.store.history.rollback import RollbackResult
-from paimon_spark.store.history.rollback_as_latest import RolledBackAsLatest
-from paimon_spark.store.history.tag_deletion import TagsDeleted
-from paimon_spark.store.history.tags import Duration, TagCreated
+from paimon_spark.store.history.rollback_as_latest import RollbackToAsLatestResult
+from paimon_spark.store.history.tag_deletion import DeleteTagResult
+from paimon_spark.store.history.tags import CreateTagResult, Duration
 from paimon_spark.store.holds.retention import Moment
 
 R = TypeVar("R")
@@ -51,11 +51,13 @@ class HistoryMethods(ABC):
         snapshot: int | None = None,
         timestamp: Moment | None = None,
         time_retained: Duration | None = None,
-    ) -> TagCreated:
+    ) -> CreateTagResult:
         return self._run(CreateTag(name, snapshot, timestamp, time_retained))
 
     @documented(ReplaceTag)
-    def replace_tag(self, name: str, snapshot: int | None = None, time_retained: Duration | None = None) -> TagCreated:
+    def replace_tag(
+        self, name: str, snapshot: int | None = None, time_retained: Duration | None = None
+    ) -> CreateTagResult:
         return self._run(ReplaceTag(name, snapshot, time_retained))
 
     @documented(RenameTag)
@@ -63,15 +65,15 @@ class HistoryMethods(ABC):
         self._run(RenameTag(name, new_name))
 
     @documented(DeleteTag)
-    def delete_tag(self, names: str | Iterable[str], dry_run: bool = False) -> TagsDeleted:
+    def delete_tag(self, names: str | Iterable[str], dry_run: bool = False) -> DeleteTagResult:
         return self._run(DeleteTag(names, dry_run))
 
     @documented(ExpireTags)
-    def expire_tags(self, older_than: Moment | None = None, dry_run: bool = False) -> TagsDeleted:
+    def expire_tags(self, older_than: Moment | None = None, dry_run: bool = False) -> DeleteTagResult:
         return self._run(ExpireTags(older_than, dry_run))
 
     @documented(TriggerTagAutomaticCreation)
-    def trigger_tag_automatic_creation(self) -> AutomaticTags:
+    def trigger_tag_automatic_creation(self) -> TriggerTagAutomaticCreationResult:
         return self._run(TriggerTagAutomaticCreation())
 
     @documented(Rollback)
@@ -95,13 +97,13 @@ class HistoryMethods(ABC):
     @documented(RollbackToAsLatest)
     def rollback_to_as_latest(
         self, version: int | str | None = None, snapshot: int | None = None, tag: str | None = None
-    ) -> RolledBackAsLatest:
+    ) -> RollbackToAsLatestResult:
         return self._run(RollbackToAsLatest(version, snapshot, tag))
 
     @documented(CreateBranch)
     def create_branch(
         self, name: str, tag: str | None = None, snapshot: int | None = None, ignore_if_exists: bool = False
-    ) -> BranchCreated:
+    ) -> CreateBranchResult:
         return self._run(CreateBranch(name, tag, snapshot, ignore_if_exists))
 
     @documented(RenameBranch)
@@ -109,15 +111,15 @@ class HistoryMethods(ABC):
         self._run(RenameBranch(name, new_name))
 
     @documented(DeleteBranch)
-    def delete_branch(self, names: str | Iterable[str], dry_run: bool = False) -> BranchesDeleted:
+    def delete_branch(self, names: str | Iterable[str], dry_run: bool = False) -> DeleteBranchResult:
         return self._run(DeleteBranch(names, dry_run))
 
     @documented(FastForward)
-    def fast_forward(self, branch: str, dry_run: bool = False) -> FastForwarded:
+    def fast_forward(self, branch: str, dry_run: bool = False) -> FastForwardResult:
         return self._run(FastForward(branch, dry_run))
 
     @documented(MergeBranch)
-    def merge_branch(self, source: str, target: str = "main") -> BranchMerged:
+    def merge_branch(self, source: str, target: str = "main") -> MergeBranchResult:
         return self._run(MergeBranch(source, target))
 
     @documented(ResetConsumer)
@@ -127,5 +129,5 @@ class HistoryMethods(ABC):
     @documented(ClearConsumers)
     def clear_consumers(
         self, including: str | None = None, excluding: str | None = None, dry_run: bool = False
-    ) -> ConsumersDeleted:
+    ) -> ClearConsumersResult:
         return self._run(ClearConsumers(including, excluding, dry_run))

@@ -21,21 +21,21 @@ from paimon_spark.procedures.repair import RepairEarliestSnapshot
 from paimon_spark.procedures.rescaling import Rescale
 from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
 from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
-from paimon_spark.store.clean.earliest_repair import EarliestRepaired
-from paimon_spark.store.clean.lost_files import UnexistingFiles
-from paimon_spark.store.clean.orphans import OrphansRemoved
-from paimon_spark.store.clean.partition_expiry import PartitionsExpired
-from paimon_spark.store.clean.purge import Purged
-from paimon_spark.store.clean.truncate import TruncateMetrics
-from paimon_spark.store.expire.snapshots import ExpiryResult
+from paimon_spark.store.clean.earliest_repair import RepairEarliestSnapshotResult
+from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult
+from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
+from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
+from paimon_spark.store.clean.purge import PurgeFilesResult
+from paimon_spark.store.clean.truncate import TruncateResult
+from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
 from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.reporting.progress import Progress
-from paimon_spark.store.rescale.rescale import RescaleMetrics
-from paimon_spark.store.upkeep.analyze import AnalyzeMetrics
-from paimon_spark.store.upkeep.copy_files import CopyMetrics
-from paimon_spark.store.upkeep.manifest_compaction import ManifestMetrics
-from paimon_spark.store.upkeep.partition_done import Partitions, PartitionsMarked
+from paimon_spark.store.rescale.rescale import RescaleResult
+from paimon_spark.store.upkeep.analyze import AnalyzeResult
+from paimon_spark.store.upkeep.copy_files import CopyResult
+from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult
+from paimon_spark.store.upkeep.partition_done import MarkPartitionDoneResult, Partitions
 
 R = TypeVar("R")
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -57,7 +57,7 @@ class MaintenanceMethods(ABC):
         older_than: Moment | None = None,
         max_deletes: int | None = None,
         dry_run: bool = False,
-    ) -> ExpiryResult:
+    ) -> ExpireSnapshotsResult:
         return self._run(ExpireSnapshots(retain_max, retain_min, older_than, max_deletes, dry_run))
 
     @documented(ExpireChangelogs)
@@ -68,15 +68,15 @@ class MaintenanceMethods(ABC):
         older_than: Moment | None = None,
         max_deletes: int | None = None,
         dry_run: bool = False,
-    ) -> ExpiryResult:
+    ) -> ExpireSnapshotsResult:
         return self._run(ExpireChangelogs(retain_max, retain_min, older_than, max_deletes, dry_run))
 
     @documented(CompactManifest)
-    def compact_manifest(self) -> ManifestMetrics:
+    def compact_manifest(self) -> CompactManifestResult:
         return self._run(CompactManifest())
 
     @documented(Rescale)
-    def rescale(self, buckets: int, where: str | None = None) -> RescaleMetrics:
+    def rescale(self, buckets: int, where: str | None = None) -> RescaleResult:
         return self._run(Rescale(buckets, where))
 
     @documented(RemoveOrphanFiles)
@@ -86,23 +86,25 @@ class MaintenanceMethods(ABC):
         dry_run: bool = True,
         distributed: bool | None = None,
         progress: Progress | None = None,
-    ) -> OrphansRemoved:
+    ) -> RemoveOrphanFilesResult:
         return self._run(RemoveOrphanFiles(older_than, dry_run, distributed, progress))
 
     @documented(Truncate)
-    def truncate(self) -> TruncateMetrics:
+    def truncate(self) -> TruncateResult:
         return self._run(Truncate())
 
     @documented(DropPartitions)
-    def drop_partitions(self, where: str) -> TruncateMetrics:
+    def drop_partitions(self, where: str) -> TruncateResult:
         return self._run(DropPartitions(where))
 
     @documented(RemoveUnexistingFiles)
-    def remove_unexisting_files(self, dry_run: bool = True) -> UnexistingFiles:
+    def remove_unexisting_files(self, dry_run: bool = True) -> RemoveUnexistingFilesResult:
         return self._run(RemoveUnexistingFiles(dry_run))
 
     @documented(RepairEarliestSnapshot)
-    def repair_earliest_snapshot(self, snapshot: int | None = None, delete_older: bool = False) -> EarliestRepaired:
+    def repair_earliest_snapshot(
+        self, snapshot: int | None = None, delete_older: bool = False
+    ) -> RepairEarliestSnapshotResult:
         return self._run(RepairEarliestSnapshot(snapshot, delete_older))
 
     @documented(ExpirePartitions)
@@ -114,16 +116,16 @@ class MaintenanceMethods(ABC):
         expire_strategy: str | None = None,
         max_expires: int | None = None,
         dry_run: bool = False,
-    ) -> PartitionsExpired:
+    ) -> ExpirePartitionsResult:
         times = (expiration_time, timestamp_formatter, timestamp_pattern, expire_strategy)
         return self._run(ExpirePartitions(*times, max_expires, dry_run))
 
     @documented(MarkPartitionDone)
-    def mark_partition_done(self, partitions: Partitions) -> PartitionsMarked:
+    def mark_partition_done(self, partitions: Partitions) -> MarkPartitionDoneResult:
         return self._run(MarkPartitionDone(partitions))
 
     @documented(PurgeFiles)
-    def purge_files(self, orphans_older_than: Moment | None = None, dry_run: bool = False) -> Purged:
+    def purge_files(self, orphans_older_than: Moment | None = None, dry_run: bool = False) -> PurgeFilesResult:
         return self._run(PurgeFiles(orphans_older_than, dry_run))
 
     @documented(Copy)
@@ -133,9 +135,9 @@ class MaintenanceMethods(ABC):
         where: str | None = None,
         options: Mapping[str, str] = _NO_OPTIONS,
         distributed: bool | None = None,
-    ) -> CopyMetrics:
+    ) -> CopyResult:
         return self._run(Copy(target, where, {**self._options, **options}, distributed))
 
     @documented(Analyze)
-    def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeMetrics:
+    def analyze(self, columns: str | Sequence[str] | None = None) -> AnalyzeResult:
         return self._run(Analyze(columns))

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from paimon_spark.procedures.compaction import Compact
 from paimon_spark.procedures.documentation import documented
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
-from paimon_spark.store.compact.compaction import CompactionMetrics
+from paimon_spark.store.compact.compaction import CompactResult
 
 
 class TableOptimizer(ForeignNames):
     """Compacts a table; made by ``PaimonTable.optimize()``."""
 
-    def __init__(self, run: Callable[[Compact], CompactionMetrics], where: str | None = None) -> None:
+    def __init__(self, run: Callable[[Compact], CompactResult], where: str | None = None) -> None:
         """
         Args:
             run: compacts the table as it is then.
@@ -26,10 +26,10 @@ class TableOptimizer(ForeignNames):
         """Only the partitions for which an SQL condition on partition columns is true."""
         return TableOptimizer(self._run, condition)
 
-    def executeCompaction(self) -> CompactionMetrics:
+    def executeCompaction(self) -> CompactResult:
         """Compacts with the defaults of ``compact``."""
         return self.compact()
 
     @documented(Compact)
-    def compact(self, where: str | None = None, full: bool | None = None) -> CompactionMetrics:
+    def compact(self, where: str | None = None, full: bool | None = None) -> CompactResult:
         return self._run(Compact(where or self._where, full))

@@ -37,8 +37,8 @@ from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.commit_write import commit_job
 from paimon_spark.spark.write.open_write import open_job
-from paimon_spark.spark.write.write_job import WriteMetrics
-from paimon_spark.store.checks.report import Report
+from paimon_spark.spark.write.write_job import WriteResult
+from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import ReadableTable, find_table, open_table
@@ -145,7 +145,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         """
         self.toDF(options=options).createOrReplaceTempView(name)
 
-    def append(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+    def append(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteResult:
         """Adds the rows, or upserts them if the table has a primary key.
 
         Args:
@@ -157,7 +157,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         """
         return self._write(df, options, overwrite=False)
 
-    def overwrite(self, df: Rows, where: str | None = None, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+    def overwrite(self, df: Rows, where: str | None = None, options: Mapping[str, str] = _NO_OPTIONS) -> WriteResult:
         """Replaces all rows, or those of some partitions, in one snapshot.
 
         In a session with ``spark.sql.sources.partitionOverwriteMode`` = ``dynamic`` and without a condition it replaces
@@ -172,7 +172,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
         return self._write(rows, {**options, **chosen}, overwrite=True)
 
-    def dynamic_partition_overwrite(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteMetrics:
+    def dynamic_partition_overwrite(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteResult:
         """Replaces the partitions that the rows belong to, and no other; df as for append."""
         return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, overwrite=True)
 
@@ -186,7 +186,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         """Compaction: ``optimize().compact()``, or ``optimize().where("dt = '2026-11-01'").executeCompaction()``."""
         return TableOptimizer(self._run)
 
-    def check(self, read_files: bool = True, latest_only: bool = False) -> Report:
+    def check(self, read_files: bool = True, latest_only: bool = False) -> CheckResult:
         """Verifies that everything the metadata of the table say is true, in this process; see paimon_spark.check.
 
         Args:
@@ -302,7 +302,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
             zone = self._session_zone()
         return rest if zone is None else {**rest, TIME_ZONE: zone}
 
-    def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool) -> WriteMetrics:
+    def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool) -> WriteResult:
         began = time.monotonic()
         df = as_dataframe(self._spark, rows)
         given = {**self._options, **options, PATH: self._path}
@@ -310,10 +310,10 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         messages = place_staged_with_spark(self._spark, job, write_by_bucket(df, job))
         result = commit_job(job, messages)
         if result is None:
-            return WriteMetrics(0, 0, 0, round((time.monotonic() - began) * 1000), None)
+            return WriteResult(0, 0, 0, round((time.monotonic() - began) * 1000), None)
         compaction = finish_write(job.table, messages, SparkRunner(self._spark))
         millis = round((time.monotonic() - began) * 1000)
-        return WriteMetrics(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
+        return WriteResult(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
 
 
 def _without_zone(options: Mapping[str, str]) -> tuple[dict[str, str], str | None]:

@@ -18,7 +18,7 @@ from paimon_spark.store.write.write_plan import WritePlan
 
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import Replaced
-    from paimon_spark.store.compact.compaction import CompactionMetrics
+    from paimon_spark.store.compact.compaction import CompactResult
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class WriteJob:
 
 
 @dataclass(frozen=True, repr=False)
-class WriteMetrics(Result):
+class WriteResult(Result):
     """What a write did.
 
     Attributes:
@@ -62,7 +62,7 @@ class WriteMetrics(Result):
     bytes: int
     millis: int
     snapshot_id: int | None
-    compaction: CompactionMetrics | None = None
+    compaction: CompactResult | None = None
 
 
 @contextmanager

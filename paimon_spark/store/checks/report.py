@@ -75,7 +75,7 @@ class Problem:
 
 
 @dataclass(frozen=True, repr=False)
-class Report(Result):
+class CheckResult(Result):
     """What a check looked at and found.
 
     Attributes:

@@ -17,7 +17,7 @@ from paimon_spark.format.paths import (
 )
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.collect import Collector, Job
-from paimon_spark.store.checks.report import Findings, Report, Rule
+from paimon_spark.store.checks.report import CheckResult, Findings, Rule
 from paimon_spark.store.checks.snapshots import Walk
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_stored_table, open_table
@@ -34,7 +34,7 @@ def check(
     read_files: bool = True,
     latest_only: bool = False,
     progress: Progress | None = None,
-) -> Report:
+) -> CheckResult:
     """Verifies that everything the metadata of a table say is true: of every snapshot, and of every file they name.
 
     Nothing is changed. Snapshots that come or expire meanwhile do no harm.
@@ -76,7 +76,7 @@ def check(
     _note_branches(table, findings)
     findings.forget(_gone_meanwhile(table, ids, tags))
     problems, left_out = findings.problems()
-    return Report(
+    return CheckResult(
         location=table.location,
         snapshots=tuple(ids),
         tags=tuple(tags),

@@ -12,7 +12,7 @@ from paimon_spark.store.reporting.result import Result
 
 
 @dataclass(frozen=True, repr=False)
-class EarliestRepaired(Result):
+class RepairEarliestSnapshotResult(Result):
     """Attributes:
     previous_earliest_snapshot_id, current_earliest_snapshot_id: what readers and expiry went by, and go by now.
     deleted: the ids of snapshots before it that were deleted.
@@ -23,7 +23,9 @@ class EarliestRepaired(Result):
     deleted: tuple[int, ...] = ()
 
 
-def repair_earliest_snapshot(table: Table, snapshot: int | None = None, delete_older: bool = False) -> EarliestRepaired:
+def repair_earliest_snapshot(
+    table: Table, snapshot: int | None = None, delete_older: bool = False
+) -> RepairEarliestSnapshotResult:
     """Lets a table begin with a snapshot after which none is missing.
 
     Expiry and searches by time walk from the earliest snapshot to the latest; one that is missing between them stops or
@@ -64,7 +66,7 @@ def repair_earliest_snapshot(table: Table, snapshot: int | None = None, delete_o
         raise SnapshotNotFound(f"{what}: snapshot {chosen} has just expired; {store.available()}. Repair it again")
     older = [number for number in store.ids() if number < chosen] if delete_older else []
     table.file_io.delete_many([snapshot_path(table.location, number, table.branch) for number in older])
-    return EarliestRepaired(previous, chosen, tuple(older))
+    return RepairEarliestSnapshotResult(previous, chosen, tuple(older))
 
 
 def _after_gaps(ids: list[int]) -> int:

@@ -30,7 +30,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 
 @dataclass(frozen=True, repr=False)
-class UnexistingFiles(Result):
+class RemoveUnexistingFilesResult(Result):
     """What left the table, or would leave it if it was a dry run.
 
     Attributes:
@@ -50,7 +50,7 @@ class UnexistingFiles(Result):
     millis: int
 
 
-def remove_unexisting_files(table: Table, dry_run: bool = True) -> UnexistingFiles:
+def remove_unexisting_files(table: Table, dry_run: bool = True) -> RemoveUnexistingFilesResult:
     """Takes the data files out of the latest snapshot that storage does not have, in one OVERWRITE snapshot.
 
     Files that another job takes out meanwhile are left to it. Older snapshots and tags stay as they are.
@@ -151,8 +151,8 @@ def _path(table: Table, entry: ManifestEntry) -> str:
 
 def _result(
     table: Table, entries: Sequence[ManifestEntry], snapshot_id: int | None, dry_run: bool, began: float
-) -> UnexistingFiles:
-    return UnexistingFiles(
+) -> RemoveUnexistingFilesResult:
+    return RemoveUnexistingFilesResult(
         paths=tuple(sorted(_path(table, entry) for entry in entries)),
         rows=sum(entry.file.row_count for entry in entries),
         bytes=sum(entry.file.file_size for entry in entries),

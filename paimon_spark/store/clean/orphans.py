@@ -49,7 +49,7 @@ DAY_MILLIS = 24 * 3_600_000
 
 
 @dataclass(frozen=True, repr=False)
-class OrphansRemoved(Result):
+class RemoveOrphanFilesResult(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -102,7 +102,7 @@ def remove_orphan_files(
     dry_run: bool = True,
     work: StorageWork | None = None,
     progress: Progress | None = None,
-) -> OrphansRemoved:
+) -> RemoveOrphanFilesResult:
     """Removes old files that no snapshot, tag, branch or changelog names, and empty old directories.
 
     Args:
@@ -142,7 +142,7 @@ def past_millis(older_than: Moment | None, argument: str) -> int:
 
 def remove_orphans_before(
     table: Table, before: int, dry_run: bool, work: StorageWork | None = None, progress: Progress | None = None
-) -> OrphansRemoved:
+) -> RemoveOrphanFilesResult:
     """The same with any threshold (epoch millis), for who knows that nobody writes. Errors the same."""
     began = time.monotonic()
     work = work or ThreadedWork(table)
@@ -160,7 +160,7 @@ def remove_orphans_before(
         directories = list(_remove_directories(table, found, gone, before))
         _log.info("removed %d orphan files of %s", len(gone), table.location)
     paths = tuple(file.path for file in gone)
-    return OrphansRemoved(
+    return RemoveOrphanFilesResult(
         paths=paths,
         bytes=sum(file.size for file in gone),
         refused=tuple(sorted({file.path for file in orphans}.difference(paths))),

@@ -24,7 +24,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import partition_text
 from paimon_spark.format.types import BINARIES
-from paimon_spark.store.clean.truncate import TruncateMetrics, take_away, without_partitions
+from paimon_spark.store.clean.truncate import TruncateResult, take_away, without_partitions
 from paimon_spark.store.commit.attempt import TableState, table_state
 from paimon_spark.store.history.tags import Duration, duration_millis
 from paimon_spark.store.metadata.commit_changes import CommitChanges
@@ -49,7 +49,7 @@ _NO_TIME = (
 
 
 @dataclass(frozen=True, repr=False)
-class PartitionsExpired(Result):
+class ExpirePartitionsResult(Result):
     """What left the table. The files stay on storage until the older snapshots expire.
 
     Attributes:
@@ -91,7 +91,7 @@ def expire_partitions(
     expire_strategy: str | None = None,
     max_expires: int | None = None,
     dry_run: bool = False,
-) -> PartitionsExpired:
+) -> ExpirePartitionsResult:
     """Expires partitions now, whenever it was done last.
 
     Args:
@@ -132,7 +132,7 @@ def expire_partitions(
     return expire_partitions_at(table, datetime.now(), dry_run)
 
 
-def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> PartitionsExpired:
+def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> ExpirePartitionsResult:
     """Expires partitions by the options of the table, at a local time.
 
     Others may write meanwhile. What they add to a partition that its values make too old goes too; one that is too
@@ -149,7 +149,7 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
     if limit < 0:
         raise OptionError(f"at most {limit} partitions are to expire: give 0 or more")
     expired = [age.partition for age in ages if is_too_old(age)][:limit]
-    done: list[TruncateMetrics] = []
+    done: list[TruncateResult] = []
     for batch in _batches(expired, table.options):
 
         def changes(state: TableState, batch: frozenset[bytes] = frozenset(batch)) -> CommitChanges:
@@ -231,9 +231,9 @@ def _batches(rows: Sequence[bytes], options: Options) -> list[Sequence[bytes]]:
 
 
 def _expired(
-    names: tuple[str, ...], without_time: tuple[str, ...], done: Sequence[TruncateMetrics], began: float
-) -> PartitionsExpired:
-    return PartitionsExpired(
+    names: tuple[str, ...], without_time: tuple[str, ...], done: Sequence[TruncateResult], began: float
+) -> ExpirePartitionsResult:
+    return ExpirePartitionsResult(
         partitions=names,
         without_time=without_time,
         files=sum(metrics.files for metrics in done),

@@ -43,7 +43,7 @@ _NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True, repr=False)
-class Purged(Result):
+class PurgeFilesResult(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -67,7 +67,7 @@ class Purged(Result):
     millis: int
 
 
-def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run: bool = False) -> Purged:
+def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run: bool = False) -> PurgeFilesResult:
     """Takes everything out of a table but its schemas: it is as if new, and can be written on.
 
     Args:
@@ -104,7 +104,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
         paths += _delete_unused(branch, files)
     paths += remove_orphan_files(table, orphans_older_than, dry_run=False).paths
     _log.info("purged %s: %d files", table.location, len(paths))
-    return Purged(
+    return PurgeFilesResult(
         branches=tuple(branches),
         tags=tuple(tags),
         consumers=consumers,
@@ -127,7 +127,9 @@ def _check_call(table: Table, orphans_older_than: Moment | None) -> None:
     past_millis(orphans_older_than, "orphans_older_than")
 
 
-def _told(table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float) -> Purged:
+def _told(
+    table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float
+) -> PurgeFilesResult:
     """What a dry run tells. files: of the branches, and those that snapshots, changelogs and tags name."""
     ids, changelogs = table.snapshots.ids(), table.snapshots.changelog_ids()
     own = [
@@ -135,7 +137,7 @@ def _told(table: Table, branches: Sequence[str], tags: Sequence[str], files: Seq
         *(changelog_path(table.location, number) for number in changelogs),
         *(snapshot_path(table.location, number) for number in ids),
     ]
-    return Purged(
+    return PurgeFilesResult(
         branches=tuple(branches),
         tags=tuple(tags),
         consumers=clear_consumers(table, dry_run=True).names,

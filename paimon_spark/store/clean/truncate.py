@@ -28,7 +28,7 @@ from paimon_spark.store.scan.latest_only import refuse_travel
 
 
 @dataclass(frozen=True, repr=False)
-class TruncateMetrics(Result):
+class TruncateResult(Result):
     """What left the table. The files stay on storage until the older snapshots expire.
 
     Attributes:
@@ -46,7 +46,7 @@ class TruncateMetrics(Result):
     snapshot_id: int | None
 
 
-def truncate_table(table: Table) -> TruncateMetrics:
+def truncate_table(table: Table) -> TruncateResult:
     """Takes all rows away, also those that come in meanwhile, in one OVERWRITE snapshot (operation TRUNCATE).
 
     Raises:
@@ -58,7 +58,7 @@ def truncate_table(table: Table) -> TruncateMetrics:
     return take_away(table, lambda state: overwritten(state, CommitChanges(), None), "TRUNCATE")
 
 
-def drop_partitions(table: Table, where: str | Predicate) -> TruncateMetrics:
+def drop_partitions(table: Table, where: str | Predicate) -> TruncateResult:
     """The same for the partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``.
 
     Raises:
@@ -82,7 +82,7 @@ def without_partitions(state: TableState, rows: Iterable[bytes]) -> CommitChange
 
 def take_away(
     table: Table, changes: Callable[[TableState], CommitChanges], operation: str | None, dry_run: bool = False
-) -> TruncateMetrics:
+) -> TruncateResult:
     """Commits one OVERWRITE snapshot that only deletes; none where there is nothing to delete, or no more.
 
     Args:
@@ -120,8 +120,8 @@ def _partitions(state: TableState, condition: Predicate) -> list[bytes]:
     return [row for row in columns.partitions if is_chosen(table, condition, row)]
 
 
-def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapshot_id: int | None) -> TruncateMetrics:
-    return TruncateMetrics(
+def _metrics(table: Table, files: Sequence[ManifestEntry], began: float, snapshot_id: int | None) -> TruncateResult:
+    return TruncateResult(
         partitions=tuple(sorted(describe_partition(table, row) for row in {entry.partition for entry in files})),
         files=len(files),
         bytes=sum(entry.file.file_size for entry in files),

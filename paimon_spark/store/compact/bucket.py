@@ -31,7 +31,7 @@ from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
 from paimon_spark.merge.runs.sort_merge import merge_runs
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS, BucketRows, Progress
 from paimon_spark.store.compact.output import CompactOutput
-from paimon_spark.store.compact.task import AppendTask, CompactResult, CompactTask, MergeTask
+from paimon_spark.store.compact.task import AppendTask, CompactTask, CompactTaskResult, MergeTask
 from paimon_spark.store.compact.upper_rows import UpperLevel, files_above
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.external_merge import RunSpill, SizedRun
@@ -45,7 +45,7 @@ _GROWTH = 4  # bytes of a row in memory for each byte in a file, about
 
 def run_task(
     table: Table, task: CompactTask, progress: Progress | None = None, rules: CompactRules | None = None
-) -> CompactResult:
+) -> CompactTaskResult:
     """Compacts what the task says; nothing is visible before somebody commits the result.
 
     Args:
@@ -70,7 +70,7 @@ def run_task(
         return _MergeRun(table.schema, task, rules, rows, output, spill).result()
 
 
-def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOutput) -> CompactResult:
+def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOutput) -> CompactTaskResult:
     """The rows of the files one after the other (Java: BaseAppendFileStoreWrite.compactRewrite)."""
     request = FileRequest(table.schema.fields)
     for file in task.files:
@@ -78,7 +78,7 @@ def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOut
             output.write(batch)
     output.end_files()
     after, _ = output.wait()
-    return CompactResult(
+    return CompactTaskResult(
         partition=task.partition,
         bucket=task.bucket,
         total_buckets=task.total_buckets,
@@ -111,7 +111,7 @@ class _MergeRun:
         self._request = FileRequest(schema.fields, SYSTEM_FIELDS)
         self._superseded: dict[int, list[npt.NDArray[np.int64]]] = {}
 
-    def result(self) -> CompactResult:
+    def result(self) -> CompactTaskResult:
         task = self._task
         moved: list[DataFileMeta] = []
         for step in task.steps:
@@ -129,7 +129,7 @@ class _MergeRun:
             task.above[number].file_name: np.concatenate(parts).astype("<i8").tobytes()
             for number, parts in self._superseded.items()
         }
-        return CompactResult(
+        return CompactTaskResult(
             partition=task.partition,
             bucket=task.bucket,
             total_buckets=task.total_buckets,

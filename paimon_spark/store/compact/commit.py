@@ -24,7 +24,7 @@ from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.conflicts import check_conflicts
 from paimon_spark.store.commit.failure import discarding_if_failed
 from paimon_spark.store.commit.vector_files import IndexChanges, VectorFiles, find_vector_files, vector_changes
-from paimon_spark.store.compact.task import CompactResult, CompactTask
+from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.commit_changes import compacted
 from paimon_spark.store.metadata.live_files import canonical_row
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -39,7 +39,7 @@ LONGEST_WAIT = 0.3  # seconds
 Upper: TypeAlias = Mapping[Place, frozenset[tuple[str, int]]]
 """Names and levels of the files above level 0 of each bucket."""
 
-Part = TypeVar("Part", CompactResult, CompactTask)
+Part = TypeVar("Part", CompactTaskResult, CompactTask)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class _Bucket:
 
 
 def commit_compaction(
-    table: Table, base: Snapshot, upper: Upper, results: Sequence[CompactResult], user: str | None = None
+    table: Table, base: Snapshot, upper: Upper, results: Sequence[CompactTaskResult], user: str | None = None
 ) -> CompactedBuckets:
     """Commits the results of tasks, bucket by bucket, as one snapshot.
 
@@ -266,13 +266,13 @@ def committed_units(table: Table, parts: Iterable[Part]) -> list[list[Part]]:
     return list(units.values())
 
 
-def _by_bucket(table: Table, results: Sequence[CompactResult]) -> tuple[_Bucket, ...]:
+def _by_bucket(table: Table, results: Sequence[CompactTaskResult]) -> tuple[_Bucket, ...]:
     """The results that belong together folded into one; those that change nothing are left out."""
     changing = (r for r in results if r.before or r.after or r.changelog or r.superseded)
     return tuple(_folded(table, found) for found in committed_units(table, changing))
 
 
-def _folded(table: Table, results: Sequence[CompactResult]) -> _Bucket:
+def _folded(table: Table, results: Sequence[CompactTaskResult]) -> _Bucket:
     superseded: dict[str, list[bytes]] = {}
     for result in results:
         for name, positions in result.superseded.items():

@@ -26,7 +26,7 @@ from paimon_spark.store.compact.commit import (
     place_of,
 )
 from paimon_spark.store.compact.plan import CompactionPlan, plan_compaction
-from paimon_spark.store.compact.task import CompactResult, CompactTask
+from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.partitions import describe_partition
 from paimon_spark.store.metadata.table import Table
@@ -55,7 +55,7 @@ class TaskFailure:
     error: str
 
 
-Outcome: TypeAlias = CompactResult | TaskFailure
+Outcome: TypeAlias = CompactTaskResult | TaskFailure
 
 
 class TaskRunner(Protocol):
@@ -80,7 +80,7 @@ class DroppedBucket:
 
 
 @dataclass(frozen=True, repr=False)
-class CompactionMetrics(Result):
+class CompactResult(Result):
     """What a compaction did.
 
     Attributes:
@@ -119,7 +119,7 @@ def compact_table(
     places: Collection[Place] | None = None,
     commit_bytes: int = COMMIT_BYTES,
     at_once: bool = False,
-) -> CompactionMetrics:
+) -> CompactResult:
     """Compacts the buckets that need it.
 
     Args:
@@ -198,7 +198,7 @@ class _Job:
                 raise
         return planned & (self.dropped.keys() | self.failed.keys())
 
-    def finish(self) -> CompactionMetrics:
+    def finish(self) -> CompactResult:
         """The metrics, after the buckets that are left have been named in the log.
 
         Raises:
@@ -219,7 +219,7 @@ class _Job:
         """A bucket of which a task failed is not committed at all."""
         assert plan.snapshot is not None, "a plan with tasks has a snapshot"
         self.failed.update((self._place(o), o.error) for o in outcomes if isinstance(o, TaskFailure))
-        results = [outcome for outcome in outcomes if isinstance(outcome, CompactResult)]
+        results = [outcome for outcome in outcomes if isinstance(outcome, CompactTaskResult)]
         if commits_together(self.table):
             halves = [result for result in results if self._place(result) in self.failed]
             discard(self.table.file_io, [path for result in halves for path in result.created])
@@ -238,17 +238,17 @@ class _Job:
         for future in running:
             error = None if future.cancel() else future.exception()
             if error is None and not future.cancelled():
-                created = (o.created for o in future.result() if isinstance(o, CompactResult))
+                created = (o.created for o in future.result() if isinstance(o, CompactTaskResult))
                 discard(self.table.file_io, [path for paths in created for path in paths])
 
-    def _metrics(self) -> CompactionMetrics:
+    def _metrics(self) -> CompactResult:
         messages = [message for made in self.done for message in made.messages]
         before = [file for message in messages for file in message.compact_before]
         after = [file for message in messages for file in message.compact_after]
         changelog = [file for message in messages for file in message.compact_changelog]
         moved = {file.file_name for file in before}
         new = [file for file in after if file.file_name not in moved]
-        return CompactionMetrics(
+        return CompactResult(
             snapshot_ids=tuple(made.snapshot_id for made in self.done if made.snapshot_id is not None),
             buckets=len({self._place(message) for message in messages}),
             files_before=len(before),

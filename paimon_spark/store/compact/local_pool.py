@@ -18,7 +18,7 @@ from multiprocessing.synchronize import Event
 
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.store.compact.compaction import Outcome, TaskFailure, run_here
-from paimon_spark.store.compact.task import CompactResult, CompactTask
+from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.storage.discard import discard
 
@@ -84,7 +84,7 @@ class LocalRunner:
         except BaseException:
             self._stopping.set()
             finished = [f.result() for f in futures if not f.cancel() and f.exception() is None]
-            discard(table.file_io, [path for o in finished if isinstance(o, CompactResult) for path in o.created])
+            discard(table.file_io, [path for o in finished if isinstance(o, CompactTaskResult) for path in o.created])
             raise
 
     def stop(self) -> None:

@@ -73,7 +73,7 @@ CompactTask: TypeAlias = MergeTask | AppendTask
 
 
 @dataclass(frozen=True)
-class CompactResult:
+class CompactTaskResult:
     """What a task did; nothing is visible before it is committed.
 
     Attributes:

@@ -11,7 +11,7 @@ from paimon_spark.format.paths import EARLIEST, LATEST, changelog_directory, cha
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.expire.delete import delete_doomed
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
-from paimon_spark.store.expire.snapshots import ExpiryResult, result_of
+from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, result_of
 from paimon_spark.store.expire.used import (
     ReferencedFiles,
     add_found_deltas,
@@ -39,7 +39,7 @@ def expire_changelogs(
     older_than: Moment | None = None,
     max_deletes: int | None = None,
     dry_run: bool = False,
-) -> ExpiryResult:
+) -> ExpireSnapshotsResult:
     """Expires old changelogs of ``changelog/`` with their files. The newest of them always stays.
 
     Arguments and errors are those of expire_snapshots; what is not given is said by the options `changelog.*`, and
@@ -49,25 +49,25 @@ def expire_changelogs(
     return expire_changelogs_by(table, changelog_retention(options, retention(options), given), dry_run)
 
 
-def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -> ExpiryResult:
+def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -> ExpireSnapshotsResult:
     """The same by given rules. Errors as in expire_snapshots."""
     began = time.monotonic()
     bounds = _range(table, kept)
     if bounds is None:
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     earliest, end = bounds
     if end == earliest:
         hint = f"{changelog_directory(table.location, table.branch)}/{EARLIEST}"
         if not dry_run and read_hint(table.file_io, hint) != earliest:
             table.file_io.overwrite(hint, str(earliest).encode())
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     found = _find_all(table, range(earliest, end + 1))
     if not found or found[-1].id != end:  # another expiry was faster
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     return _expire(table, found[:-1], found[-1], end, dry_run, began)
 
 
-def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpiryResult:
+def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpireSnapshotsResult:
     """Expires every long-lived changelog, whatever their age, and takes the hints away (Java: expireAll).
 
     Raises:
@@ -77,7 +77,7 @@ def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpiryResult:
     began = time.monotonic()
     ids, earliest = table.snapshots.changelog_ids(), table.snapshots.earliest_id()
     if not ids or earliest is None:
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     if ids[-1] >= earliest:
         raise CorruptFile(
             f"the changelog {ids[-1]} of {table.location} is not older than snapshot {earliest}; expire the snapshots "
@@ -88,7 +88,7 @@ def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpiryResult:
 
 def _expire(
     table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, dry_run: bool, began: float
-) -> ExpiryResult:
+) -> ExpireSnapshotsResult:
     """kept: the first changelog that stays; None: none does."""
     doomed = _doomed(table, changelogs)
     doomed.keep(_used(table, changelogs, kept, end, bool(doomed.data)))
@@ -96,7 +96,7 @@ def _expire(
     first = table.snapshots.earliest_id()
     if first is not None and ids and first <= ids[-1]:  # else what they let go is in no snapshot any more
         _log.info("no changelog of %s expires: the table went back to snapshot %d meanwhile", table.location, first)
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     paths = [changelog_path(table.location, number, table.branch) for number in ids]
     if dry_run:
         told = [path for stage in (*doomed.stages(), paths) for path in stage]

@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
-class ExpiryResult(Result):
+class ExpireSnapshotsResult(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -85,7 +85,7 @@ def expire_snapshots(
     older_than: Moment | None = None,
     max_deletes: int | None = None,
     dry_run: bool = False,
-) -> ExpiryResult:
+) -> ExpireSnapshotsResult:
     """Expires old snapshots and deletes the files that only they need.
 
     Tags keep the files of their snapshots, other branches theirs; consumers keep the snapshots they have not read.
@@ -112,7 +112,7 @@ def expire_snapshots(
 
 def expire_snapshots_by(
     table: Table, rules: RetentionRules, dry_run: bool = False, finishes: bool = False
-) -> ExpiryResult:
+) -> ExpireSnapshotsResult:
     """The same by given rules. Errors as in expire_snapshots.
 
     Args:
@@ -123,25 +123,26 @@ def expire_snapshots_by(
     store = table.snapshots
     (earliest, is_hinted), (newest, is_sure) = store.earliest(), store.hinted_latest()
     if earliest is None or newest is None:
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     latest = newest.id
     end = _end(table, rules, earliest, latest)
     if end > earliest and not is_sure and may_be_withdrawn(table, newest):  # then it counts for nothing
         _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     if finishes or end > earliest:
         end = max(end, min(expiring_below(store) or 0, latest))  # below a mark that a crash left, files may be gone
     if end <= earliest:
         if not dry_run and not is_hinted:  # the last step of an expiry that broke off
             delete_marks(store, earliest)
             store.write_earliest_hint(earliest)
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     end = min([end, *held_snapshot_ids(table.file_io, store.directory)])
     if end <= earliest:
-        return ExpiryResult(dry_run=dry_run)
+        return ExpireSnapshotsResult(dry_run=dry_run)
     if dry_run:
         plan = _plan(table, rules, earliest, end)
-        return ExpiryResult(dry_run=True) if plan is None else plan.result(began, plan.all_paths(), dry_run=True)
+        nothing = ExpireSnapshotsResult(dry_run=True)
+        return nothing if plan is None else plan.result(began, plan.all_paths(), dry_run=True)
     mark = write_mark(store, end)
     try:
         plan = _plan(table, rules, earliest, end) if _may_go_until(table, rules, end) else None
@@ -150,13 +151,13 @@ def expire_snapshots_by(
         if store.exists(end) and (expiring_below(store) or 0) <= end:
             raise
         _log.info("another expiry of %s goes further, and took away what was to be read", table.location)
-        return ExpiryResult()
+        return ExpireSnapshotsResult()
     except BaseException:
         table.file_io.delete(mark)
         raise
     if plan is None:  # another expiry was faster, or somebody wants to keep what was to go
         table.file_io.delete(mark)
-        return ExpiryResult()
+        return ExpireSnapshotsResult()
     result = plan.result(began, plan.execute(mark), dry_run=False)
     first, last = plan.ids[0], plan.ids[-1]
     _log.info("expired the snapshots %d to %d of %s: %d files", first, last, table.location, len(result.paths))
@@ -252,16 +253,16 @@ class _Plan:
         hint = f"{changelog_directory(table.location, table.branch)}/{LATEST}"
         table.file_io.overwrite(hint, str(self.ids[-1]).encode())
 
-    def result(self, began: float, paths: Sequence[str], dry_run: bool) -> ExpiryResult:
+    def result(self, began: float, paths: Sequence[str], dry_run: bool) -> ExpireSnapshotsResult:
         moved = len(self.snapshots) if self.moves else 0
         return result_of(self.doomed, self.ids, paths, moved, dry_run, began)
 
 
 def result_of(
     doomed: DeletionPlan, ids: Sequence[int], paths: Sequence[str], moved: int, dry_run: bool, began: float
-) -> ExpiryResult:
+) -> ExpireSnapshotsResult:
     """What is told of an expiry; began: by time.monotonic."""
-    return ExpiryResult(
+    return ExpireSnapshotsResult(
         ids=tuple(ids),
         data_files=len(doomed.data),
         changelog_files=len(doomed.changelog),

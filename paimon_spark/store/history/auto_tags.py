@@ -18,7 +18,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.history.tag_deletion import delete_tags, expire_tags
-from paimon_spark.store.history.tags import TagCreated, keep_as_tag
+from paimon_spark.store.history.tags import CreateTagResult, keep_as_tag
 from paimon_spark.store.metadata.snapshots import SnapshotStore, has_watermark
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -33,14 +33,14 @@ _HOURS = {"with-dashes": "%Y-%m-%d %H", "without-dashes": "%Y%m%d %H", "without-
 
 
 @dataclass(frozen=True, repr=False)
-class AutomaticTags(Result):
+class TriggerTagAutomaticCreationResult(Result):
     """created: the new tags; deleted: names of those that were too many or too old."""
 
-    created: tuple[TagCreated, ...] = ()
+    created: tuple[CreateTagResult, ...] = ()
     deleted: tuple[str, ...] = ()
 
 
-def trigger_tag_automatic_creation(table: Table) -> AutomaticTags:
+def trigger_tag_automatic_creation(table: Table) -> TriggerTagAutomaticCreationResult:
     """Makes the tags that are due by the options `tag.*`, and deletes those that are too many or too old.
 
     Raises:
@@ -49,7 +49,7 @@ def trigger_tag_automatic_creation(table: Table) -> AutomaticTags:
     """
     made = create_due_tags(table)
     expired = expire_tags(table).names if table.options.value(o.TAG_TIME_EXPIRE_ENABLED) else ()
-    return AutomaticTags(made.created, (*made.deleted, *expired))
+    return TriggerTagAutomaticCreationResult(made.created, (*made.deleted, *expired))
 
 
 def expire_tags_by_options(table: Table) -> None:
@@ -58,21 +58,22 @@ def expire_tags_by_options(table: Table) -> None:
         expire_tags(table)
 
 
-def create_due_tags(table: Table) -> AutomaticTags:
+def create_due_tags(table: Table) -> TriggerTagAutomaticCreationResult:
     """The part of trigger_tag_automatic_creation that makes tags. Errors the same."""
     mode = table.options.value(o.TAG_AUTOMATIC_CREATION)
     if mode not in ("process-time", "watermark"):
-        return AutomaticTags()
+        return TriggerTagAutomaticCreationResult()
     period, delay = tag_period(table.options), _delay(table.options)
     store = table.snapshots
     next_tag, number = _progress(table, period)
     latest, earliest = store.latest(), store.earliest_id()
     if latest is None or earliest is None:
-        return AutomaticTags()
+        return TriggerTagAutomaticCreationResult()
     moment = _moment(latest, table.options)
     if moment is not None and not _is_due(moment, next_tag, period, delay):
-        return AutomaticTags()  # so it is after most commits: those before it are older, and are not read
-    created: list[TagCreated] = []
+        # So it is after most commits: those before it are older, and are not read.
+        return TriggerTagAutomaticCreationResult()
+    created: list[CreateTagResult] = []
     deleted: list[str] = []
     for snapshot in store.walk(range(max(number, earliest), latest.id + 1)):
         moment = _moment(snapshot, table.options)
@@ -86,7 +87,7 @@ def create_due_tags(table: Table) -> AutomaticTags:
             created.append(keep_as_tag(table, name, snapshot, table.options.value(o.TAG_DEFAULT_TIME_RETAINED)))
         next_tag = this_tag + period
         deleted += _delete_surplus(table, lambda name: auto_tag_time(name, table.options) is not None)
-    return AutomaticTags(tuple(created), tuple(deleted))
+    return TriggerTagAutomaticCreationResult(tuple(created), tuple(deleted))
 
 
 def _is_due(moment: datetime, next_tag: datetime | None, period: timedelta, delay: timedelta) -> bool:

@@ -29,7 +29,7 @@ _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
 
 
 @dataclass(frozen=True, repr=False)
-class BranchMerged(Result):
+class MergeBranchResult(Result):
     """What came into the target.
 
     Attributes:
@@ -45,7 +45,7 @@ class BranchMerged(Result):
     millis: int
 
 
-def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> BranchMerged:
+def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> MergeBranchResult:
     """Adds the files of a branch that another one does not have yet, in one snapshot of the latter.
 
     Args:
@@ -78,7 +78,7 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> Branch
         return _merge(what, table_state(theirs, new), ours, old, began)
 
 
-def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: float) -> BranchMerged:
+def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: float) -> MergeBranchResult:
     """latest: of ours."""
     now = {entry.identity for entry in table_state(ours, latest).live_entries(None)}
     entries = [entry for entry in theirs.live_entries(None) if entry.identity not in now]
@@ -121,8 +121,8 @@ def _check_schemas(what: str, source: Table, target: Table, schema_ids: set[int]
             raise SchemaError(f"{what}: files of the source have schema {number}, which is another one in the target")
 
 
-def _merged(snapshot_id: int | None, entries: Sequence[ManifestEntry], began: float) -> BranchMerged:
-    return BranchMerged(
+def _merged(snapshot_id: int | None, entries: Sequence[ManifestEntry], began: float) -> MergeBranchResult:
+    return MergeBranchResult(
         snapshot_id=snapshot_id,
         files=len(entries),
         rows=sum(entry.file.row_count for entry in entries),

@@ -40,7 +40,7 @@ _DIRECTORIES = ("snapshot", "tag/tag-success-file", "tag", "changelog", "consume
 
 
 @dataclass(frozen=True, repr=False)
-class BranchCreated(Result):
+class CreateBranchResult(Result):
     """snapshot_id: its first snapshot; None: it has none. created: False when it was there already."""
 
     name: str
@@ -49,7 +49,7 @@ class BranchCreated(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class BranchesDeleted(Result):
+class DeleteBranchResult(Result):
     """What went, or would go. names: of the branches; paths: of all files, in order."""
 
     names: tuple[str, ...]
@@ -66,7 +66,7 @@ def branch_names(file_io: FileIO, location: str) -> list[str]:
 
 def create_branch(
     table: Table, name: str, tag: str | None = None, snapshot: int | None = None, ignore_if_exists: bool = False
-) -> BranchCreated:
+) -> CreateBranchResult:
     """Makes a branch of the branch that the table is opened on.
 
     Args:
@@ -91,7 +91,7 @@ def create_branch(
     schemas = [number for number in reversed(table.schemas.ids()) if first is None or number <= first.schema_id]
     if _is_there(table, name) and not _broke_off(table, name, first, schemas):
         if ignore_if_exists:
-            return BranchCreated(name, None, created=False)
+            return CreateBranchResult(name, None, created=False)
         raise _taken(table, name)
     if tag is not None and kept is None:
         raise SnapshotNotFound(f"branch '{name}': there is no tag '{tag}'; {store.available()}")
@@ -103,10 +103,10 @@ def create_branch(
     for number in schemas:  # with the first the branch is there: it is the newest, which tells the columns
         data = table.file_io.read_bytes(schema_path(table.location, number, table.branch))
         publish_file(table.file_io, schema_path(table.location, number, name), data)
-    return BranchCreated(name, None if first is None else first.id, created=True)
+    return CreateBranchResult(name, None if first is None else first.id, created=True)
 
 
-def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = False) -> BranchesDeleted:
+def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = False) -> DeleteBranchResult:
     """Deletes branches. Data files that only they need are orphans then, and go with the other orphan files.
 
     What is left of a branch whose making or renaming broke off is deleted too.
@@ -133,7 +133,7 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
             _delete(table, files)
             paths.update(dict.fromkeys(files))
         _remove_directories(table, name)
-    return BranchesDeleted(tuple(wanted), tuple(paths), dry_run)
+    return DeleteBranchResult(tuple(wanted), tuple(paths), dry_run)
 
 
 def rename_branch(table: Table, name: str, new_name: str) -> None:

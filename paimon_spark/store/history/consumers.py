@@ -20,7 +20,7 @@ from paimon_spark.store.storage.listing import find_bytes
 
 
 @dataclass(frozen=True, repr=False)
-class ConsumersDeleted(Result):
+class ClearConsumersResult(Result):
     """What went, or would go if it was a dry run. names: of the consumers, sorted."""
 
     names: tuple[str, ...]
@@ -63,7 +63,7 @@ def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None
 
 def clear_consumers(
     table: Table, including: str | None = None, excluding: str | None = None, dry_run: bool = False
-) -> ConsumersDeleted:
+) -> ClearConsumersResult:
     """Deletes the consumers whose whole id matches a pattern.
 
     Args:
@@ -84,7 +84,7 @@ def clear_consumers(
     return _delete(table, chosen, dry_run)
 
 
-def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> ConsumersDeleted:
+def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> ClearConsumersResult:
     """Deletes the consumers that have not moved since a time.
 
     Args:
@@ -98,7 +98,7 @@ def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bo
     if older_than is None:
         age = table.options.value(o.CONSUMER_EXPIRATION_TIME)
         if age is None:
-            return ConsumersDeleted((), dry_run)
+            return ClearConsumersResult((), dry_run)
         before = time.time_ns() // 1_000_000 - age
     else:
         before = epoch_millis(older_than, "older_than")
@@ -114,8 +114,8 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise OptionError(f"'{text}' is no regular expression: {error}") from None
 
 
-def _delete(table: Table, chosen: dict[str, FileStatus], dry_run: bool) -> ConsumersDeleted:
+def _delete(table: Table, chosen: dict[str, FileStatus], dry_run: bool) -> ClearConsumersResult:
     if not dry_run:
         for status in chosen.values():
             table.file_io.delete(status.path)
-    return ConsumersDeleted(tuple(sorted(chosen)), dry_run)
+    return ClearConsumersResult(tuple(sorted(chosen)), dry_run)

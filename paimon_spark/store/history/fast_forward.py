@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, repr=False)
-class FastForwarded(Result):
+class FastForwardResult(Result):
     """Ids of the snapshots that went and that came, and the names of tags that did."""
 
     removed_snapshots: tuple[int, ...]
@@ -36,7 +36,7 @@ class FastForwarded(Result):
     added_tags: tuple[str, ...]
 
 
-def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwarded:
+def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwardResult:
     """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
 
     Older snapshots of the table stay if the first one of the branch was built on them. If not, as when those that the
@@ -102,10 +102,10 @@ class _Forward:
         """The snapshots of the table that go, newest first."""
         return tuple(number for number in reversed(self.own) if number >= self.first or self.unrelated)
 
-    def told(self) -> FastForwarded:
-        return FastForwarded(self.gone, tuple(self.new), tuple(self._own_tags()), tuple(self.tags))
+    def told(self) -> FastForwardResult:
+        return FastForwardResult(self.gone, tuple(self.new), tuple(self._own_tags()), tuple(self.tags))
 
-    def execute(self) -> FastForwarded:
+    def execute(self) -> FastForwardResult:
         table, changelogs = self.table, self.table.snapshots.changelog_ids()
         for number, data in self.schemas.items():
             if number >= self.new[self.first].schema_id:
@@ -125,7 +125,7 @@ class _Forward:
         for number in table.schemas.ids():
             if number > max(self.schemas):
                 table.file_io.delete(schema_path(table.location, number, table.branch))
-        return FastForwarded(self.gone, tuple(self.new), tuple(removed), tuple(added))
+        return FastForwardResult(self.gone, tuple(self.new), tuple(removed), tuple(added))
 
     def _replace_snapshots(self) -> None:
         table, own, new = self.table, self.own, self.new

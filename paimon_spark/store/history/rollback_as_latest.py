@@ -35,7 +35,7 @@ _PREFIX = "rollback-to-as-latest-"
 
 
 @dataclass(frozen=True, repr=False)
-class RolledBackAsLatest(Result):
+class RollbackToAsLatestResult(Result):
     """What was made.
 
     Attributes:
@@ -56,7 +56,7 @@ class RolledBackAsLatest(Result):
 
 def rollback_to_as_latest(
     table: Table, version: int | str | None = None, snapshot: int | None = None, tag: str | None = None
-) -> RolledBackAsLatest:
+) -> RollbackToAsLatestResult:
     """Makes an older state the latest snapshot again; later snapshots stay. Give one of the three targets.
 
     Args:
@@ -97,7 +97,7 @@ def rollback_to_as_latest(
         undo.pop_all()
     _log.info("rolled %s back to snapshot %d, as snapshot %d", table.location, target.id, made.id)
     millis = round((time.monotonic() - began) * 1000)
-    return RolledBackAsLatest(made.id - 1, target.id, made.id, name, millis)
+    return RollbackToAsLatestResult(made.id - 1, target.id, made.id, name, millis)
 
 
 def _changes(state: TableState, target: Snapshot) -> CommitChanges:

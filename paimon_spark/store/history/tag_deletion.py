@@ -49,7 +49,7 @@ _NANOS = 1_000_000_000
 
 
 @dataclass(frozen=True, repr=False)
-class TagsDeleted(Result):
+class DeleteTagResult(Result):
     """What went, or would go if it was a dry run.
 
     Attributes:
@@ -74,7 +74,7 @@ class TagsDeleted(Result):
     millis: int = 0
 
 
-def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False) -> TagsDeleted:
+def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False) -> DeleteTagResult:
     """Deletes tags, and the files that nothing but they need; those also of tags whose deletion broke off.
 
     Where a tag is marked, but still there, another deletion may be under way: its mark keeps others from making a tag
@@ -103,7 +103,7 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
         if name not in tags:
             _log.warning("the table at %s has no tag '%s' to delete", table.location, name)
     if not tags and not unfinished:
-        return TagsDeleted(dry_run=dry_run)
+        return DeleteTagResult(dry_run=dry_run)
     paths = [tag_path(table.location, name, table.branch) for name in tags]
     if dry_run:
         doomed = _doomed(table, tags, {**unfinished, **tags})
@@ -113,7 +113,7 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
     return _result(tags, doomed, [*paths, *deleted], dry_run=False, began=began)
 
 
-def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> TagsDeleted:
+def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> DeleteTagResult:
     """Deletes the tags that have lived as long as they were given (Java: TagTimeExpire).
 
     Args:
@@ -134,7 +134,7 @@ def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = 
         name for (name, status), tag in tags if tag is not None and _is_due(tag, status.modified_millis, now, before)
     ]
     if not due and not any(status.name.startswith(DELETION_PREFIX) for status in listed):
-        return TagsDeleted(dry_run=dry_run)
+        return DeleteTagResult(dry_run=dry_run)
     return delete_tags(table, due, dry_run)
 
 
@@ -273,8 +273,8 @@ def _add_all(doomed: DeletionPlan, more: DeletionPlan) -> None:
 
 def _result(
     names: Iterable[str], doomed: DeletionPlan, paths: Sequence[str], dry_run: bool, began: float
-) -> TagsDeleted:
-    return TagsDeleted(
+) -> DeleteTagResult:
+    return DeleteTagResult(
         names=tuple(names),
         data_files=len(doomed.data),
         index_files=len(doomed.indexes),

@@ -34,7 +34,7 @@ Duration: TypeAlias = timedelta | str
 
 
 @dataclass(frozen=True, repr=False)
-class TagCreated(Result):
+class CreateTagResult(Result):
     """Attributes:
     name: of the tag.
     snapshot_id: what it keeps.
@@ -56,7 +56,7 @@ def create_tag(
     snapshot: int | None = None,
     timestamp: Moment | None = None,
     time_retained: Duration | None = None,
-) -> TagCreated:
+) -> CreateTagResult:
     """Makes a tag.
 
     Args:
@@ -80,7 +80,7 @@ def create_tag(
 
 def replace_tag(
     table: Table, name: str, snapshot: int | None = None, time_retained: Duration | None = None
-) -> TagCreated:
+) -> CreateTagResult:
     """Lets a tag keep another snapshot. The files of the old one stay until orphan files are removed.
 
     Args:
@@ -122,7 +122,7 @@ def rename_tag(table: Table, name: str, new_name: str) -> None:
     table.file_io.delete(tag_path(table.location, name, table.branch))
 
 
-def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None) -> TagCreated:
+def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None) -> CreateTagResult:
     """As create_tag, of a snapshot that was found; millis: how long the tag lives."""
     check_tagging(table.options)
     store = table.snapshots
@@ -227,10 +227,10 @@ def _check_not_tagged_twice(table: Table, name: str, snapshot: Snapshot) -> None
         )
 
 
-def _created(name: str, tag: Tag) -> TagCreated:
+def _created(name: str, tag: Tag) -> CreateTagResult:
     s = tag.snapshot
     retained = None if tag.time_retained is None else tag.time_retained // _MILLI
-    return TagCreated(name, s.id, s.time_millis, s.watermark, retained)
+    return CreateTagResult(name, s.id, s.time_millis, s.watermark, retained)
 
 
 def no_such_tag(store: SnapshotStore, name: str) -> SnapshotNotFound:

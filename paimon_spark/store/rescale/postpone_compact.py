@@ -69,7 +69,7 @@ class PostponeCompaction:
 
 
 @dataclass(frozen=True, repr=False)
-class PostponeResult(Result):
+class CompactPostponedResult(Result):
     """What was moved.
 
     Attributes:
@@ -113,7 +113,7 @@ def plan_postpone_compaction(table: Table, where: str | Predicate | None = None)
 
 def commit_postpone_compaction(
     table: Table, commit_user: str, compaction: PostponeCompaction, messages: Sequence[CommitMessage]
-) -> PostponeResult:
+) -> CompactPostponedResult:
     """Makes the moved rows visible, in one COMPACT snapshot that also takes the postponed files away.
 
     Partitions whose postponed files or number of buckets others have changed meanwhile are left out; their new files
@@ -149,14 +149,14 @@ def commit_postpone_compaction(
     delete_created(table, [m for m in messages if _row(table, m.partition) in left])
     gone = [file for row, files in compaction.files.items() if row not in left for file in files]
     words = tuple(describe_partition(table, row) for row in sorted(left))
-    return PostponeResult((made.published.id,), len(gone), sum(file.row_count for file in gone), words)
+    return CompactPostponedResult((made.published.id,), len(gone), sum(file.row_count for file in gone), words)
 
 
 def compact_postponed(
     table: Table,
     where: str | Predicate | None = None,
     run: Callable[[PostponeCompaction, str], list[CommitMessage]] | None = None,
-) -> PostponeResult:
+) -> CompactPostponedResult:
     """Moves all postponed rows into buckets and commits that; what others replace meanwhile is planned anew.
 
     Args:
@@ -166,7 +166,7 @@ def compact_postponed(
     Raises:
         As plan_postpone_compaction and commit_postpone_compaction.
     """
-    result = PostponeResult()
+    result = CompactPostponedResult()
     for trial in range(TRIES):
         compaction = plan_postpone_compaction(table, where)
         if not compaction.files:
@@ -181,7 +181,7 @@ def compact_postponed(
             _log.warning("%s; planning again", error)
             continue
         ids, files, rows = result.snapshot_ids + done.snapshot_ids, result.files + done.files, result.rows + done.rows
-        result = PostponeResult(ids, files, rows, done.left)
+        result = CompactPostponedResult(ids, files, rows, done.left)
         if not done.left:
             break
         _log.warning("the postponed files of %s of %s were replaced meanwhile", ", ".join(done.left), table.location)

@@ -63,7 +63,7 @@ class RescalePlan:
 
 
 @dataclass(frozen=True, repr=False)
-class RescaleMetrics(Result):
+class RescaleResult(Result):
     """What a rescale did.
 
     Attributes:
@@ -86,7 +86,7 @@ def rescale(
     buckets: int,
     where: str | Predicate | None = None,
     run: Callable[[Rewrite], list[CommitMessage]] = rewrite_here,
-) -> RescaleMetrics:
+) -> RescaleResult:
     """Brings partitions to a number of buckets, and the option ``bucket`` too if all partitions are meant.
 
     Postponed files stay postponed, and so does the option of a table that postpones.
@@ -118,8 +118,8 @@ def rescale(
         set_option(table, o.BUCKET.key, str(buckets))
     millis = round((time.monotonic() - began) * 1000)
     if result is None:
-        return RescaleMetrics({}, 0, 0, 0, millis, None)
-    return RescaleMetrics(plan.previous, result.rows, result.files, result.bytes, millis, result.snapshot_id)
+        return RescaleResult({}, 0, 0, 0, millis, None)
+    return RescaleResult(plan.previous, result.rows, result.files, result.bytes, millis, result.snapshot_id)
 
 
 def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = None) -> RescalePlan:

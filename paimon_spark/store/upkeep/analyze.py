@@ -38,7 +38,7 @@ Count: TypeAlias = Callable[[Snapshot, Sequence[DataField]], tuple[int, Mapping[
 
 
 @dataclass(frozen=True, repr=False)
-class AnalyzeMetrics(Result):
+class AnalyzeResult(Result):
     """What an analysis found.
 
     Attributes:
@@ -52,7 +52,7 @@ class AnalyzeMetrics(Result):
     millis: int
 
 
-def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> AnalyzeMetrics:
+def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> AnalyzeResult:
     """Counts the rows of the latest snapshot and keeps the result in an ANALYZE snapshot.
 
     The size is that of the data files times the share of their rows that a read gives. (Java takes the share for 0
@@ -74,13 +74,13 @@ def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> 
     fields = analyzed_fields(table, columns)
     latest = table.snapshots.latest()
     if latest is None:
-        return AnalyzeMetrics(None, None, _millis(began))
+        return AnalyzeResult(None, None, _millis(began))
     rows, known = count(latest, fields)
     stored_rows, size = _stored(table, latest)
     share = size * rows // stored_rows if stored_rows else 0
     statistics = TableStatistics(latest.id, latest.schema_id, rows, share, known)
     snapshot = commit_statistics(table, statistics, latest.id)
-    return AnalyzeMetrics(snapshot.id, statistics, _millis(began))
+    return AnalyzeResult(snapshot.id, statistics, _millis(began))
 
 
 def analyzed_fields(table: Table, columns: str | Sequence[str] | None) -> tuple[DataField, ...]:

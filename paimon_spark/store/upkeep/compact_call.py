@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner, compact_table
+from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
 from paimon_spark.store.metadata.table import BucketMode, Table
-from paimon_spark.store.rescale.postpone_compact import PostponeResult, compact_postponed
+from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, compact_postponed
 from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.upkeep.maintenance import maintain
 
@@ -19,8 +19,8 @@ def compact_on_call(
     runner: TaskRunner,
     where: str | None = None,
     full: bool | None = None,
-    move_postponed: Callable[[Table, str | None], PostponeResult] = compact_postponed,
-) -> CompactionMetrics:
+    move_postponed: Callable[[Table, str | None], CompactPostponedResult] = compact_postponed,
+) -> CompactResult:
     """Compacts what a call names, without waiting for more files as writers may.
 
     Args:
@@ -38,7 +38,7 @@ def compact_on_call(
     began = time.monotonic()
     try:
         postpones = table.bucket_mode is BucketMode.POSTPONE_MODE
-        moved = move_postponed(table, where) if postpones else PostponeResult()
+        moved = move_postponed(table, where) if postpones else CompactPostponedResult()
         metrics = compact_table(table, runner, where, full, at_once=True)
     finally:
         runner.stop()

@@ -59,7 +59,7 @@ CopyAll: TypeAlias = Callable[[FileIO, FileIO, Sequence[FileCopy]], None]
 
 
 @dataclass(frozen=True, repr=False)
-class CopyMetrics(Result):
+class CopyResult(Result):
     """What was copied.
 
     Attributes:
@@ -118,7 +118,7 @@ def copy_table(
     where: str | None = None,
     options: Mapping[str, str] | None = None,
     copy_all: CopyAll = copy_here,
-) -> CopyMetrics:
+) -> CopyResult:
     """Copies the latest state of a table, or of some partitions, to another one.
 
     A new target has the schemas and options of the source, but for those that name places or branches. In a table that
@@ -283,9 +283,9 @@ def _replaced(target: Table, copies: _Copies, state: TableState) -> Proposal[Non
 
 def _metrics(
     target: CopyTarget, source: Table, latest: Snapshot | None, copies: _Copies, made: Snapshot | None, began: float
-) -> CopyMetrics:
+) -> CopyResult:
     files = [entry.file for entry in copies.entries]
-    return CopyMetrics(
+    return CopyResult(
         location=target.table.location,
         created=bool(target.new_schemas),
         source_snapshot_id=None if latest is None else latest.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner
+from paimon_spark.store.compact.compaction import CompactResult, TaskRunner
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.inline_compaction import compact_after_write
@@ -13,7 +13,7 @@ from paimon_spark.store.upkeep.partition_done import mark_written_partitions
 from paimon_spark.store.upkeep.visibility import wait_until_visible
 
 
-def finish_write(table: Table, messages: Sequence[CommitMessage], runner: TaskRunner) -> CompactionMetrics | None:
+def finish_write(table: Table, messages: Sequence[CommitMessage], runner: TaskRunner) -> CompactResult | None:
     """Compacts the written buckets, waits until the rows are visible, expires, and marks partitions as done.
 
     The order is that of the official system: rows are visible before a partition is reported as done.

@@ -14,7 +14,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.partition import Place
 from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.store.compact.commit import place_of
-from paimon_spark.store.compact.compaction import CompactionMetrics, TaskRunner, compact_table
+from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -23,9 +23,7 @@ from paimon_spark.store.scan.split_plan import skips_level_zero
 _log = logging.getLogger(__name__)
 
 
-def compact_after_write(
-    table: Table, messages: Sequence[CommitMessage], runner: TaskRunner
-) -> CompactionMetrics | None:
+def compact_after_write(table: Table, messages: Sequence[CommitMessage], runner: TaskRunner) -> CompactResult | None:
     """Compacts the buckets that committed messages wrote to, as a writer of the official system would.
 
     The picks are those of universal compaction, with level 0 taken up where the table needs it; of all files with
@@ -62,7 +60,7 @@ def compact_after_write(
 
 def _compact(
     table: Table, messages: Sequence[CommitMessage], places: set[Place], runner: TaskRunner
-) -> CompactionMetrics | None:
+) -> CompactResult | None:
     full = (table.options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 0) > 0
     hides_rows = bool(table.schema.primary_keys) and skips_level_zero(table.options)
     try:

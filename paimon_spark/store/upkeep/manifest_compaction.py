@@ -20,7 +20,7 @@ from paimon_spark.store.reporting.result import Result
 
 
 @dataclass(frozen=True, repr=False)
-class ManifestMetrics(Result):
+class CompactManifestResult(Result):
     """What a merge of the manifests did.
 
     Attributes:
@@ -38,7 +38,7 @@ class ManifestMetrics(Result):
     millis: int
 
 
-def compact_manifests(table: Table) -> ManifestMetrics:
+def compact_manifests(table: Table) -> CompactManifestResult:
     """Rewrites the manifests so that none deletes and at most one is small, as one COMPACT snapshot.
 
     The rows, the schema and the statistics of the table stay what they are. Manifests that have the size of
@@ -75,8 +75,8 @@ def _no_changes(state: TableState) -> Proposal[None]:
 
 def _metrics(
     snapshot_id: int | None, before: list[ManifestFileMeta], after: list[ManifestFileMeta], began: float
-) -> ManifestMetrics:
-    return ManifestMetrics(
+) -> CompactManifestResult:
+    return CompactManifestResult(
         snapshot_id=snapshot_id,
         manifests_before=len(before),
         manifests_after=len(after),

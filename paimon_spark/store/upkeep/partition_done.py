@@ -33,14 +33,14 @@ _Action: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, repr=False)
-class PartitionsMarked(Result):
+class MarkPartitionDoneResult(Result):
     """partitions: their directories, relative to the table; actions: what was done for each, by name."""
 
     partitions: tuple[str, ...]
     actions: tuple[str, ...]
 
 
-def mark_partition_done(table: Table, partitions: Partitions) -> PartitionsMarked:
+def mark_partition_done(table: Table, partitions: Partitions) -> MarkPartitionDoneResult:
     """Does the actions of the option `partition.mark-done-action` for partitions.
 
     ``success-file`` writes ``_SUCCESS`` into the directory of the partition, ``http-report`` sends a POST.
@@ -79,14 +79,14 @@ def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> 
         )
 
 
-def _mark(table: Table, directories: Sequence[str]) -> PartitionsMarked:
+def _mark(table: Table, directories: Sequence[str]) -> MarkPartitionDoneResult:
     given = table.options.value(o.PARTITION_MARK_DONE_ACTION)
     names = tuple(dict.fromkeys(given))
     actions = [_action(table, name) for name in names]  # all are looked at before anything is done
     for directory in directories:
         for action in actions:
             action(directory)
-    return PartitionsMarked(tuple(directory.rstrip("/") for directory in directories), names)
+    return MarkPartitionDoneResult(tuple(directory.rstrip("/") for directory in directories), names)
 
 
 def _action(table: Table, name: str) -> _Action:

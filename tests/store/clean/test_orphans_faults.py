@@ -26,7 +26,7 @@ from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import FileIO, FileStatus, LocalFileIO
 from paimon_spark.store.clean import orphans_used
-from paimon_spark.store.clean.orphans import OrphansRemoved, remove_orphan_files
+from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult, remove_orphan_files
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.expire.changelogs import expire_changelogs_by
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
@@ -76,7 +76,7 @@ def copy(table: Table, target: Path) -> Table:
     return found
 
 
-def clean(table: Table) -> OrphansRemoved:
+def clean(table: Table) -> RemoveOrphanFilesResult:
     return remove_orphan_files(table, dry_run=False)
 
 

@@ -15,7 +15,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.deletion_vector import encode_vectors
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, FileSource
 from paimon_spark.store.compact.bucket import run_task
-from paimon_spark.store.compact.task import AppendTask, CompactResult
+from paimon_spark.store.compact.task import AppendTask, CompactTaskResult
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import DeletionFile
@@ -37,7 +37,7 @@ def task_of(table: Table, files: list[DataFileMeta]) -> AppendTask:
     return AppendTask(EMPTY_ROW, 0, 1, tuple(files))
 
 
-def new_rows(table: Table, result: CompactResult) -> list[Row]:
+def new_rows(table: Table, result: CompactTaskResult) -> list[Row]:
     """What the new files hold, in their order."""
     directory = bucket_directory(table, EMPTY_ROW, 0)
     paths = [f"{directory}/{file.file_name}" for file in result.after]

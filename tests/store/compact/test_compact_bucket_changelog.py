@@ -18,7 +18,7 @@ from paimon_spark.errors import CorruptFile
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.store.compact.bucket import run_task
 from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS
-from paimon_spark.store.compact.task import CompactResult
+from paimon_spark.store.compact.task import CompactTaskResult
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
 
@@ -59,7 +59,7 @@ def bare(row: Row, kind: str) -> Row:
     return (row[0], None, None, None) if kind == "-D" else row
 
 
-def changelog(table: Table, result: CompactResult) -> list[tuple[str, Row]]:
+def changelog(table: Table, result: CompactTaskResult) -> list[tuple[str, Row]]:
     """What the changelog files of a result say, in their order."""
     found = []
     for file in result.changelog:

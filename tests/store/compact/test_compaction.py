@@ -32,7 +32,7 @@ from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.snapshot import CommitKind
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact import plan as compaction_plan
-from paimon_spark.store.compact.compaction import CompactionMetrics, Outcome, compact_table
+from paimon_spark.store.compact.compaction import CompactResult, Outcome, compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.compact.task import CompactTask
 from paimon_spark.store.metadata.table import Table
@@ -50,7 +50,7 @@ def four_runs(path: Path, options: Mapping[str, str] | None = None) -> tuple[Tab
     return table, [(k, min(k, 3), f"text {k}") for k in range(40)]
 
 
-def compact(table: Table, runner: LocalRunner | None = None, **more: object) -> CompactionMetrics:
+def compact(table: Table, runner: LocalRunner | None = None, **more: object) -> CompactResult:
     return compact_table(table, runner or LocalRunner(max_processes=1), **more)  # type: ignore[arg-type]
 
 
@@ -61,7 +61,7 @@ def test_a_full_compaction(tmp_path: Path) -> None:
     assert rows_of(table) == rows
     assert levels(table) == [5]
     (after,) = files_of(table)
-    assert metrics == CompactionMetrics(
+    assert metrics == CompactResult(
         snapshot_ids=(5,),
         buckets=1,
         files_before=4,

@@ -22,7 +22,7 @@ from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.commit import CompactedBuckets, commit_compaction, persistent_retries, place_of
-from paimon_spark.store.compact.task import CompactResult
+from paimon_spark.store.compact.task import CompactTaskResult
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
@@ -47,17 +47,17 @@ def compact_by_another(table: Table, before: Sequence[DataFileMeta], after: Sequ
 
 def result(
     table: Table, before: Sequence[DataFileMeta], after: Sequence[DataFileMeta], part: bytes = X, bucket: int = 0
-) -> CompactResult:
+) -> CompactTaskResult:
     """What a task hands back; the files that it wrote are there."""
     moved = {f.file_name for f in before}
     directory = bucket_directory(table, part, bucket)
     created = tuple(f"{directory}/{f.file_name}" for f in after if f.file_name not in moved)
     for path in created:
         table.file_io.write_bytes(path, b"rows")
-    return CompactResult(part, bucket, 2, tuple(before), tuple(after), created=created)
+    return CompactTaskResult(part, bucket, 2, tuple(before), tuple(after), created=created)
 
 
-def commit(table: Table, base: int, *results: CompactResult, **more: object) -> CompactedBuckets:
+def commit(table: Table, base: int, *results: CompactTaskResult, **more: object) -> CompactedBuckets:
     return commit_compaction(table, table.snapshots.load(base), {}, results, **more)  # type: ignore[arg-type]
 
 
@@ -168,7 +168,7 @@ def test_levels_that_were_looked_up_must_be_the_same(tmp_path: Path) -> None:
 def test_results_that_change_nothing(tmp_path: Path) -> None:
     table = keyed_table(tmp_path)
     append(table, A)
-    assert commit(table, 1, CompactResult(X, 0, 2, (), ())).snapshot_id is None
+    assert commit(table, 1, CompactTaskResult(X, 0, 2, (), ())).snapshot_id is None
     assert commit(table, 1).snapshot_id is None
     assert latest(table).id == 1
 
@@ -178,7 +178,7 @@ def test_parts_of_an_append_table_stand_for_themselves(tmp_path: Path) -> None:
     files = [file(name) for name in "abcd"]
     TableCommit(table, "writer").append([added(*files)])
     none = files[0].min_key
-    parts = [CompactResult(none, 0, -1, tuple(files[i : i + 2]), (file(f"new{i}", 20),)) for i in (0, 2)]
+    parts = [CompactTaskResult(none, 0, -1, tuple(files[i : i + 2]), (file(f"new{i}", 20),)) for i in (0, 2)]
     rival = CommitMessage(none, 0, -1, compact_before=(files[0],), compact_after=(file("theirs"),))
     TableCommit(table, "rival").append([rival])
     made = commit(table, 1, *parts)
@@ -254,9 +254,9 @@ def test_positions_of_several_parts_are_united(tmp_path: Path) -> None:
     append(table, replace(A, level=5), B)
     append(table, file("c", keys=(100, 100)))
 
-    def part(*positions: int) -> CompactResult:
+    def part(*positions: int) -> CompactTaskResult:
         found = np.array(positions, "<i8").tobytes()
-        return CompactResult(X, 0, 2, (), (), superseded={"a": found})
+        return CompactTaskResult(X, 0, 2, (), (), superseded={"a": found})
 
     moved = result(table, [B], [replace(B, level=4)])
     made = commit(table, 2, part(7, 1), moved, part(1, 3))
@@ -269,7 +269,7 @@ def test_vectors_that_changed_meanwhile(tmp_path: Path) -> None:
     """The rows that another job deleted in the files we replace would come back."""
     table = table_with_vectors(tmp_path)
     append(table, replace(A, level=5), B)
-    theirs = CompactResult(X, 0, 2, (B,), (replace(B, level=4),), superseded={"a": np.array([2], "<i8").tobytes()})
+    theirs = CompactTaskResult(X, 0, 2, (B,), (replace(B, level=4),), superseded={"a": np.array([2], "<i8").tobytes()})
     mine = result(table, [replace(A, level=5)], [file("mine", level=5, keys=(1, 5))])
     assert commit(table, 1, theirs).dropped == {}
     assert "deletion vectors" in commit(table, 1, mine).dropped[X, 0]

@@ -25,7 +25,7 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact import plan as compaction_plan
 from paimon_spark.store.compact.commit import commit_compaction, place_of
 from paimon_spark.store.compact.plan import CompactionPlan, cut_steps, plan_compaction
-from paimon_spark.store.compact.task import CompactResult, MergeTask
+from paimon_spark.store.compact.task import CompactTaskResult, MergeTask
 from paimon_spark.store.metadata.table import Table
 
 X, Y = partition("x"), partition("y")
@@ -175,7 +175,7 @@ def test_vectors_travel_with_their_files(tmp_path: Path) -> None:
     append(table, sized("top", 10**9, (0, 99), level=5), sized("far", 10**9, (200, 300), level=5))
     append(table, sized("low", 10, (1, 2)))
     deleted = {name: np.array([3], "<i8").tobytes() for name in ("top", "far")}
-    moved = CompactResult(X, 0, 2, (), (), superseded=deleted)
+    moved = CompactTaskResult(X, 0, 2, (), (), superseded=deleted)
     base = table.snapshots.load(2)
     assert commit_compaction(table, base, {}, [moved]).snapshot_id == 3
     (task,) = plan_compaction(table, full=False).tasks
@@ -189,7 +189,7 @@ def test_files_with_vectors_are_rewritten_by_a_full_compaction(tmp_path: Path) -
     table = table_of(tmp_path, {"deletion-vectors.enabled": "true"})
     append(table, sized("a", 10**9, (0, 9), level=5), sized("b", 10**9, (20, 30), level=5))
     assert plan_compaction(table).tasks == ()
-    deleted = CompactResult(X, 0, 2, (), (), superseded={"a": np.array([0], "<i8").tobytes()})
+    deleted = CompactTaskResult(X, 0, 2, (), (), superseded={"a": np.array([0], "<i8").tobytes()})
     commit_compaction(table, table.snapshots.load(1), {}, [deleted])
     assert tasks_of(plan_compaction(table)) == [(X, 0, {"a"})]
 

@@ -8,12 +8,12 @@ from typing import get_type_hints
 
 import pytest
 
-from paimon_spark import CompactionMetrics, ExpiryResult, PaimonTable, WriteMetrics
+from paimon_spark import CompactResult, ExpireSnapshotsResult, PaimonTable, WriteResult
 from paimon_spark.spark.table.optimizer import TableOptimizer
-from paimon_spark.store.clean.truncate import TruncateMetrics
+from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.reporting.result import Result
 
-WRITTEN = "WriteMetrics(rows=3, files=2, bytes=900, millis=8, snapshot_id=1"
+WRITTEN = "WriteResult(rows=3, files=2, bytes=900, millis=8, snapshot_id=1"
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,15 +33,15 @@ class Done(Result):
         (Done(3, 7, ("a",), {"x": 1}, None, 5), "Done(rows=3, snapshot_id=7, paths=('a',), names={'x': 1}, millis=5)"),
         (Done(3, 7, tuple("abcdefgh")), "Done(rows=3, snapshot_id=7, paths=('a', 'b', 'c', 'd', 'e', 'f', ...))"),
         (Done(3, 7, inner=Done(1, 2)), "Done(rows=3, snapshot_id=7, inner=Done(rows=1, snapshot_id=2))"),
-        (WriteMetrics(3, 2, 900, 8, 1, CompactionMetrics()), f"{WRITTEN})"),
-        (WriteMetrics(3, 2, 900, 8, 1, CompactionMetrics(millis=4)), f"{WRITTEN})"),  # 4 ms to see that nothing is due
+        (WriteResult(3, 2, 900, 8, 1, CompactResult()), f"{WRITTEN})"),
+        (WriteResult(3, 2, 900, 8, 1, CompactResult(millis=4)), f"{WRITTEN})"),  # 4 ms to see that nothing is due
         (
-            WriteMetrics(3, 2, 900, 8, 1, CompactionMetrics((2,), buckets=1, millis=4)),
+            WriteResult(3, 2, 900, 8, 1, CompactResult((2,), buckets=1, millis=4)),
             f"{WRITTEN}, "
-            "compaction=CompactionMetrics(snapshot_ids=(2,), buckets=1, millis=4))",
+            "compaction=CompactResult(snapshot_ids=(2,), buckets=1, millis=4))",
         ),
-        (ExpiryResult(), "ExpiryResult()"),
-        (TruncateMetrics((), 0, 0, 9, 4, 7), "TruncateMetrics(files=0, bytes=0, rows=9, millis=4, snapshot_id=7)"),
+        (ExpireSnapshotsResult(), "ExpireSnapshotsResult()"),
+        (TruncateResult((), 0, 0, 9, 4, 7), "TruncateResult(files=0, bytes=0, rows=9, millis=4, snapshot_id=7)"),
     ],
 )  # fmt: skip
 def test_a_result_tells_what_is_not_default(value: Result, text: str) -> None:

@@ -30,7 +30,7 @@ from paimon_spark.store.history.branches import create_branch
 from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
-from paimon_spark.store.upkeep.analyze import AnalyzeMetrics, analyze
+from paimon_spark.store.upkeep.analyze import AnalyzeResult, analyze
 from paimon_spark.store.upkeep.manifest_compaction import compact_manifests
 
 COLUMNS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.string())])
@@ -50,7 +50,7 @@ def known(snapshot: Snapshot, fields: Sequence[DataField]) -> tuple[int, Mapping
     return 3, {field.name: found[field.name] for field in fields}
 
 
-def analyzed(table: Table, columns: str | Sequence[str] | None = "all") -> AnalyzeMetrics:
+def analyzed(table: Table, columns: str | Sequence[str] | None = "all") -> AnalyzeResult:
     return analyze(open_table(table.location), columns, known)
 
 

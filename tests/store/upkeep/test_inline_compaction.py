@@ -15,7 +15,7 @@ from support.tables.compacted_tables import Interfering, append, levels, new_tab
 
 from paimon_spark.errors import RowsNotVisible
 from paimon_spark.file_io import LocalFileIO
-from paimon_spark.store.compact.compaction import CompactionMetrics, compact_table
+from paimon_spark.store.compact.compaction import CompactResult, compact_table
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
@@ -27,7 +27,7 @@ FIRST_ROW = {"merge-engine": "first-row"}
 LOOKUP = {"changelog-producer": "lookup"}
 
 
-def write(table: Table, number: int, runner: LocalRunner | None = None) -> CompactionMetrics | None:
+def write(table: Table, number: int, runner: LocalRunner | None = None) -> CompactResult | None:
     """One commit of two rows with their compaction."""
     messages = append(table, [(1, number, "x"), (number + 10, number, "y")])
     return compact_after_write(table, messages, runner or LocalRunner(max_processes=1))
@@ -112,7 +112,7 @@ def test_append_tables(tmp_path: Path) -> None:
     assert len(levels(table)) == 3
 
 
-def fail_to_compact(table: Table) -> CompactionMetrics | None:
+def fail_to_compact(table: Table) -> CompactResult | None:
     messages = append(table, [(1, 7, "new")])
     store = FaultyFileIO(LocalFileIO(), 0, When.BEFORE, named="open_input", lasting=True)
     return compact_after_write(replace(table, file_io=store), messages, LocalRunner())

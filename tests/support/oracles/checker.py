@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from paimon_spark import Report, check
+from paimon_spark import CheckResult, check
 
 
-def check_table(location: str, options: dict[str, str] | None = None) -> Report:
+def check_table(location: str, options: dict[str, str] | None = None) -> CheckResult:
     """Verifies all snapshots and files of a table.
 
     Args:

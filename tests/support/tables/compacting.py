@@ -21,7 +21,7 @@ from paimon_spark.store.compact.bucket_rows import SYSTEM_FIELDS
 from paimon_spark.store.compact.commit import commit_compaction
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.compact.plan import plan_compaction
-from paimon_spark.store.compact.task import CompactResult, CompactTask
+from paimon_spark.store.compact.task import CompactTask, CompactTaskResult
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
@@ -61,7 +61,7 @@ def tasks_of(table: Table, full: bool = True) -> tuple[CompactTask, ...]:
     return plan_compaction(open_table(table.location), full=full).tasks
 
 
-def compact(table: Table, full: bool = True) -> list[CompactResult]:
+def compact(table: Table, full: bool = True) -> list[CompactTaskResult]:
     """Plans, runs and commits one compaction of all buckets; what the tasks did."""
     table = open_table(table.location)
     plan = plan_compaction(table, full=full)
