@@ -31,7 +31,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
-from mutations import Mutation, count_places, mutate
+from source_changes import Mutation, count_places, mutate
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("merge", "store", "format")

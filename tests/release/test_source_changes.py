@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mutations import count_places, mutate
+from source_changes import count_places, mutate
 
 SOURCE = '''
 """Text of a module: 1 < 2."""
