@@ -2,6 +2,7 @@
 
 - ``reference/options.md``: the catalogue of options, with what docs/internals/features.md says of each;
 - ``reference/cli.md``: the commands of the program, from their own help;
+- ``reference/procedures.md``: the procedures with their arguments, from their declarations;
 - ``reference/system-tables.md``: the system tables and their columns;
 - ``changelog.md``: CHANGELOG.md.
 
@@ -28,6 +29,15 @@ from paimon_spark.format.options.described import choices_of, default_text, opti
 from paimon_spark.format.options.descriptions import DESCRIPTIONS  # noqa: E402
 from paimon_spark.format.options.entries import CATALOGUE, Moment, Status  # noqa: E402
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS  # noqa: E402
+from paimon_spark.procedures.catalogue import GROUPS  # noqa: E402
+from paimon_spark.procedures.documentation import description, sentence  # noqa: E402
+from paimon_spark.procedures.procedure import (  # noqa: E402
+    Declared,
+    Procedure,
+    arguments_of,
+    name_of,
+    sql_signature,
+)
 from paimon_spark.store.system_tables.names import NAMES  # noqa: E402
 from paimon_spark.store.system_tables.table import METADATA_TABLES  # noqa: E402
 
@@ -81,6 +91,7 @@ def written_pages() -> dict[str, str]:
     return {
         "reference/options.md": options_page(),
         "reference/cli.md": cli_page(),
+        "reference/procedures.md": procedures_page(),
         "reference/system-tables.md": system_tables_page(),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
     }
@@ -226,6 +237,52 @@ def default_of_flag(parameter: Any) -> str:
     if parameter.is_flag or value is None or value in ("", (), []) or callable(value):
         return ""
     return f" Default: {code(str(getattr(value, 'value', value)))}."
+
+
+# Procedures
+
+
+def procedures_page() -> str:
+    lines = [(PAGES / "reference" / "_procedures_head.txt").read_text(encoding="utf-8")]
+    for heading, procedures in GROUPS.items():
+        lines += [f"## {heading}", ""]
+        for procedure in procedures:
+            lines += procedure_text(procedure)
+    return "\n".join(lines)
+
+
+def procedure_text(procedure: type[Procedure[Any]]) -> Iterator[str]:
+    name, arguments = name_of(procedure), arguments_of(procedure)
+    yield from (f"### {name}", "", f"`CALL sys.{name}({sql_text(procedure)})`", "")
+    yield from (paragraph(text) + "\n" for text in description(procedure).split("\n\n"))
+    if arguments:
+        yield from ("| argument | in SQL | default | |", "|---|---|---|---|")
+        yield from map(argument_row, arguments.values())
+    yield ""
+
+
+def sql_text(procedure: type[Procedure[Any]]) -> str:
+    """The arguments that SQL takes in their order, and then those that it takes by name."""
+    ordered, named = sql_signature(procedure)
+    required = {declared.sql for declared in arguments_of(procedure).values() if declared.is_required}
+    texts = (name if name in (ordered[0], *required) else f"[{name}]" for name in ordered)
+    return ", ".join([*texts, *(f"[{name} => ...]" for name in named)])
+
+
+def argument_row(declared: Declared) -> str:
+    in_sql = _NONE if declared.argument.only_python else code(declared.sql)
+    told = f"{sentence(declared)} {declared.kind.python}".rstrip()
+    words = " or ".join(code(repr(word)) for word in declared.argument.words)
+    told += f" In SQL: {words}." if words else ""
+    return f"| `{declared.name}` | {in_sql} | {default_of_argument(declared)} | {cell(told)} |"
+
+
+def default_of_argument(declared: Declared) -> str:
+    if declared.is_required:
+        return "required"
+    default = _NONE if declared.default in (None, {}) else code(str(declared.default))
+    in_sql = declared.argument.sql_default
+    return default if in_sql is None else f"{default}, in SQL {code(str(in_sql).lower())}"
 
 
 # System tables

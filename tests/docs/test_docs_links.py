@@ -12,6 +12,7 @@ _LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 _BUILT = {
     "reference/options.md",
     "reference/cli.md",
+    "reference/procedures.md",
     "reference/system-tables.md",
     "changelog.md",
 }  # tools/docs_pages.py

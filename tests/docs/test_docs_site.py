@@ -17,6 +17,9 @@ from paimon_spark import errors
 from paimon_spark.cli.command_list import COMMANDS
 from paimon_spark.format.options.descriptions import DESCRIPTIONS
 from paimon_spark.format.options.entries import CATALOGUE, Status
+from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.procedures.documentation import sentence
+from paimon_spark.procedures.procedure import arguments_of
 from paimon_spark.store.system_tables.names import NAMES
 
 
@@ -105,6 +108,20 @@ def test_every_command_and_system_table_is_on_its_page(site: Path) -> None:
     commands, tables = text_of(site / "reference" / "cli.html"), text_of(site / "reference" / "system-tables.html")
     assert [name for name in COMMANDS if f"paimon-spark {name}" not in commands] == []
     assert [name for name in NAMES if f"${name}" not in tables] == []
+
+
+def test_every_procedure_and_its_arguments_are_on_their_page(site: Path) -> None:
+    text = " ".join(text_of(site / "reference" / "procedures.html").split())
+    assert [name for name in PROCEDURES if f"CALL sys.{name}(" not in text] == []
+    docs = [sentence(declared) for procedure in PROCEDURES.values() for declared in arguments_of(procedure).values()]
+    assert [doc for doc in docs if doc.replace("`", "") not in text] == []
+
+
+def test_methods_have_the_docstrings_of_their_declarations(site: Path) -> None:
+    text = " ".join(text_of(site / "reference" / "python-api.html").split())
+    methods = {name: procedure for name, procedure in PROCEDURES.items() if name != "compact"}
+    docs = [declared.argument.doc for procedure in methods.values() for declared in arguments_of(procedure).values()]
+    assert [doc for doc in docs if doc.replace("`", "") not in text] == []
 
 
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
