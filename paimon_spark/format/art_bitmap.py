@@ -1,12 +1,13 @@
 """Bitmaps of 64-bit numbers as the Java class Roaring64Bitmap writes them (RoaringBitmap 1.2, org.roaringbitmap.art).
 
-Not the portable format of 64-bit bitmaps. A number is a high part of 48 bits and a low part of 16. The bytes are
+This is not the portable format of 64-bit bitmaps. A number is split into a high part of 48 bits and a low part of 16.
+The bytes are
 
 * a byte: 0 for the empty bitmap, which ends here, else 1;
 * the count of high parts, and an adaptive radix tree over them in preorder. A node has its kind, its count of children
-  (2 bytes), the length of the prefix that all keys below it share, the prefix, and what finds a child by its byte:
-  4 or 16 sorted bytes, 256 slot numbers (255: none), or 256 bits. A leaf has its whole key, big-endian, and the number
-  of its container;
+  (2 bytes), the length of the prefix that all keys below it share, the prefix, and a lookup from byte to child: 4 or 16
+  sorted bytes, 256 slot numbers (255: none), or 256 bits. A leaf has its whole key, big-endian, and the number of its
+  container;
 * lists of containers of low parts. A list has a mark, its count of slots (some are empty), and in each slot a mark; a
   container is a kind (runs, bits, values), its cardinality and the bytes it has in the portable format too;
 * the count of containers, and the numbers of the last list and of the last slot in it.
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from pyroaring import BitMap64
 
 _LEAF = 4
-_NODE_BODIES = {0: 4, 1: 16, 2: 256, 3: 32}  # kind of a node -> length of what finds a child
+_NODE_BODIES = {0: 4, 1: 16, 2: 256, 3: 32}  # kind of a node -> bytes of its lookup of children
 _NODE_CHILDREN = {0: 4, 1: 16, 2: 48, 3: 256}
 _KEY_BYTES = 6
 _RUNS, _BITS, _VALUES = 0, 1, 2
@@ -33,12 +34,12 @@ _LIST_VALUES = 4096  # a container of more values is bits
 _MOST_VALUES = 65536
 _LIST_MARK, _EMPTY_SLOT, _FULL_SLOT = 0xFE, 0, 1
 _COOKIE, _COOKIE_OF_RUNS = 12346, 12347  # the portable format of 32-bit bitmaps
-_OFFSETS_FROM = 4  # with runs, it has offsets from so many containers on
+_OFFSETS_FROM = 4  # a bitmap with runs stores offsets from this many containers on
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """The low parts of one high part. data: as in the portable format."""
+    """The low parts of one high part; data is encoded as in the portable format."""
 
     kind: int
     cardinality: int
@@ -46,7 +47,7 @@ class Container:
 
 
 class _Bytes:
-    """Reads bytes one after the other; ValueError where they end too early."""
+    """Reads bytes one after the other, and raises ValueError where they end too early."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -113,7 +114,7 @@ def encode_art_bitmap(numbers: BitMap64) -> bytes:
 
 
 def _read_leaves(reader: _Bytes, count: int) -> Iterator[tuple[bytes, int]]:
-    """Key and container number of every leaf. Leaves hold their whole key, so nothing else of the tree counts."""
+    """Key and container number of every leaf. Leaves hold their whole key, so the inner nodes can be skipped."""
     while count:
         kind, _, prefix = struct.unpack("<BhB", reader.take(4))
         reader.take(prefix)
@@ -237,7 +238,7 @@ def _node_body(kind: int, first_bytes: bytes) -> bytes:
 
 
 def _slots(count: int) -> int:
-    """How many slots a list has that grew to so many containers one by one."""
+    """The number of slots of a list that grew to this many containers one by one."""
     slots = 1
     while slots < count:
         slots = max(slots + slots // 2, slots + 1)

@@ -1,4 +1,4 @@
-"""BinaryRow: rows as bytes in manifests, and what rows are hashed by (format section 5; Java: BinaryRow, BinaryArray).
+"""BinaryRow: the bytes of rows in manifests, which hashes are made of too (format section 5; Java: BinaryRow).
 
 A row is a header with the null bits, 8 bytes for each field, and a variable part that fields point into by offset and
 length. Manifests put the number of fields before it, as 4 big-endian bytes: that form is called an arity row here.
@@ -46,7 +46,7 @@ def row_hash(row: bytes) -> int:
 
 
 def reserves_null(data_type: DataType) -> bool:
-    """True if a null of the type still takes a zeroed place in the variable part: this changes hashes and buckets."""
+    """True if a null of the type takes zeroed bytes in the variable part, which changes hashes and buckets."""
     if data_type.root is Root.DECIMAL:
         return (data_type.precision or 0) > COMPACT_DECIMAL
     return data_type.root in TIMESTAMPS and (data_type.precision or 0) > COMPACT_TIMESTAMP
@@ -75,7 +75,11 @@ def encode_row(values: Sequence[Any], types: Sequence[DataType]) -> bytes:
 
 
 def encode_arity_row(values: Sequence[Any], types: Sequence[DataType]) -> bytes:
-    """The row as manifests hold it. Errors as in encode_row."""
+    """The row as manifests hold it: the number of fields, then the bytes of encode_row.
+
+    Raises:
+        DataError: a value does not fit its type.
+    """
     return struct.pack(">i", len(types)) + encode_row(values, types)
 
 
@@ -207,12 +211,17 @@ def decode_row(data: bytes, types: Sequence[DataType]) -> tuple[Any, ...]:
 
 
 def decode_arity_row(data: bytes, types: Sequence[DataType]) -> tuple[Any, ...]:
-    """The values of a row as manifests hold it. Errors as in decode_row, and for another arity than that of types."""
+    """The values of a row as manifests hold it: the number of fields, then the row.
+
+    Raises:
+        CorruptFile: the row has another number of fields than types, is too short, or a field points outside of it or
+            holds no value of its type.
+    """
     return arity_row_decoder(types)(data)
 
 
 def arity_row_decoder(types: Sequence[DataType]) -> Callable[[bytes], tuple[Any, ...]]:
-    """A function that does what decode_arity_row does for one list of types: for many rows of one shape."""
+    """decode_arity_row for many rows of one shape: a function of the bytes alone, with the types prepared once."""
     arity = len(types).to_bytes(4, "big")
     decode_fields = row_decoder(types)
 
@@ -229,11 +238,15 @@ def arity_row_decoder(types: Sequence[DataType]) -> Callable[[bytes], tuple[Any,
 def row_decoder(
     types: Sequence[DataType], positions: Iterable[int] | None = None
 ) -> Callable[[bytes], tuple[Any, ...]]:
-    """A function that does what decode_row does for one list of types: for many rows of one shape.
+    """decode_row for many rows of one shape: a function of the bytes alone, with the types prepared once.
 
     Args:
         types: the types of all fields of the rows.
         positions: the fields to decode, in the order of the result; None means all.
+
+    Returns:
+        The function. It raises CorruptFile when the row is too short, or a field points outside of it or holds no
+        value of its type.
     """
     header = header_size(len(types))
     end = header + 8 * len(types)

@@ -77,7 +77,7 @@ def _bytes_hash(data: bytes) -> int:
 
 
 def _decimal_hash(value: Decimal) -> int:
-    """BigDecimal.hashCode of the value without zeros at the end, of scale 0 at least."""
+    """BigDecimal.hashCode of the value without trailing zeros, with a scale of at least 0."""
     sign, digits, exponent = value.as_tuple()
     unscaled, scale = int("".join(map(str, digits))), -int(exponent)
     while unscaled and unscaled % 10 == 0 and scale > 0:

@@ -1,8 +1,8 @@
-"""Deletion vectors: which rows of data files are gone (format section 8.1; Java: DeletionVectorsIndexFile).
+"""Deletion vectors: which rows of data files are deleted (format section 8.1; Java: DeletionVectorsIndexFile).
 
 An index file is the byte 1, then entries: size (4 bytes, big-endian), that many bytes of data, their CRC-32. The data
-begin with a magic number that tells 32-bit vectors from 64-bit ones. Positions count the physical rows of a data file
-from 0.
+begin with a magic number, which is different for 32-bit and 64-bit vectors. Positions count the physical rows of a data
+file from 0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Positions: TypeAlias = Sequence[int] | npt.NDArray[np.int64] | BitMap | BitMap64
 
 @dataclass(frozen=True, slots=True)
 class EncodedVector:
-    """The entry of a data file's vector as it stands in an index file, and how many rows it deletes."""
+    """The bytes of a data file's vector in an index file, and the number of rows that it deletes."""
 
     data_file: str
     entry: bytes
@@ -42,10 +42,10 @@ class EncodedVector:
 
 
 def range_to_read(offset: int, recorded_length: int) -> tuple[int, int]:
-    """Start and end of the bytes of a file that hold an entry whole, from what an index manifest recorded of it.
+    """Start and end of the bytes of an index file to read for an entry, by its offset and recorded length.
 
-    The recorded length of a 64-bit vector includes its frame, that of a 32-bit one does not: the end may lie behind the
-    entry, or behind the end of the file.
+    The recorded length of a 64-bit vector includes its frame, that of a 32-bit one does not. The range is long enough
+    for both, so its end may lie after the entry, or after the end of the file.
     """
     return offset, offset + recorded_length + _FRAME
 
@@ -81,7 +81,12 @@ def _corrupt(where: str, why: str) -> CorruptFile:
 
 
 def decode_vectors(data: bytes, ranges: Sequence[DeletionRange], where: str) -> dict[str, BitMap | BitMap64]:
-    """The vectors of a whole index file by data file name. Errors as in decode_vector."""
+    """The vectors of a whole index file by data file name.
+
+    Raises:
+        CorruptFile: the file does not begin with the version byte, or an entry is truncated, has a wrong checksum or
+            an unknown kind, or is not of its recorded length.
+    """
     if data[:1] != bytes([FILE_VERSION]):
         raise CorruptFile(f"cannot read deletion vector file {where}: it begins with {data[:1].hex()!r}, expected '01'")
     vectors = {}
@@ -123,7 +128,11 @@ def recorded_length(entry: bytes) -> int:
 
 
 def encode_vectors(vectors: Mapping[str, Positions], bits: int = 32) -> tuple[bytes, tuple[DeletionRange, ...]]:
-    """A whole index file of the vectors by data file name, and where each lies in it. Errors as in encode_vector."""
+    """A whole index file of the vectors by data file name, and where each lies in it.
+
+    Raises:
+        DataError: a position does not fit in a vector of that many bits.
+    """
     return join_vectors(EncodedVector(name, encode_vector(p, bits), len(p)) for name, p in vectors.items())
 
 

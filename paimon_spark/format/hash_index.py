@@ -9,7 +9,7 @@ from paimon_spark.errors import CorruptFile
 
 
 def decode_hashes(data: bytes, where: str = "a HASH index file") -> npt.NDArray[np.int32]:
-    """The key hashes of a bucket, in file order, which means nothing.
+    """The key hashes of a bucket, in file order, which has no meaning.
 
     Raises:
         CorruptFile: the file is not whole 4-byte integers.

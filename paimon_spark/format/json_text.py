@@ -96,7 +96,7 @@ class JsonObject:
         return texts
 
     def others(self, known: frozenset[str]) -> dict[str, Any]:
-        """The keys a newer release wrote, to be kept when the file is written again."""
+        """The keys that only a newer release knows. They are kept when the file is written again."""
         return {key: value for key, value in self.values.items() if key not in known}
 
 
@@ -120,7 +120,7 @@ def parse_json_object(data: bytes, where: str) -> JsonObject:
 
 
 def load_json(data: bytes, parse_float: Callable[[str], Any] = float) -> Any:
-    """The value of a JSON text of a size and depth that genuine files have.
+    """The value of a JSON text, which must not exceed the size and depth of genuine files.
 
     Args:
         data: the text.
@@ -147,7 +147,7 @@ def _fraction(text: str) -> Decimal:
 
 
 def _check_size(data: bytes) -> None:
-    """Before anything is made of it. Raises ValueError."""
+    """Checks the size and the number of values before the text is parsed; raises ValueError if there are too many."""
     if len(data) > limits.MAX_JSON_BYTES:
         raise ValueError(f"it is larger than {limits.MAX_JSON_BYTES} bytes; {limits.TOLD}")
     if sum(map(data.count, (b",", b"[", b"{"))) > limits.MAX_JSON_VALUES:
@@ -155,7 +155,7 @@ def _check_size(data: bytes) -> None:
 
 
 def _check_depth(value: Any) -> None:
-    """Raises ValueError."""
+    """Checks how deep a value is nested; raises ValueError if it is too deep."""
     level = [value]
     for _ in range(limits.MAX_JSON_DEPTH):
         inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))

@@ -1,7 +1,7 @@
 """What manifests hold (format section 4; Java: ManifestFileMeta, ManifestEntry, DataFileMeta, IndexManifestEntry).
 
-All ``bytes`` called a row here are arity-prefixed BinaryRows (format section 5.2), kept encoded: most are
-never looked at.
+All ``bytes`` called a row here are arity-prefixed BinaryRows (format section 5.2). They are kept encoded, because most
+are never decoded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class FileSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SimpleStats:
-    """Minimum and maximum rows and null counts; null_counts None or an element None = unknown."""
+    """Minimum and maximum rows and null counts. A null count of None, or null_counts None, means unknown."""
 
     min_values: bytes = EMPTY_ROW
     max_values: bytes = EMPTY_ROW
@@ -71,7 +71,7 @@ class ManifestEntry:
 
     @property
     def identity(self) -> tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]:
-        """What makes two entries speak of the same file (format section 4.5)."""
+        """The key of the data file: two entries with equal identities are about the same file (format section 4.5)."""
         f = self.file
         return self.partition, self.bucket, f.level, f.file_name, f.extra_files, f.embedded_index, f.external_path
 

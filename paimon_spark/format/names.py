@@ -1,7 +1,7 @@
-"""Names that metadata give to files: one part of a path each, so that no file outside of the table is meant.
+"""Checks of file names in metadata: a name must be one part of a path, so that it cannot lead out of the table.
 
-A name is joined to a directory of the table and read, or deleted when it expires. Writers of Paimon draw a UUID for it,
-so the rule costs no genuine table anything. The backslash is refused too: some stores take it for a slash.
+A name is joined to a directory of the table, and the file is read, or deleted when it expires. Paimon writers draw a
+UUID for it, so every genuine table passes. The backslash is refused too, because some stores treat it as a slash.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def is_name(text: str) -> bool:
 
 
 def are_names(texts: Sequence[str]) -> bool:
-    """True if all are names. As is_name for each, but in a few passes over all: a table has many files."""
+    """True if is_name holds for all texts. A few passes over all of them are faster than one call for each."""
     joined = "\n".join(texts)
     if any(mark in joined for mark in _NOT_IN_NAMES):
         return False
@@ -34,7 +34,7 @@ def checked_name(text: str, field: str, where: str) -> str:
 
     Args:
         text: what metadata hold.
-        field: of the metadata, for the error.
+        field: the metadata field that holds it, for the error.
         where: the metadata file, for the error.
 
     Raises:
@@ -62,7 +62,7 @@ def checked_external_path(path: str, name: str, where: str, in_bucket: bool) -> 
         in_bucket: whether it lies in the directory of a bucket.
 
     Raises:
-        CorruptFile: it is no absolute path, has parts such as `..`, or ends in something else.
+        CorruptFile: it is not an absolute path, has parts such as `..`, or does not end with the name.
     """
     scheme = _SCHEME.match(path)
     start = len(scheme[0]) if scheme else 1
@@ -93,7 +93,7 @@ def joined_name(prefix: str, name: str, what: str) -> str:
     """``<prefix><name>`` as the name of a file or directory, for names that callers or options give.
 
     Raises:
-        OptionError: it would be more than one part of a path. what: says in the error what is named.
+        OptionError: it would be more than one part of a path; the message uses what for the kind of thing named.
     """
     if any(mark in name for mark in _NOT_IN_NAMES):
         raise OptionError(f"{name!r:.200} is no name of a {what}: it must not hold '/', '\\' or a zero byte")

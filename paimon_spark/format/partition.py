@@ -1,8 +1,8 @@
 """Types for partitions and buckets.
 
-Writers differ in the bytes that they give to some nulls (format section 5.1), so that two rows of bytes can mean one
-partition. A ``Partition`` holds the bytes that this project gives to the values: equal bytes are equal partitions.
-``bytes`` are a partition as a metadata file has it, with the same values but maybe other bytes.
+Writers encode some nulls differently (format section 5.1), so two different byte strings can mean one partition. A
+``Partition`` holds the bytes that this project encodes the values to: equal bytes are equal partitions. Plain ``bytes``
+are a partition as a metadata file has it: the same values, but possibly other bytes.
 """
 
 from __future__ import annotations

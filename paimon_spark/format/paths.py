@@ -1,8 +1,8 @@
 """Names and places of every file of a table (format section 1; Java: FileStorePathFactory, DataFilePathFactory).
 
 A table is the text of its directory, without a slash at the end; parts are joined with "/". Nothing here touches
-storage. Manifests, index files, statistics and data files of a branch lie in the main table; only the
-directories that take a ``branch`` here are its own.
+storage. Manifests, index files, statistics and data files of a branch lie in the main table. Only the
+directories whose functions take a ``branch`` belong to the branch alone.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def snapshot_path(table: str, snapshot_id: int, branch: str = MAIN_BRANCH) -> st
 
 
 def latest_hint_path(table: str, branch: str = MAIN_BRANCH) -> str:
-    """The hint with the newest snapshot id: maybe stale, maybe absent."""
+    """The hint file with the newest snapshot id; it may be stale or absent."""
     return f"{snapshot_directory(table, branch)}/{LATEST}"
 
 
 def earliest_hint_path(table: str, branch: str = MAIN_BRANCH) -> str:
-    """The hint with the oldest snapshot id: maybe stale, maybe absent."""
+    """The hint file with the oldest snapshot id; it may be stale or absent."""
     return f"{snapshot_directory(table, branch)}/{EARLIEST}"
 
 
@@ -105,7 +105,11 @@ def tag_directory(table: str, branch: str = MAIN_BRANCH) -> str:
 
 
 def tag_path(table: str, name: str, branch: str = MAIN_BRANCH) -> str:
-    """Errors as in branch_root."""
+    """The file of a tag.
+
+    Raises:
+        OptionError: no branch or no tag can have that name.
+    """
     return f"{tag_directory(table, branch)}/{joined_name(TAG_PREFIX, name, 'tag')}"
 
 
@@ -114,7 +118,11 @@ def consumer_directory(table: str, branch: str = MAIN_BRANCH) -> str:
 
 
 def consumer_path(table: str, consumer: str, branch: str = MAIN_BRANCH) -> str:
-    """Errors as in branch_root."""
+    """The file of a consumer.
+
+    Raises:
+        OptionError: no branch or no consumer can have that name.
+    """
     return f"{consumer_directory(table, branch)}/{joined_name(CONSUMER_PREFIX, consumer, 'consumer')}"
 
 
@@ -158,7 +166,7 @@ def statistics_path(table: str, name: str) -> str:
 
 
 def index_path(table: str, name: str) -> str:
-    """An index file in the place all tables have for them."""
+    """An index file in the index directory of the table."""
     return f"{table}/index/{name}"
 
 
@@ -175,13 +183,17 @@ def index_file_path(table: str, bucket: str, entry: IndexManifestEntry, options:
 
 
 def bucket_path(table: str, partition: str, bucket: int, options: Options) -> str:
-    """The directory of a bucket; partition is what partition_path gives. Errors as in data_root."""
+    """The directory of a bucket; partition is the result of partition_path.
+
+    Raises:
+        OptionError: `data-file.path-directory` leads out of the table.
+    """
     name = "postpone" if bucket == POSTPONE_BUCKET else str(bucket)
     return f"{data_root(table, options)}/{partition}bucket-{name}"
 
 
 def data_root(table: str, options: Options) -> str:
-    """Where the directories of partitions and buckets begin.
+    """The directory that holds the directories of partitions and buckets.
 
     Raises:
         OptionError: `data-file.path-directory` leads out of the table.
@@ -207,7 +219,7 @@ def extra_file_path(bucket: str, meta: DataFileMeta, name: str) -> str:
 
 
 def data_file_name(prefix: str, uuid: str, n: int, file_format: str, compression: str | None = None) -> str:
-    """The name of a new data file. compression is given when it shall be part of the name."""
+    """The name of a new data file; compression is part of it unless None."""
     suffix = _SUFFIXES.get(compression.lower(), compression) if compression and compression.lower() != "none" else None
     if suffix is None:
         extension = file_format
@@ -219,7 +231,7 @@ def data_file_name(prefix: str, uuid: str, n: int, file_format: str, compression
 
 
 def file_format_of(name: str) -> str:
-    """The format a data file is written in, by its name: the table option may have changed since.
+    """The format of a data file, from its name: the table option may have changed since the file was written.
 
     Raises:
         CorruptFile: the name has no extension.
@@ -238,7 +250,7 @@ def file_format_of(name: str) -> str:
 def partition_path(values: Sequence[Any], fields: Sequence[DataField], default_name: str, legacy: bool) -> str:
     """The directories of a partition, ``k=v/k2=v2/``, or an empty text without partition columns.
 
-    values are internal values. Null and blank texts get default_name, so a path does not tell them apart.
+    values are internal values. Null and blank texts both become default_name, so a path does not distinguish them.
 
     Raises:
         UnsupportedFeature: a column of a type that has no stable text in paths.
@@ -256,7 +268,10 @@ def partition_text(value: Any, data_type: DataType, legacy: bool) -> str:
     """The text of one partition value, not escaped.
 
     legacy (option ``partition.legacy-name``) is Java's toString of the internal value; else it is the cast to a string,
-    where TIMESTAMP_LTZ is printed in UTC. Errors as in partition_path.
+    where TIMESTAMP_LTZ is printed in UTC.
+
+    Raises:
+        UnsupportedFeature: a type that has no stable text in paths.
     """
     root = data_type.root
     if root in NESTED or (root in BINARIES and legacy):
@@ -289,7 +304,7 @@ def decimal_text(value: Decimal, scale: int) -> str:
 
 
 def escape(text: str) -> str:
-    """A partition key or value as it stands in a path: `%` and two hex digits for each special character."""
+    """A partition key or value as paths hold it: `%` and two hex digits replace each special character."""
     return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)
 
 

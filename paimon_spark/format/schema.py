@@ -18,8 +18,8 @@ VALUE_KIND_ID = 2147483645
 
 # Columns that rows have only while they are merged, never in a file:
 LEVEL = "_LEVEL"  # int8: level of the file that the row is in
-FILE_NUMBER = "_FILE"  # int32: which of the files given to the merge that is
-POSITION = "_POSITION"  # int64: its row number in the file, rows that a deletion vector deletes counted
+FILE_NUMBER = "_FILE"  # int32: number of that file among those given to the merge
+POSITION = "_POSITION"  # int64: its row number in the file, counting rows that a deletion vector deletes
 ROW_KIND = "_row_kind"
 ROW_KIND_FIELD = DataField(2147483643, ROW_KIND, DataType(Root.VARCHAR, False, 2**31 - 1))
 """A column of a read on demand, in no file: +I, -U, +U or -D, as the official system's audit log shows it."""
@@ -56,7 +56,7 @@ class TableSchema:
 
     @cached_property
     def partition_types(self) -> tuple[DataType, ...]:
-        """The types of the partition columns, by which partition rows are encoded."""
+        """The types of the partition columns, which partition rows are encoded with."""
         return tuple(field.type for field in self.partition_fields)
 
     @cached_property

@@ -39,7 +39,7 @@ def decode_schema(data: bytes, where: str) -> TableSchema:
         options.setdefault("file.format", "orc")
     fields = _decode_fields(json.array("fields"), where)
     for key in ("partitionKeys", "primaryKeys"):
-        json.array(key)  # always there: without its keys a table would read as another
+        json.array(key)  # required: without its keys, the rows of a table would be read differently
     schema = TableSchema(
         id=json.integer("id"),
         fields=fields,
@@ -73,7 +73,7 @@ def _decode_fields(entries: list[Any], where: str) -> tuple[DataField, ...]:
 
 
 def encode_schema(schema: TableSchema) -> bytes:
-    """The bytes of the schema file, as Java lays it out. A comment of None is left out: Java reads null as a text."""
+    """The bytes of the schema file, laid out as in Java. A comment of None is left out: Java reads null as "null"."""
     json: dict[str, Any] = {
         "version": schema.version,
         "id": schema.id,

@@ -51,7 +51,9 @@ _TAG_KEYS = frozenset({"tagCreateTime", "tagTimeRetained"})
 class Tag:
     """A tag file: the snapshot it keeps and, for a tag that expires, its times.
 
-    create_time: nanoseconds since the epoch of the local date-time read as if UTC. time_retained: nanoseconds.
+    Attributes:
+        create_time: nanoseconds since the epoch of the local date-time read as if UTC; None in tags without it.
+        time_retained: nanoseconds; None if the tag does not expire.
     """
 
     snapshot: Snapshot
@@ -95,7 +97,12 @@ def _snapshot_json(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def decode_tag(data: bytes, where: str) -> Tag:
-    """The tag in the bytes of one tag file. Errors as in decode_snapshot."""
+    """The tag in the bytes of one tag file; where names the file in errors.
+
+    Raises:
+        CorruptFile: not a tag file.
+        UnsupportedFeature: the version is newer than this release knows.
+    """
     json = parse_json_object(data, where)
     return Tag(_snapshot(json, _KNOWN | _TAG_KEYS), _create_time(json), _time_retained(json))
 

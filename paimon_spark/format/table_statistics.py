@@ -33,14 +33,14 @@ _SIZES = {
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """What is known of the values of a column; None: not known.
+    """Statistics of the values of a column; None stands for unknown.
 
     Attributes:
         column_id: the field id.
-        distinct_count: about how many values differ, nulls left out.
-        min, max: as value_text gives them.
-        null_count: of the rows.
-        avg_len, max_len: in characters of texts, bytes of binary columns; else the size that Spark plans with.
+        distinct_count: the approximate number of distinct values, without nulls.
+        min, max: the texts that value_text gives.
+        null_count: the number of rows with a null.
+        avg_len, max_len: characters of texts, bytes of binary columns; else the size that Spark plans with.
     """
 
     column_id: int
@@ -54,12 +54,12 @@ class ColumnStatistics:
 
 @dataclass(frozen=True)
 class TableStatistics:
-    """What an analysis found.
+    """The result of an analysis of a table.
 
     Attributes:
-        snapshot_id, schema_id: of the snapshot that was looked at.
-        merged_record_count: how many rows a read gives.
-        merged_record_size: about how many bytes of data files these take.
+        snapshot_id, schema_id: the snapshot that was analysed, and its schema.
+        merged_record_count: the number of rows that a read returns.
+        merged_record_size: approximately the bytes of data files that these rows take.
         columns: by name.
     """
 
@@ -93,7 +93,7 @@ def value_text(value: Any, data_type: DataType) -> str:
 
 
 def planned_size(data_type: DataType) -> int:
-    """The bytes that Spark takes a value for before it has seen one (Spark: DataType.defaultSize)."""
+    """The size in bytes that Spark assumes for a value of the type (Spark: DataType.defaultSize)."""
     if data_type.root is Root.DECIMAL:
         return 8 if (data_type.precision or 10) <= 18 else 16
     return _SIZES.get(data_type.root, 8)

@@ -28,7 +28,7 @@ def parse_type(json_value: Any) -> DataType:
     """The type behind the JSON value of a schema file: a text, or an object for a nested type.
 
     Texts may also nest the way ``type_sql`` prints it: ``ARRAY<INT>``, ``MAP<STRING, INT>``, ``ROW<a INT NOT NULL>``.
-    Fields of a ROW without an id are numbered from 0 in the order they stand.
+    Fields of a ROW without an id are numbered from 0, in order.
 
     Raises:
         SchemaError: the value is malformed, or a length, precision or scale is out of range.
@@ -38,7 +38,12 @@ def parse_type(json_value: Any) -> DataType:
 
 
 def parse_field(json_value: Any) -> DataField:
-    """One entry of "fields" in a schema file, or of a ROW. Errors as in parse_type."""
+    """The field in one entry of "fields", in a schema file or in a ROW.
+
+    Raises:
+        SchemaError: the entry is malformed, or a length, precision or scale is out of range.
+        UnsupportedFeature: the name of a type is not known to this release.
+    """
     return _parse_json_field(json_value, itertools.count(), 0)
 
 

@@ -1,4 +1,4 @@
-"""Data types and fields of a table schema, (format section 2; Java: DataType, DataField).
+"""Data types and fields of a table schema (format section 2; Java: DataType, DataField).
 
 Internal values, used wherever one value of a column stands outside Arrow (partition rows, keys, statistics, predicate
 literals): BOOLEAN bool; integers int; FLOAT, DOUBLE float; DECIMAL ``decimal.Decimal``; CHAR, VARCHAR str;
@@ -57,9 +57,14 @@ NESTED = frozenset({Root.ARRAY, Root.MAP, Root.MULTISET, Root.ROW, Root.VECTOR})
 class DataType:
     """One type. The parameters that a root does not have are None (or empty).
 
-    length: CHAR, VARCHAR, BINARY, VARBINARY, VECTOR. precision: DECIMAL, TIME, TIMESTAMP, TIMESTAMP_LTZ.
-    scale: DECIMAL. element: ARRAY, MULTISET, VECTOR; also the value type of MAP. key: MAP. fields: ROW.
-    parameters: the text between the brackets of GEOMETRY and GEOGRAPHY.
+    Attributes:
+        length: of CHAR, VARCHAR, BINARY, VARBINARY and VECTOR.
+        precision: of DECIMAL, TIME, TIMESTAMP and TIMESTAMP_LTZ.
+        scale: of DECIMAL.
+        element: of ARRAY, MULTISET and VECTOR; also the value type of MAP.
+        key: of MAP.
+        fields: of ROW.
+        parameters: the text between the brackets of GEOMETRY and GEOGRAPHY.
     """
 
     root: Root

@@ -1,7 +1,7 @@
 """The Avro object container: header, codec and blocks of a file, before any record is decoded (Avro 1.11).
 
-A container has no end mark: a file cut at the end of a block is a valid, shorter file. Whoever knows the size of the
-file from elsewhere compares it.
+A container has no end mark: a file cut at the end of a block is a valid, shorter file. Callers that know the recorded
+size of the file compare it (``manifests.codec.check_size``).
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class PackedContainer:
         """Number of records and decompressed bytes of each block, one block at a time.
 
         Args:
-            budget: of the files that are decoded together; None: for who keeps no more than a block.
+            budget: shared by the files that are decoded together. None: no limit, for a caller that keeps no more than
+                one block in memory.
 
         Raises:
             BlockError: a block is damaged.
@@ -153,8 +154,9 @@ def read_container(data: bytes, where: str, budget: Budget | None = None) -> Con
     """Split a file into blocks, check every sync marker and decompress.
 
     Args:
-        data, where: the file.
-        budget: of the files that are decoded together; None: it is the only one.
+        data: the bytes of the file.
+        where: the name of the file, for errors.
+        budget: shared by the files that are decoded together. None: this file has a budget of its own.
 
     Raises:
         CorruptFile: not an Avro container, truncated, damaged, compressed with an unknown codec, or more than the

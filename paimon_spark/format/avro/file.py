@@ -1,4 +1,4 @@
-"""Whole Avro files as records, by fastavro: the reference for avro_lanes, and the writer of all metadata files."""
+"""Whole Avro files as records, by fastavro: the reference for ``lanes``, and the writer of all metadata files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ZSTD_LEVEL = 1
 def read_records(data: bytes, where: str) -> Iterator[dict[str, Any]]:
     """The records of a file as dicts by field name, in file order. Logical types stay as they are stored.
 
-    They come block by block: who makes something smaller of each never has all the dicts.
+    The file is decoded block by block, so a caller that makes something smaller of each record never holds all dicts.
 
     Raises:
         CorruptFile: not an Avro file of records, truncated, damaged, or far larger than a genuine one; the message
@@ -48,9 +48,10 @@ def read_records(data: bytes, where: str) -> Iterator[dict[str, Any]]:
 
 
 def _read_block(count: int, raw: bytes, schema: Any) -> list[dict[str, Any]]:
-    """
+    """The records of one decompressed block.
+
     Raises:
-        BlockError: the bytes are not that many records.
+        BlockError: the bytes are not exactly count records.
     """
     source = io.BytesIO(raw)
     try:

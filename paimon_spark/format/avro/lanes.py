@@ -1,9 +1,9 @@
 """Avro records as columns: all blocks of all files are decoded in lock-step by numpy, one lane for each block.
 
 One step decodes the same field of the next record of every lane. Integers become arrays; texts, bytes and arrays become
-spans: where their bytes lie in one buffer. ``avro_file`` is the reference, and the way out for schemas with constructs
-that are not covered here. Avro has no checksums: what is checked is that lengths stay within a block, that branches of
-unions exist, and that each block ends where its last record ends.
+spans: where their bytes lie in one buffer. ``avro.file`` is the reference, and decodes the schemas with constructs that
+are not covered here. Avro has no checksums. The checks are that lengths stay within a block, that branches of unions
+exist, and that each block ends where its last record ends.
 """
 
 from __future__ import annotations
@@ -59,8 +59,10 @@ class LaneError(BlockError):
 class Column:
     """One field of all records, in file order.
 
-    values: the integers, or where the spans begin. ends: where the spans end (for integers, values again). valid: False
-    where the record has a null; there the other two are 0.
+    Attributes:
+        values: the integers, or the positions where the spans begin.
+        ends: the positions where the spans end; for integers, values again.
+        valid: False where the record has a null; there the other two are 0.
     """
 
     values: Ints
@@ -82,7 +84,8 @@ def decode_lanes(files: Sequence[Container], wanted: Mapping[Path, Kind]) -> Dec
 
     Args:
         files: containers; their schemas may differ.
-        wanted: paths of record fields from the top, and what is expected there. A path that a schema lacks is null.
+        wanted: paths of record fields from the top, each with the kind expected there. A path that a schema lacks is
+            null.
 
     Raises:
         UncoveredSchema: a schema has constructs, or kinds at the wanted paths, that are not covered.
@@ -125,7 +128,7 @@ class _Kept:
 
 
 def _merge(before: Column | None, kept: _Kept, records: Ints, total: int) -> Column:
-    """The pieces in place; before holds those of lanes with other schemas."""
+    """The pieces in their places; before holds the pieces of lanes with other schemas."""
     if before is None:
         values = np.zeros(total, np.int64)
         before = Column(values, np.zeros(total, np.int64) if kept.ends else values, np.zeros(total, np.bool_))
@@ -137,7 +140,7 @@ def _merge(before: Column | None, kept: _Kept, records: Ints, total: int) -> Col
 
 
 class _Run:
-    """Lanes of one schema, ordered by falling number of records, so that those at work are always the first ones."""
+    """Lanes of one schema, ordered by falling number of records, so that the unfinished ones are always the first."""
 
     def __init__(self, buffer: bytes, starts: Ints, ends: Ints, counts: Ints, firsts: Ints) -> None:
         self.buffer = buffer

@@ -1,4 +1,4 @@
-"""What Avro files may become in memory: their schemas come with them, and promise what they like."""
+"""Limits of the memory that decoded Avro files take: a hostile file brings its own schema and its own counts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TEXT_RATIO = 4  # of a text: one character of 4 bytes makes all of them so wide
 
 
 class LimitError(ValueError):
-    """More than a genuine file has; the reader that knows the file makes it a CorruptFile."""
+    """A file asks for more than a genuine one has; the reader that knows its name turns this into CorruptFile."""
 
 
 @dataclass
 class Budget:
-    """What the files that are decoded together may still become; a hostile one fails before it fills the memory.
+    """The memory left to files that are decoded together; a hostile file fails before it fills the memory.
 
     Attributes:
         stored: bytes of the files as they are stored.
@@ -36,10 +36,10 @@ class Budget:
     _blocks: int = 0
 
     def announce(self, counts: Iterable[int]) -> None:
-        """The numbers of records of the blocks of a file, before any is unpacked.
+        """Takes the announced numbers of records of a file's blocks from the budget, before any block is unpacked.
 
         Raises:
-            LimitError: there are too many, or a number is negative.
+            LimitError: there are too many blocks or records, or a number is negative.
         """
         for count in counts:
             if count < 0:
@@ -54,7 +54,11 @@ class Budget:
             raise LimitError(f"{self._records} records are announced, more than {most}; {limits.TOLD}")
 
     def unpack(self, size: int) -> None:
-        """So many bytes came of a block. Errors as in announce."""
+        """Takes size decompressed bytes of a block from the budget.
+
+        Raises:
+            LimitError: the blocks so far unpack to more than files of this stored size may.
+        """
         self._unpacked += size
         most = max(limits.MAX_UNPACKED_BYTES, self.stored * limits.MAX_RATIO)
         if self._unpacked > most:
@@ -62,18 +66,18 @@ class Budget:
 
 
 class _Size(NamedTuple):
-    """Of one value: its least encoded bytes, and the bytes it is in memory then."""
+    """The fewest bytes that one value is encoded in, and its bytes in memory then."""
 
     encoded: int
     memory: int
 
 
 def checked_growth(schema: Any) -> int:
-    """How many bytes of Python objects one encoded byte of records of a schema may become.
+    """The most bytes of Python objects that one encoded byte of records of a schema can become.
 
     Raises:
-        LimitError: without bound: arrays or maps whose items take no bytes, types that hold themselves; or the schema
-            is far too deep or large, or none.
+        LimitError: there is no bound (arrays or maps whose items take no bytes, types that hold themselves), or the
+            schema is too deep, too large or not valid.
     """
     measure = _Measure()
     try:

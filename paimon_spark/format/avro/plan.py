@@ -1,4 +1,4 @@
-"""The steps that decode one Avro schema in lanes (see avro_lanes)."""
+"""The steps that decode one Avro schema in lanes (see ``lanes``)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Kind(Enum):
 
 
 class UncoveredSchema(Exception):
-    """The schema has a construct that lanes do not decode: a signal to take the slow way, no caller of ours sees it."""
+    """The schema has a construct that lanes do not decode. Readers catch it and decode record by record instead."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Indexes of single data files: bytes <-> values (format section 9).
 
-They live in a container (``container``), in the manifest or beside the data file. Indexes only skip: a row or file that
-one leaves in is always looked at again. The product reads the container only, for the system table ``$file_indexes``;
-the codecs of the index types are early work for reads that use them.
+The indexes of a data file are stored in one container (``container``), in the manifest or next to the data file. An
+index may only exclude rows and files: whatever it does not exclude is still checked. Today only the container is read,
+for the system table ``$file_indexes``; no read uses the codecs of the index types yet.
 
 May import: errors, ``format``.
 """

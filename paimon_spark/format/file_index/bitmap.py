@@ -31,7 +31,7 @@ class BitmapIndex:
     nulls: BitMap
 
     def rows_of(self, value: Any) -> BitMap:
-        """The rows that hold the value, or null for None. A timestamp finer than the index: the rows that may."""
+        """The rows that hold the value, or null for None. For a timestamp finer than the index, candidates only."""
         return self.nulls if value is None else self.rows.get(self.form.key(value), BitMap())
 
     def values(self) -> list[Any]:

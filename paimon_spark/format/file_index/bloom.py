@@ -29,7 +29,7 @@ class BloomFilter:
     bits: bytes
 
     def may_hold(self, value: Any, data_type: DataType) -> bool:
-        """False only if the file surely does not hold the value, which is not None."""
+        """False only if it is certain that the file does not hold the value, which must not be None."""
         positions = _positions(hash64(value, data_type), self.hash_count, 8 * len(self.bits))
         return all(self.bits[position >> 3] >> (position & 7) & 1 for position in positions)
 
@@ -52,7 +52,8 @@ def encode_bloom(
     """A filter of the values; None is left out.
 
     Args:
-        items, false_positives: the index options ``items`` and ``fpp``, which tell the size.
+        items: the index option ``items``, the expected number of distinct values.
+        false_positives: the index option ``fpp``; with items it determines the size.
 
     Raises:
         UnsupportedFeature: BOOLEAN, DECIMAL and nested types.
@@ -73,7 +74,7 @@ def hash64(value: Any, data_type: DataType) -> int:
     """The signed 64-bit hash of a value: XXH64 of strings and binary, else a mix of the number as 64 bits.
 
     Raises:
-        UnsupportedFeature: as ``encode_bloom``.
+        UnsupportedFeature: BOOLEAN, DECIMAL and nested types.
     """
     root = data_type.root
     if root in BINARIES:

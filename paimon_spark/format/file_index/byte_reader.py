@@ -8,7 +8,7 @@ from paimon_spark.errors import CorruptFile
 
 
 class ByteReader:
-    """A position in bytes. where says in errors what is being read."""
+    """A position in bytes; where names the file in errors. Every read raises CorruptFile where bytes are missing."""
 
     def __init__(self, data: bytes, where: str) -> None:
         self._data = data
@@ -49,13 +49,13 @@ class ByteReader:
         return version
 
     def part(self, start: int, length: int) -> ByteReader:
-        """A reader of the bytes from start; the position here stays."""
+        """A reader of length bytes from start; the position of this reader does not change."""
         if start < 0 or length < 0 or start + length > len(self._data):
             raise self.corrupt(f"bytes {start} to {start + length} are announced, {len(self._data)} are there")
         return ByteReader(self._data[start : start + length], self._where)
 
     def bitmap(self) -> BitMap:
-        """A Roaring bitmap in the portable format; it tells its own length."""
+        """A Roaring bitmap in the portable format, which contains its own length."""
         try:
             bitmap = BitMap.deserialize(self._data[self.position :]) if self.rest else None
         except ValueError:

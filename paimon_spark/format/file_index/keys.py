@@ -45,7 +45,7 @@ class KeyForm:
 
     @property
     def width(self) -> int | None:
-        """Bytes of an encoded key; None: 4 bytes that tell the length come first."""
+        """Bytes of an encoded key. None: the key has any length, and is preceded by its length in 4 bytes."""
         return _WIDTHS.get(self.data_type.root)
 
     def key(self, value: Any) -> Key:

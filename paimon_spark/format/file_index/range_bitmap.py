@@ -101,7 +101,7 @@ def _with_length(header: bytes) -> bytes:
 
 
 def _header(reader: ByteReader) -> ByteReader:
-    """The header that begins here, of a length that is told before it."""
+    """The header that begins here, after its length."""
     length = reader.int32()
     header = reader.part(reader.position, length)
     reader.take(length)

@@ -20,7 +20,7 @@ def double_text(value: float) -> str:
 
 
 def float_text(value: float) -> str:
-    """Java's Float.toString: the shortest digits that tell the 4-byte number from its neighbours."""
+    """Java's Float.toString: the shortest digits that identify the 4-byte number among its neighbours."""
     import numpy as np
 
     return _floating_text(np.float32(value))
@@ -109,7 +109,7 @@ def timestamp_iso_text(nanos: int) -> str:
 
 
 def hash_order(texts: Iterable[str]) -> list[str]:
-    """Distinct texts in the order in which a Java HashMap lists them when they were put in as they come."""
+    """Distinct texts in the order in which a Java HashMap lists them when they were put in in the given order."""
     given = list(texts)
     capacity = 16
     while len(given) * 4 > capacity * 3:

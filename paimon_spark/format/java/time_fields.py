@@ -1,4 +1,4 @@
-"""Years, hours and the like put together to a local time as Java does it (java.time.format.Parsed, IsoChronology)."""
+"""Resolves parsed fields, such as year and hour, to a local time (java.time.format.Parsed, IsoChronology)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LAST_YEAR = 999_999_999
 
 
 class Field(StrEnum):
-    """What a pattern can ask for; the letter that asks for it."""
+    """A field that a pattern can contain; its value is the pattern letter."""
 
     YEAR = "u"
     YEAR_OF_ERA = "y"
@@ -46,10 +46,9 @@ def local_nanos(fields: Mapping[Field, int], lenient: bool) -> int:
     """Nanoseconds from 1970-01-01 00:00 to a local time, of any year.
 
     Args:
-        fields: what a text says. What it does not say of the time of day is zero from the right; without an hour it is
-            midnight.
-        lenient: whether numbers may be too big and carry over: day 32 is the first of the next month. Else only a day
-            past the end of its month is taken, for its last day.
+        fields: the fields of a text. Missing fields of the time of day are zero; without an hour it is midnight.
+        lenient: True: numbers may be too big and carry over, so day 32 is the first of the next month. False: they must
+            be in range, except that a day past the end of its month means its last day.
 
     Raises:
         ValueError: they do not make up a date, or contradict each other.
@@ -64,7 +63,7 @@ def local_nanos(fields: Mapping[Field, int], lenient: bool) -> int:
 
 
 def _take_date(left: dict[Field, int], lenient: bool) -> int:
-    """The day number of a date; what makes it up leaves the fields."""
+    """The day number of a date. Removes the fields that it is made of."""
     of_era = left.pop(Field.YEAR_OF_ERA, None)
     if of_era is not None:
         if not lenient:
@@ -94,7 +93,7 @@ def _day_of_month(year: int, month: int, day: int, lenient: bool) -> int:
 
 
 def _take_time(left: dict[Field, int], lenient: bool) -> int | None:
-    """Nanoseconds of the day, more or less than a day where it carries over; None: no time is said."""
+    """Nanoseconds of the day, outside of one day where it carries over; None: the fields have no time."""
     _simplify(left, lenient)
     if not left.keys() & set(_TIMES) and Field.HALF in left:
         half = left.pop(Field.HALF)
@@ -116,7 +115,7 @@ def _take_time(left: dict[Field, int], lenient: bool) -> int | None:
 
 
 def _simplify(left: dict[Field, int], lenient: bool) -> None:
-    """All ways to say a time of day in the words hour, minute, second and nanosecond."""
+    """Replaces all fields of the time of day by hour, minute, second and nanosecond."""
     for clock, plain, last in (
         (Field.CLOCK_HOUR, Field.HOUR, 24),
         (Field.CLOCK_HOUR_OF_HALF, Field.HOUR_OF_HALF, 12),
@@ -144,7 +143,7 @@ def _simplify(left: dict[Field, int], lenient: bool) -> None:
 
 
 def _check_rest(left: Mapping[Field, int], days: int, nanos: int | None) -> None:
-    """What was said besides must be true of the date and the time."""
+    """Checks that the fields that are left agree with the date and the time; raises ValueError if not."""
     year, month, day = civil_date(days)
     known = {Field.YEAR: year, Field.MONTH: month, Field.DAY: day, Field.DAY_OF_YEAR: days - civil_days(year, 1, 1) + 1}
     if nanos is not None:

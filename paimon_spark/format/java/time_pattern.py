@@ -31,10 +31,10 @@ class _Number:
     """A whole number.
 
     Attributes:
-        low, high: how many digits it has.
-        signs: "": none may stand before it; "-": a minus may; "+-": a plus must where it has more than low digits.
-        reserved: how many digits right behind it belong to others.
-        since: what is counted from, for two digits of a year.
+        low, high: the fewest and the most digits.
+        signs: "": no sign is allowed; "-": a minus is; "+-": a plus is required with more than low digits.
+        reserved: the number of digits right after it that belong to the next numbers.
+        since: added to the number; 2000 for a year of two digits.
     """
 
     field: Field
@@ -64,7 +64,7 @@ class _Number:
 
 @dataclass(frozen=True)
 class _Fraction:
-    """Digits of a fraction of a second, behind a point or not."""
+    """Digits of a fraction of a second, with or without a decimal point before them."""
 
     low: int
     high: int
@@ -104,7 +104,7 @@ class _Literal:
 
 @dataclass(frozen=True)
 class _Optional:
-    """Parts that are all there, or none of them counts."""
+    """An optional section: either all its parts match, or none is read."""
 
     parts: tuple[_Part, ...]
 
@@ -122,16 +122,16 @@ _Part: TypeAlias = _Number | _Fraction | _Word | _Literal | _Optional
 
 @dataclass(frozen=True)
 class TimePattern:
-    """A pattern that was understood; lenient: see local_nanos."""
+    """A parsed pattern; lenient: see local_nanos."""
 
     parts: tuple[_Part, ...]
     lenient: bool = False
 
     def parse(self, text: str) -> int:
-        """Nanoseconds from 1970-01-01 00:00 to the local time that a text says; a date alone is its midnight.
+        """Nanoseconds from 1970-01-01 00:00 to the local time in a text; a date alone means midnight.
 
         Raises:
-            ValueError: the text does not look so, or there is no such time.
+            ValueError: the text does not match the pattern, or the time does not exist.
         """
         found: dict[Field, int] = {}
         if _parse_parts(self.parts, text, 0, found) != len(text):
@@ -162,7 +162,7 @@ def time_pattern(pattern: str, key: str) -> TimePattern:
         key: of the option it stands in, for errors.
 
     Raises:
-        OptionError: it is no pattern, or has letters of weeks, quarters, eras, days of the week or time zones.
+        OptionError: it is not a pattern, or has letters of weeks, quarters, eras, days of the week or time zones.
     """
     open_parts: list[list[_Part]] = [[]]
     at = 0

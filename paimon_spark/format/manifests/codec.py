@@ -1,6 +1,6 @@
 """Manifest lists and manifests as values, record by record (format sections 4.1, 4.2; Java: ManifestEntrySerializer).
 
-``manifest_columns`` reads the same files many times faster; this is the reference and the only writer.
+``columns`` reads the same files many times faster; this module is the reference and the only writer.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class AvroRecord:
         return value
 
     def integer(self, name: str, values: range) -> int:
-        """An integer that is one of some values."""
+        """An integer field. Raises CorruptFile if it is absent, or not one of the values."""
         value = self.optional_integer(name, values)
         if value is None:
             raise self.wrong(name, int.__name__)
         return value
 
     def optional_integer(self, name: str, values: range) -> int | None:
-        """As integer, or None."""
+        """An integer field, None if it is absent. Raises CorruptFile if it is not one of the values."""
         value: int | None = self.optional(name, int)
         if value is not None and value not in values:
             raise self.wrong(name, f"integer from {values.start} to {values.stop - 1}")
@@ -75,7 +75,7 @@ class AvroRecord:
         return tuple(checked_name(name, field, self.where) for name in self.optional_tuple(field, str) or ())
 
     def external_path(self, name: str, in_bucket: bool) -> str | None:
-        """Where the file of that name lies outside of the table, if it does."""
+        """The path of the file of that name if it lies outside of the table, else None."""
         path = self.optional("_EXTERNAL_PATH", str)
         return None if path is None else checked_external_path(path, name, self.where, in_bucket)
 
@@ -154,7 +154,12 @@ def _manifest_meta_record(m: ManifestFileMeta) -> dict[str, Any]:
 
 
 def decode_manifest(data: bytes, where: str) -> list[ManifestEntry]:
-    """The entries of a manifest, in file order. Errors as in decode_manifest_list."""
+    """The entries of a manifest, in file order.
+
+    Raises:
+        CorruptFile: not a manifest, truncated or damaged.
+        UnsupportedFeature: a record version this release does not know.
+    """
     return [_decode_entry(AvroRecord(record, where)) for record in read_records(data, where)]
 
 

@@ -1,6 +1,6 @@
 """Many manifests at once as columns: planning looks at columns, and makes entries only of the rows it chose.
 
-The entries equal those of ``manifest_codec.decode_manifest``, which reads what the lanes of avro_lanes do not cover.
+The entries equal those of ``codec.decode_manifest``, which also reads the files that ``avro.lanes`` does not cover.
 """
 
 from __future__ import annotations
@@ -152,14 +152,18 @@ class ManifestColumns:
         return self._texts(_FILE["file_name"][0], np.arange(len(self)))
 
     def entry(self, index: int) -> ManifestEntry:
-        """One entry. Errors as in entries."""
+        """The entry of this number.
+
+        Raises:
+            CorruptFile: a text is not UTF-8, or a file name is not valid (see format/names.py).
+        """
         return self.entries([index])[0]
 
     def entries(self, indices: Sequence[int] | Ints) -> list[ManifestEntry]:
         """The entries of these numbers, in this order.
 
         Raises:
-            CorruptFile: a text is not UTF-8, or no name of a file (see format/names.py).
+            CorruptFile: a text is not UTF-8, or a file name is not valid (see format/names.py).
         """
         chosen = np.asarray(indices, np.int64)
         values: dict[str, Iterable[Any]] = {
@@ -173,12 +177,15 @@ class ManifestColumns:
             return _instances(ManifestEntry, len(chosen), values)
 
     def data_files(self, indices: Sequence[int] | Ints, stats: bool = True, keys: bool = True) -> list[DataFileMeta]:
-        """The files of the entries of these numbers, in this order. Errors as in entries.
+        """The files of the entries of these numbers, in this order.
 
         Args:
             indices: numbers of entries.
-            stats: without them the files say that they have no statistics, which takes half the time.
-            keys: without them the files say that they have no keys, as files of append tables do anyway.
+            stats: False leaves the statistics empty, which takes half the time.
+            keys: False leaves the key ranges empty, as they are in append tables.
+
+        Raises:
+            CorruptFile: a text is not UTF-8, or a file name is not valid (see format/names.py).
         """
         left_out: dict[str, Iterable[Any]] = {}
         if not stats:
@@ -219,11 +226,11 @@ class ManifestColumns:
         return _instances(SimpleStats, len(chosen), values)
 
     def stats_shapes(self, indices: Ints) -> tuple[Ints, list[tuple[int, tuple[str, ...] | None]]]:
-        """What the value statistics of entries are about.
+        """The columns that the value statistics of entries are about.
 
         Returns:
-            For each entry the number of its shape, and the shapes: the schema id, and the columns that statistics were
-            kept of (None: all of that schema; a file that holds only some columns has these).
+            For each entry the number of its shape, and the shapes. A shape is a schema id and the columns that have
+            statistics: the recorded ones, else those that the file was written with, else None for all of the schema.
         """
         kept = self._arrays(_FILE["value_stats_cols"][0], Kind.TEXTS, indices)
         written = self._arrays(_FILE["write_cols"][0], Kind.TEXTS, indices)
@@ -242,7 +249,11 @@ class ManifestColumns:
         return self._arrays(path, _WANTED[path], indices)
 
     def texts(self, attribute: str, indices: Ints) -> list[str | None]:
-        """A text attribute of DataFileMeta of the entries of these numbers. Errors as in entries."""
+        """A text attribute of DataFileMeta of the entries of these numbers.
+
+        Raises:
+            CorruptFile: a text is not UTF-8.
+        """
         return self._texts(_FILE[attribute][0], indices)
 
     def _integers(self, path: Path, chosen: Ints) -> list[Any]:
@@ -343,7 +354,7 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
 
 
 def _covered_container(data: bytes, name: str, budget: Budget) -> Container:
-    """The file split into blocks; one that lanes do not cover is written anew the way they do."""
+    """The file split into blocks. A file that lanes do not cover is encoded again in a form that they do."""
     container = read_container(data, name, budget)
     try:
         plan_steps(container.schema, _WANTED)
@@ -355,9 +366,9 @@ def _covered_container(data: bytes, name: str, budget: Budget) -> Container:
 
 
 def _check_ranges(columns: Mapping[Path, Column], names: Sequence[str], starts: Ints) -> None:
-    """As AvroRecord.integer does for one entry."""
+    """Checks that all integers are in the ranges of their fields; raises CorruptFile for the first that is not."""
     for path, allowed in _RANGES.items():
-        if path not in columns:  # a nullable field that writers before had not
+        if path not in columns:  # a nullable field that older writers did not have
             continue
         values = columns[path].values
         if len(values) and not (values.min() >= allowed.start and values.max() < allowed.stop):
@@ -418,9 +429,9 @@ def _is_text(raw: bytes) -> bool:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Collects no cyclic garbage meanwhile.
+    """Pauses the collection of cyclic garbage within the block.
 
-    What is made has no cycles, and walking it again and again would take a third of the time of making it.
+    The objects made there have no cycles. Traversing them again and again would add a third to the time.
     """
     paused = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Many manifests as one, the blocks of big ones copied as they are (Java: ManifestFileBlockMerger)."""
+"""Joins many manifests into one; blocks of big manifests are copied undecoded (Java: ManifestFileBlockMerger)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def join_manifests(files: Sequence[tuple[str, bytes]], compression: str = "zstd"
         compression: a value of the option ``manifest.compression``.
 
     Returns:
-        The bytes of the new manifest. None when the big manifests cannot be copied, because another writer or release
-        has given them another schema or codec than ours.
+        The bytes of the new manifest. None if the big manifests cannot be copied, because their schema or codec differs
+        from ours: another writer or release wrote them.
 
     Raises:
         CorruptFile: a file is damaged.

@@ -1,4 +1,4 @@
-"""Table options: keys, types, defaults, and the catalogue that says what becomes of each option.
+"""Table options: keys, types, defaults, and the catalogue of how this release treats each option.
 
 May import: errors. Nothing here knows a schema.
 Invariant: an option of the official system is honoured, has no effect on rows, or is refused by name; never ignored.

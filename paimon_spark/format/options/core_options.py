@@ -44,7 +44,7 @@ def parse_ratio(text: str) -> float:
 
 
 def _number(convert: Callable[[str], T], text: str, what: str) -> T:
-    """Python's own words for a text that is no number say nothing to a user."""
+    """The number in a text. Replaces Python's error message, which would not help a user."""
     try:
         return convert(text.strip())
     except ValueError:
@@ -92,7 +92,7 @@ def parse_duration(text: str) -> int:
 
 @dataclass(frozen=True)
 class Choice(Generic[T]):
-    """Parses one of some words, in any letter case, `_` the same as `-`.
+    """Parses one of some words; letter case does not count, and `_` equals `-`.
 
     Attributes:
         words: as they are written here.

@@ -1,4 +1,4 @@
-"""The options as a user reads of them: type, default, and what becomes of each."""
+"""The options as the documentation lists them: type, default, and how this release treats each."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class DescribedOption:
 
     Attributes:
         key: its name; ``<column>`` in it stands for a column.
-        status: what becomes of it.
+        status: how this release treats it.
         type: such as "integer" or "one of a, b"; empty where no type is known.
         default: as a user would write it; empty where there is none.
-        meaning: what it does; of a refused one what is not supported and what to do; of one without effect why.
+        meaning: what it does. For a refused option: what is not supported, and what to do. For one without effect: why.
     """
 
     key: str

@@ -17,14 +17,14 @@ class MergeEngine(StrEnum):
     def keeps_whole_rows(self) -> bool:
         """True if a result is one of the rows that were merged.
 
-        Where it is not, a condition on values says nothing about the rows before the merge, and statistics of their
-        values prune nothing.
+        If it is not, a condition on values cannot be applied to rows before the merge, and statistics of values cannot
+        exclude files.
         """
         return self in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW)
 
     @property
     def has_functions(self) -> bool:
-        """True if columns are folded by functions, which options choose and which must fit the columns."""
+        """True if columns are merged by aggregate functions, which options choose and which must fit the columns."""
         return not self.keeps_whole_rows
 
 

@@ -1,10 +1,10 @@
-"""The catalogue of table options: what becomes of each that the official system knows (features 3).
+"""The catalogue of table options: how this release treats each that the official system knows (features 3).
 
 Sources: CoreOptions, SparkConnectorOptions and FlinkConnectorOptions of the releases 0.2 to 2.0.0 and after. Three
-tables hold it, by key. An option is honoured (HONOURED); or rows and metadata come out the same without it
-(NO_EFFECT), with the reason; or some of its values are refused (REFUSALS), and the others are honoured or without
-effect. What is named in a call asks for something: an option without effect may be refused there, and pass where it is
-only stored.
+tables hold it, by key. An option is honoured (HONOURED); or rows and metadata are the same without it (NO_EFFECT),
+with the reason; or some of its values are refused (REFUSALS), and the others are honoured or without effect. An option
+that a caller gives with a read or a write is a request. It may be refused there although it is accepted where the table
+only stores it.
 
 In keys ``<column>`` stands for one column or several with commas, ``<type>`` and ``<x>`` for a word, ``#`` and
 ``<any>`` for anything.
@@ -18,7 +18,7 @@ from enum import StrEnum
 
 
 class Moment(StrEnum):
-    """When an option is refused, as words of a message. What is refused for reading is refused for writing too."""
+    """When an option is refused, in the words of messages. READ implies WRITE."""
 
     READ = "read"
     WRITE = "write to"
@@ -27,14 +27,14 @@ class Moment(StrEnum):
 
 @dataclass(frozen=True)
 class Refusal:
-    """The option may be absent or have one of some values, in any letter case; anything else is refused.
+    """A rule that refuses all values of an option but the accepted ones; the option may be absent.
 
     Attributes:
         key: of the option.
-        moment: READ or WRITE: also where the option is stored; CALL: only where it is given with a read or a write.
-        accepted: values that ask for nothing; ("",): an empty one.
-        what: is not supported, after "this release does not support".
-        advice: what to do.
+        moment: READ or WRITE: applies to stored options too; CALL: only to those given with a read or a write.
+        accepted: values that ask for nothing, in any letter case; ("",): only an empty value.
+        what: what is not supported; follows "this release does not support" in the message.
+        advice: what the user can do instead.
     """
 
     key: str
@@ -45,7 +45,7 @@ class Refusal:
 
 
 class Status(StrEnum):
-    """What becomes of an option."""
+    """How this release treats an option."""
 
     HONOURED = "honoured"
     REFUSED = "refused"
@@ -58,7 +58,7 @@ class NoEffect:
 
     Attributes:
         reason: why it makes no difference that this release does nothing with them.
-        keys: words.
+        keys: the keys of the options, separated by blanks.
     """
 
     reason: str
@@ -391,13 +391,13 @@ REFUSALS = (*READ_REFUSALS, *WRITE_REFUSALS, *CALL_REFUSALS)
 
 @dataclass(frozen=True)
 class OptionEntry:
-    """What becomes of one option.
+    """How this release treats one option.
 
     Attributes:
-        key: as it is written officially, with its placeholders.
-        status: REFUSED where any value but those that ask for nothing is refused, stored or given.
-        reason: of NO_EFFECT; else None.
-        refusals: of some or all values.
+        key: the official spelling, with its placeholders.
+        status: REFUSED if every value except those that ask for nothing is refused, stored or given.
+        reason: why the option has no effect; None for any other status.
+        refusals: the rules that refuse some or all of its values.
     """
 
     key: str

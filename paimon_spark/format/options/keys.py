@@ -1,4 +1,4 @@
-"""Keys of table options: found in any letter case, with the columns in them, and told from labels of users."""
+"""Keys of table options: looked up in any letter case, with the columns in them, and separated from user labels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def known_keys() -> frozenset[str]:
 
 
 def known_key(key: str, columns: Mapping[str, str] | None = None) -> str | None:
-    """The key as it is written officially, None when no release known here has it.
+    """The official spelling of a key; None if no known release has it.
 
     Args:
         key: in any letter case.
@@ -60,10 +60,10 @@ def known_key(key: str, columns: Mapping[str, str] | None = None) -> str | None:
 
 
 def catalogued(key: str) -> OptionEntry | None:
-    """What becomes of the option of this key, None when no release known here has it.
+    """The catalogue entry of the option of this key; None if no known release has it.
 
     Args:
-        key: as it is written officially, or under an older name.
+        key: the official spelling, or an older name.
     """
     key = _OLDER_NAMES.get(key, key)
     if key in CATALOGUE:
@@ -82,15 +82,15 @@ def catalogued(key: str) -> OptionEntry | None:
 
 
 def unknown_keys(keys: Iterable[str], columns: Collection[str], namespaces: Iterable[str]) -> list[str]:
-    """The keys that no release known here has and that look like options of a newer one, in order.
+    """The keys that no known release has but that look like options of a newer one, in order.
 
-    These are keys of columns that there are (``fields.<column>.<word>``), and keys that go on where a namespace ends,
-    with a dot or a dash. Any other, such as ``row-owner`` or ``partition.contact``, is a label of the user.
+    These are keys of existing columns (``fields.<column>.<word>``), and keys that begin with a namespace and a dot or a
+    dash after it. Any other, such as ``row-owner`` or ``partition.contact``, is a label of the user.
 
     Args:
-        keys: of the options of a table.
-        columns: of the table.
-        namespaces: beginnings of keys, whole words of them.
+        keys: the option keys of a table.
+        columns: the column names of the table.
+        namespaces: prefixes of keys that end with a whole word.
     """
     beginnings = tuple(begin + mark for begin in namespaces for mark in ".-")
     return sorted(

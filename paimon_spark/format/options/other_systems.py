@@ -1,8 +1,8 @@
-"""What a user of Delta Lake or Apache Iceberg types first, and what stands for it here.
+"""Option names of Delta Lake and Apache Iceberg, each with the name to use here.
 
-A foreign name is answered with our name and never obeyed, because the same word means another thing there: version 1 of
-Delta is its second commit, `timestampAsOf` is read in the zone of the session, `replaceWhere` takes any condition. An
-alias would read or replace other rows than its user expects.
+A foreign option is refused with an error that gives our name for it. It is never accepted as an alias, because the same
+word means something else there: version 1 of Delta is its second commit, `timestampAsOf` is read in the zone of the
+session, `replaceWhere` takes any condition. An alias would read or replace other rows than the user expects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a write does with columns of the table that its rows lack (its option `write.missing-columns`)."""
+"""How a write fills table columns that its rows do not have (the write option `write.missing-columns`)."""
 
 ERROR, NULL, DEFAULT = "error", "null", "default"
 MISSING_COLUMNS = (ERROR, NULL, DEFAULT)

@@ -1,6 +1,6 @@
 """What a new table must fulfil, and the ids of its fields (features 3.24; Java: SchemaValidation, Schema, TableSchema).
 
-A rule is a function that yields what is wrong, in words.
+A rule is a function that yields a message for each violation.
 """
 
 from __future__ import annotations

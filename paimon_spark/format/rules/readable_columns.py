@@ -1,4 +1,4 @@
-"""Columns that this release cannot read: their tables are read without them, and they are refused by name."""
+"""Columns that this release cannot read: a table is read without them; a read that names one is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNREADABLE_ROOTS = frozenset({Root.VARIANT, Root.BLOB, Root.VECTOR, Root.GEOMET
 
 
 def unreadable_root(data_type: DataType) -> Root | None:
-    """The type within a type, at any depth, that this release has no reader for; None: there is none."""
+    """The first type within a type, at any depth, that this release cannot read; None if it can read all."""
     return next((root for root in _roots(data_type) if root in _UNREADABLE_ROOTS), None)
 
 
@@ -33,12 +33,12 @@ def check_columns(schema: TableSchema, fields: Iterable[DataField], conditions: 
     """Checks that this release reads these columns.
 
     Args:
-        schema: of the table they are in.
+        schema: the schema of the table.
         fields: the columns to read.
-        conditions: names of further ones, which a condition looks at.
+        conditions: names of further columns, which a condition uses.
 
     Raises:
-        UnsupportedFeature: it does not read one of them; the message names it, and lists the others.
+        UnsupportedFeature: it cannot read one of them; the message names that column, and lists the others.
     """
     for field in (*fields, *(schema.by_name[name] for name in conditions if name in schema.by_name)):
         root = unreadable_root(field.type)
@@ -50,7 +50,7 @@ def check_all_columns(schema: TableSchema) -> None:
     """Checks that this release writes all columns of a table.
 
     Raises:
-        UnsupportedFeature: it does not; the message names the column.
+        UnsupportedFeature: it cannot write one of them; the message names the column.
     """
     for field in schema.fields:
         root = unreadable_root(field.type)

@@ -1,12 +1,12 @@
-"""Which tables this release reads and writes: refused by the name of the option or column, never guessed.
+"""Which tables this release reads and writes. Others are refused by the name of the option or column, never guessed.
 
-An option is honoured, or it is ignored because rows come out the same without it (tuning, maintenance, accelerators),
-or it is refused when set to a value that changes rows: ``options.entries`` says which. Beside that:
+An option is honoured, or it is ignored because rows are the same without it (tuning, maintenance, accelerators), or it
+is refused when set to a value that changes rows: ``options.entries`` lists all three. In addition:
 
-- An option no known release has is refused when reading if its name goes on where one of an option that can change rows
-  ends (``merge-engine-v2``, ``fields.<column>.<something>``), and when writing if it goes on where one ends that says
-  how files or commits are made. Any other unknown option (an owner, a label) is none of ours.
-- A column of a type without a reader is refused when it is written, or asked for (readable_columns).
+- An option that no known release has is refused for reading if its name extends the name of an option that can change
+  rows (``merge-engine-v2``, ``fields.<column>.<something>``), and for writing if it extends the name of one that
+  determines how files or commits are made. Any other unknown option (an owner, a label) is ignored.
+- A column of a type that this release cannot read is refused when it is written, or named in a read (readable_columns).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNSUPPORTED_MARKS = {
     "custom": "which is a class of Java",
 }
 
-# Beginnings of keys, lower case, whole words: an unknown key that goes on there is an option of a newer release.
+# Prefixes of keys, in lower case, that end with a whole word: an unknown key with one is an option of a newer release.
 _ROW_NAMESPACES = (
     "aggregation", "bucket-function", "chain-table", "data-evolution", "data-file", "deduplicate", "deletion-vector",
     "deletion-vectors", "file.format", "first-row", "ignore-delete", "ignore-update-before", "key-value",
@@ -42,17 +42,17 @@ _WRITE_NAMESPACES = (
 
 
 def check_readable(schema: TableSchema, options: Options) -> None:
-    """Checks that this release reads the rows of such a table as the official system does, maybe not all columns.
+    """Checks that this release reads the rows of the table as the official system does, though perhaps not all columns.
 
     Args:
-        schema: the schema that is read with.
+        schema: the schema to read with.
         options: those of the schema with those of the call on top.
 
     Raises:
         UnsupportedFeature: it does not; the message names the option or column.
     """
     for field in schema.fields:
-        if holds_blobs(field.type):  # its files hold rows of their own beside those of the others
+        if holds_blobs(field.type):  # blobs are in files of their own, with rows of their own
             raise UnsupportedFeature(
                 f"cannot read the table: column '{field.name}' has the type {type_sql(field.type)}, and this release "
                 f"does not support tables with BLOB columns; {OFFICIAL}"
@@ -65,7 +65,7 @@ def check_readable(schema: TableSchema, options: Options) -> None:
 
 
 def check_writable(schema: TableSchema, options: Options) -> None:
-    """Checks that this release writes to such a table what the official system would.
+    """Checks that this release writes to the table what the official system would.
 
     Args:
         schema: the latest schema.
@@ -89,7 +89,7 @@ def check_writable(schema: TableSchema, options: Options) -> None:
 
 
 def check_tagging(options: Options) -> None:
-    """Checks that this release makes and deletes tags of such a table as the official system does.
+    """Checks that this release creates and deletes tags of a table with these options as the official system does.
 
     Raises:
         UnsupportedFeature: it does not; the message names the option.
@@ -98,13 +98,13 @@ def check_tagging(options: Options) -> None:
 
 
 def check_call(given: Mapping[str, str]) -> None:
-    """Checks that all that the options of a read or a write ask for is done.
+    """Checks that this release does everything that the options of a read or a write ask for.
 
     Args:
         given: the options of the call under their official keys, without those that the table stores.
 
     Raises:
-        OptionError: one asks for something that this release does not do; the message names it.
+        OptionError: an option asks for something that this release does not do; the message names the option.
     """
     for key, value, refusal in _asked(Moment.CALL, given):
         raise OptionError(
@@ -114,7 +114,7 @@ def check_call(given: Mapping[str, str]) -> None:
 
 
 def unsupported_mark_done(action: str) -> str | None:
-    """Why this release does not do an action of `partition.mark-done-action`; None: it does, or there is no such."""
+    """Why this release does not do an action of `partition.mark-done-action`; None if it does, or does not know it."""
     return _UNSUPPORTED_MARKS.get(action)
 
 
