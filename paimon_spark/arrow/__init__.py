@@ -1,5 +1,5 @@
 """Columns of values in Arrow: types, casts, schema evolution, hashes and buckets.
 
 May import: errors, ``format``. No storage.
-Invariant: whole columns at a time; no function here loops over rows, except where a docstring says why.
+Invariant: functions work on whole columns; none loops over rows, except where its docstring says why.
 """

@@ -1,9 +1,9 @@
-"""Rows of a DataFrame brought to the columns of a table, as Spark's ANSI store assignment does it.
+"""Converts the rows of a DataFrame to the columns of a table, by the rules of Spark's ANSI store assignment.
 
-Columns are matched by name, first exactly, then in any letter case. A value is stored only where Spark's ANSI rules let
-it: numbers into numbers if they fit, dates into timestamps and back, any plain value into a string; never text into
-numbers. A column that the rows lack is an error, for its values would be lost without a word, unless the caller says
-that it may be: then it is null, which becomes its default value later.
+Columns are matched by name, first exactly, then in any letter case. A value is stored only where Spark's ANSI rules
+allow it: numbers into numbers if they fit, dates into timestamps and back, any plain value into a string; never text
+into numbers. A column that the rows lack is an error, because its values would be lost silently. If the caller allows
+it to be absent, it is null, which later becomes its default value.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def align_batch(
     Args:
         batch: rows with columns in any order.
         fields: the columns of the table.
-        omissible: names of columns that the rows may lack and then have null in.
+        omissible: names of columns that the rows may lack; they are null then.
 
     Raises:
         DataError: columns are missing, too many or of a type that cannot be stored (the message lists only the
@@ -89,7 +89,7 @@ def match_columns(names: Sequence[str], fields: Sequence[DataField]) -> dict[str
 
 
 def _positions(schema: pa.Schema, fields: Sequence[DataField], omissible: Collection[str]) -> dict[str, int]:
-    """The position of each table column in the rows; complains about all differences at once."""
+    """The position of each table column in the rows. Raises DataError with the list of all differences."""
     found = match_columns(schema.names, fields)
     repeated = sorted({name for name in schema.names if schema.names.count(name) > 1})
     differences = [f"column '{name}' appears more than once" for name in repeated]
@@ -124,7 +124,7 @@ def _mismatch(column: pa.Field, field: DataField) -> str | None:
 
 
 def _storable(source: DataType, target: DataType) -> bool:
-    """True if Spark's ANSI store assignment takes a value of the source type (Cast.canANSIStoreAssign)."""
+    """True if Spark's ANSI store assignment accepts a value of the source type (Cast.canANSIStoreAssign)."""
     have, want = source.root, target.root
     if want in NESTED or have in NESTED:
         return _storable_nested(source, target)
@@ -158,7 +158,7 @@ def _storable_nested(source: DataType, target: DataType) -> bool:
 
 
 def _plain(array: pa.Array) -> pa.Array:
-    """Dictionaries decoded."""
+    """The array with dictionaries decoded."""
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
@@ -205,7 +205,7 @@ def _store_number(array: pa.Array, source: DataType, target: DataType) -> pa.Arr
 
 
 def _store_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    """Rounded half up to the scale, a float by the text it has; a value beyond the precision is an error."""
+    """Numbers rounded half up to the scale, floats by their shortest text; beyond the precision is an error."""
     if source.root is Root.DECIMAL and (source.scale or 0) <= (target.scale or 0):
         return array.cast(arrow_type(target))
     if source.root in FLOATS and pc.any(pc.invert(pc.is_finite(array))).as_py():
@@ -237,7 +237,7 @@ def _store_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array
 
 
 def _as_text(array: pa.Array, source: DataType) -> pa.Array:
-    """As Java prints the values, but the fraction of a second as Spark does: without zeros at its end."""
+    """The values as Java prints them, except that fractions of a second have no trailing zeros, as in Spark."""
     texts = cast_array(conform(array, arrow_type(source)), source, DataType(Root.VARCHAR, length=MAX_LENGTH))
     if source.root not in TIMESTAMPS | {Root.TIME}:
         return texts

@@ -1,6 +1,6 @@
-"""Which bucket and partition the rows of a batch belong to (format section 5.4; Java: BucketFunction).
+"""Computes the bucket and the partition of each row of a batch (format section 5.4; Java: BucketFunction).
 
-Equal to ``format/bucket.py``, the scalar rule, for every row.
+Every row gets the bucket that ``format/bucket.py``, the rule for one row, gives it.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def group_rows(
 
 
 def row_codes(batch: pa.RecordBatch, fields: Sequence[DataField]) -> Indices:
-    """A number for each row; rows with equal values in these columns have equal numbers, as group_rows tells them."""
+    """A number for each row; rows have equal numbers if group_rows would put them into one partition."""
     return _codes([_encode_distinct(key_column(batch, field), field) for field in fields], batch.num_rows)[0]
 
 
@@ -113,7 +113,7 @@ def _codes(columns: Sequence[pa.DictionaryArray], rows: int) -> tuple[Indices, i
 
 
 def _encode_distinct(column: pa.Array, field: DataField) -> pa.DictionaryArray:
-    """Codes and distinct values; null has a code. Floats are told apart by their bits."""
+    """Codes and distinct values; null has a code. Floats are compared by their bits."""
     if field.type.root in FLOATS:
         valid = valid_mask(column)
         column = pa.array(float_bits(column), mask=None if valid is None else ~valid)

@@ -1,8 +1,8 @@
-"""Values of one data type as values of another, as the Java system casts them (Java: CastExecutors and its rules).
+"""Casts values from one data type to another as the Java system does (Java: CastExecutors and its rules).
 
-Used where a column changed its type after files were written, and for default values. The rules are Java's, not
-Spark's: a number too big for a narrower integer wraps around, one too big for a DECIMAL becomes null, text that cannot
-be parsed is an error. Where Java asks its default time zone (TIMESTAMP_LTZ against local types) UTC is meant here.
+These casts serve columns that changed their type after files were written, and default values. The rules are Java's,
+not Spark's: a number too big for a narrower integer wraps around, one too big for a DECIMAL becomes null, text that
+cannot be parsed is an error. Java uses its default time zone between TIMESTAMP_LTZ and local types; here it is UTC.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def cast_array(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
         array: of ``arrow_type(source)``.
 
     Raises:
-        UnsupportedFeature: Java has no such cast (nested types, for one); also for an empty array.
+        UnsupportedFeature: Java has no such cast (for example between nested types). An empty array raises it too.
         DataError: a text cannot be parsed, or a timestamp leaves the range of its new unit.
     """
     if source.with_nullable(True) == target.with_nullable(True):
@@ -108,7 +108,7 @@ def _from_time(have: Root, want: Root) -> Cast | None:
 
 
 def _numbers(array: pa.Array) -> npt.NDArray[np.generic]:
-    """The values of a number column; what stands at a null does not matter."""
+    """The values of a number column; the values at nulls are arbitrary."""
     filled = array if not array.null_count else pc.fill_null(array, pa.scalar(0).cast(array.type))
     values: npt.NDArray[np.generic] = filled.to_numpy(zero_copy_only=False)
     return values
@@ -168,7 +168,7 @@ def _low_words(array: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _to_decimal(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    """Rounded half up; what does not fit the precision becomes null. Floats go by the text of the double they are."""
+    """Rounds half up; a value that does not fit the precision becomes null. Floats use the text of their double."""
     arrow = arrow_type(target)
     if source.root in FLOATS:
         texts = format_texts(array.cast(pa.float64()), DataType(Root.DOUBLE), _TEXT)
@@ -187,7 +187,7 @@ def _text_to_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Ar
 
 
 def _bytes_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    """As they are, also longer than the type: so does Java. Bytes that are no UTF-8 have no text here."""
+    """Bytes as text of any length: like Java, this does not cut to the type. Raises DataError for invalid UTF-8."""
     try:
         return array.cast(pa.string())
     except pa.ArrowInvalid as error:
@@ -209,7 +209,7 @@ def _cut_bytes(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
 def _truncated(array: pa.Array, precision: int) -> pa.Array:
     """Timestamps with the digits beyond the precision set to zero (Java: DateTimeUtils.truncate).
 
-    Down to milliseconds that is towards the past, beyond them towards 1970.
+    Precisions up to 3 round towards the past, higher ones towards 1970.
     """
     unit = NANOS_PER_UNIT[array.type.unit]
     step = 10 ** (9 - max(precision, 3)) // unit

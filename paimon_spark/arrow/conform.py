@@ -1,8 +1,8 @@
-"""Arrays brought to exactly the Arrow type a column has in this package, without copying where only labels differ.
+"""Converts arrays to the exact Arrow type that a column has in this package, without a copy if only labels differ.
 
 Spark compares types, nullability at every depth and zones; data files differ in all of them (a NOT NULL key, a zone
 missing on INT96, large or dictionary strings of other writers). ``conformer`` decides once per file and column what
-must be done, so that a batch costs nothing where nothing is to do.
+must be done, so that batches which need no conversion cost nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Conform = Callable[[pa.Array], pa.Array]
 
 
 def conformer(source: pa.DataType, target: pa.DataType) -> Conform | None:
-    """What turns arrays of the source type into the target type; None: nothing to do.
+    """A function that converts arrays of the source type to the target type; None if they need no conversion.
 
-    The result may raise DataError (a value does not fit) or pa.ArrowInvalid (text that is not UTF-8, a null as
+    The function may raise DataError (a value does not fit) or pa.ArrowInvalid (text that is not UTF-8, a null as
     the key of a map).
     """
     if source.equals(target, check_metadata=True):
@@ -89,7 +89,7 @@ def struct_of(array: pa.Array, children: Sequence[pa.Array], fields: Sequence[pa
 
 
 def _struct_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
-    """Fields are matched by name; one that the source lacks comes as nulls."""
+    """Fields are matched by name; a field that the source lacks becomes nulls."""
     fields = list(target)
     steps = [_field_step(source, field) for field in fields]
 
@@ -136,7 +136,7 @@ def _map_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
 
 
 def _holds_entries(source: pa.DataType) -> bool:
-    """True if it is how Arrow reads a map of optional keys once it is not annotated (see optional_keys.py)."""
+    """True if this is the type that Arrow gives a map of optional keys without annotation (see optional_keys.py)."""
     if not pt.is_struct(source) or source.num_fields != 1 or not pt.is_list(source.field(0).type):
         return False
     entry = source.field(0).type.value_type
@@ -144,7 +144,7 @@ def _holds_entries(source: pa.DataType) -> bool:
 
 
 def _entries_conformer(source: pa.DataType, target: pa.DataType) -> Conform:
-    """The struct says which maps are null, its list where each begins; fields go by position, names vary."""
+    """The struct holds the nulls of the maps, its list their offsets; fields are matched by position: names vary."""
     entry = source.field(0).type.value_type
     key_step = conformer(entry.field(0).type, target.key_type)
     item_step = conformer(entry.field(1).type, target.item_type)

@@ -1,7 +1,7 @@
-"""Columns of old files as columns of today's schema (format section 7.5; Java: SchemaEvolutionUtil).
+"""Maps columns of old files to columns of the current schema (format section 7.5; Java: SchemaEvolutionUtil).
 
-A file has the columns of the schema it was written with. A column is the same column as long as it has the same field
-id, whatever it is called now; inside a file it goes by the name it had then. Nested fields follow the same rule.
+A file has the columns of the schema it was written with. The field id identifies a column, whatever its name is now;
+inside a file it has the name of that time. Nested fields follow the same rule.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ReadMapping:
         file_fields: the columns to read, as the file's schema names and types them, each once.
         wanted: the columns of the result.
         sources: for each wanted column the position of its source in file_fields, None where the file has none.
-        steps: for each wanted column what turns its source into it, None where it is that already.
+        steps: for each wanted column the conversion of its source, None where none is needed.
     """
 
     file_fields: tuple[DataField, ...]
@@ -65,7 +65,7 @@ def map_fields(wanted: Sequence[DataField], data_fields: Sequence[DataField]) ->
     """The mapping from files of one schema to the wanted columns.
 
     Args:
-        wanted: columns of today's schema.
+        wanted: columns of the current schema.
         data_fields: all columns of the schema the files were written with.
 
     Raises:
@@ -93,7 +93,7 @@ def map_fields(wanted: Sequence[DataField], data_fields: Sequence[DataField]) ->
 
 
 def converter(source: DataType, target: DataType) -> Step | None:
-    """What turns arrays of one type into arrays of another, nested fields matched by id; None: nothing to do.
+    """The conversion of arrays of one type to another, nested fields matched by id; None if none is needed.
 
     Raises:
         UnsupportedFeature: there is no such conversion.

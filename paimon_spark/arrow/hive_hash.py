@@ -48,7 +48,7 @@ def hive_hash(batch: pa.RecordBatch, fields: Sequence[DataField]) -> Hashes:
 
 
 def _hash_column(column: pa.Array, data_type: DataType) -> Hashes:
-    """The hash of each value; anything where it is null."""
+    """The hash of each value; undefined where it is null."""
     root = data_type.root
     if root is Root.BOOLEAN:
         return _bits32(fixed_values(column.cast(pa.uint8()), np.uint8))

@@ -2,8 +2,8 @@
 
 Paimon stores TIMESTAMP and TIMESTAMP_LTZ of precision 7 to 9 in it (format section 7.3). Arrow can write INT96 only for
 all timestamps of a file at once, which old Java readers refuse, and its decoder misreads what Java writes before 1970
-(negative nanoseconds). So both ways go through FIXED_LEN_BYTE_ARRAY(12), whose pages are the same bytes: only the
-footer tells the two apart, and ``int96_footer`` rewrites it.
+(negative nanoseconds). So both directions use FIXED_LEN_BYTE_ARRAY(12), whose pages have the same bytes. Only the
+footer differs between the two, and ``int96_footer`` rewrites it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def decode_int96(array: pa.Array, target: pa.DataType) -> pa.Array:
     days = raw["day"].astype(np.int64) - _EPOCH_DAY
     counts = days * (_NANOS_PER_DAY // unit) + np.floor_divide(raw["nanos"], unit)
     rough = days * (_NANOS_PER_DAY / unit) + raw["nanos"] / unit
-    unset = (raw["day"] == 0) & (raw["nanos"] == 0)  # what stands behind the null of a struct around a NOT NULL field
+    unset = (raw["day"] == 0) & (raw["nanos"] == 0)  # a NOT NULL field in a null struct
     outside = (np.abs(rough - counts) > 2.0**62) & ~unset
     if outside.any() and (outside & valid_mask(array)).any():
         raise DataError(f"a timestamp in the file is outside the range of {target}")

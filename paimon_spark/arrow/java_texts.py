@@ -1,4 +1,4 @@
-"""Columns of values as the texts of the Java system: what its objects print as, and what its casts to a string give."""
+"""Columns of values as the texts of the Java system: the toString of its objects, and its casts to a string."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ NULL = "null"
 def object_texts(array: pa.Array, data_type: DataType) -> pa.Array:
     """The toString of Java's internal values; null stays null.
 
-    DATE is a number of days, TIME one of milliseconds. Bytes have no text in Java but the address of an array: here
-    they are shown as ``X'00FF'``.
+    DATE is a number of days, TIME a number of milliseconds. For bytes, Java prints the address of an array; here they
+    are shown as ``X'00FF'``.
     """
     root = data_type.root
     if root in STRINGS:
@@ -60,10 +60,10 @@ def listed(columns: Sequence[pa.Array], rows: int, brackets: str = "[]", names: 
     """The texts of each row between brackets, joined by comma and blank; null as ``null``.
 
     Args:
-        columns: of texts.
-        rows: their length, needed where there are no columns.
-        brackets: the opening and the closing one.
-        names: what stands before each value and an equals sign, if anything.
+        columns: arrays of texts.
+        rows: the length of the result, needed when there are no columns.
+        brackets: the opening and the closing bracket.
+        names: if not empty, each value is preceded by its name and an equals sign.
     """
     before = [f"{name}=" for name in names] or [""] * len(columns)
     parts: list[pa.Array | str] = []

@@ -1,4 +1,4 @@
-"""The raw values behind fixed-width Arrow arrays as numpy arrays, and back with nulls."""
+"""Converts fixed-width Arrow arrays to numpy arrays of their raw values, and back with nulls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Booleans: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
-    """Numbers or booleans as an Arrow array without nulls; numbers share the memory if they lie side by side.
+    """Numbers or booleans as an Arrow array without nulls; contiguous numbers share the memory.
 
     ``pa.array`` does the same, but imports pandas first, to see whether it was given a Series.
     """
@@ -38,7 +38,7 @@ def to_numpy(array: pa.Array) -> npt.NDArray[Any]:
 
 
 def int64_values(array: pa.Array) -> Int64s:
-    """The raw 64-bit values of a fixed-width array, whatever stands at nulls; shares the memory."""
+    """The raw 64-bit values of a fixed-width array, sharing its memory; values at nulls are arbitrary."""
     return np.frombuffer(array.buffers()[1] or b"", np.int64, len(array), array.offset * 8)
 
 

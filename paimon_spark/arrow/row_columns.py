@@ -29,7 +29,7 @@ class RowBytes:
 
     Attributes:
         buffer: the bytes.
-        starts, ends: where each row begins, its arity included, and ends.
+        starts, ends: the positions where each row, including its arity, begins and ends.
     """
 
     buffer: bytes
@@ -67,9 +67,9 @@ def row_field(rows: RowBytes, types: Sequence[DataType], position: int) -> pa.Ar
     """One field of the rows, as ``arrow_type`` of its type.
 
     Args:
-        rows: all of the arity of types.
-        types: of all fields of a row.
-        position: of the field.
+        rows: rows that all have as many fields as types.
+        types: the types of all fields of a row.
+        position: the index of the field.
 
     Raises:
         CorruptFile: a row is cut off.

@@ -1,7 +1,7 @@
 """The BinaryRow hash of many rows at once (format sections 5.1 and 5.3; Java: BinaryRow.hashCode of a projected row).
 
-No row bytes are built: the 8-byte words that the row would hold are made column by column and mixed in the order in
-which they would lie there. The form is that of Java's generated projection, which is the one buckets follow: a null
+No row bytes are built: the 8-byte words of the rows are computed column by column and mixed in the order that they
+would have in a row. The layout is that of Java's generated projection, which buckets depend on: a null
 DECIMAL(p > 18) or TIMESTAMP(p > 3) keeps its zeroed place in the variable part.
 """
 

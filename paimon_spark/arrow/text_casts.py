@@ -1,6 +1,7 @@
 """Text as values and values as text, as the Java system does it (Java: the *ToString and StringTo* cast rules).
 
-Each distinct value is looked at once in Python: these casts serve old files of changed columns and default values only.
+Each distinct value is converted once, in Python: these casts serve only old files of changed columns, and default
+values.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def parse_texts(array: pa.Array, source: DataType, target: DataType) -> pa.Array
     """Text as values of a plain type.
 
     Raises:
-        UnsupportedFeature: no text stands for values of the type.
-        DataError: a text does not stand for one; the message shows it.
+        UnsupportedFeature: values of the type have no text form.
+        DataError: a text is not a value of the type; the message shows the text.
     """
     parser = _parser(target)
     if parser is None:
@@ -132,7 +133,7 @@ def _parse_integer(text: str, limit: int) -> int:
 
 
 def _parse_float(text: str) -> float:
-    """As Java's Double.parseDouble: blanks around and a type letter at the end are allowed."""
+    """Java's Double.parseDouble: blanks around the number and a type letter at its end are allowed."""
     trimmed = re.sub(r"(?<=[0-9.])[dDfF]$", "", text.strip())
     if "_" in trimmed or trimmed.lower().lstrip("+-") in ("inf", "infinity", "nan"):
         named = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}

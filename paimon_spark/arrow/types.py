@@ -101,7 +101,7 @@ def data_type(arrow: pa.DataType, nullable: bool = True) -> DataType:
     """The data type that holds all values of an Arrow type (the inverse of ``arrow_type``, and more).
 
     Large, view, dictionary and run-end forms count as their plain form; an unsigned integer becomes the next wider
-    signed type. Fields of a struct are numbered from 0 in each struct: give them ids of the table before storing them.
+    signed type. Fields of a struct are numbered from 0 in each struct; replace these ids before storing the type.
 
     Raises:
         DataError: an Arrow type that no data type holds.

@@ -1,8 +1,8 @@
-"""Time zones: by the names that Spark takes, of this process, or not known; and local times as instants and back.
+"""Time zones (by the names that Spark accepts, of this process, or unknown), and conversions of local times.
 
 Internal timestamps are nanoseconds: since the epoch for an instant (TIMESTAMP_LTZ), else of the wall clock as if it
-were UTC. Rules as in Java (Spark: SparkDateTimeUtils.getZoneId, java.time.ZonedDateTime): of an hour that comes twice
-the first is meant, a time that clocks leave out counts on after the gap.
+were UTC. The rules are Java's (Spark: SparkDateTimeUtils.getZoneId, java.time.ZonedDateTime): a local time that occurs
+twice means the earlier instant, and a local time in a gap is moved later by the length of the gap.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _CYCLE = 146_097 * DAY // MICRO  # 400 years
 
 
 class ZoneUnknown(Exception):
-    """Something depends on the time zone, and no one has said which."""
+    """A result depends on the time zone, but the zone is not known."""
 
 
 class _UnknownZone(dt.tzinfo):
-    """The zone of a condition for which nobody has named one: what does not need it can be understood."""
+    """Stands for an unknown zone: conditions that do not need the zone can still be bound."""
 
     def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta:
         raise ZoneUnknown
@@ -100,18 +100,18 @@ def find_zone(name: str) -> dt.tzinfo:
         try:
             return ZoneInfo(full)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            pass  # told below
+            pass  # the error below reports it
     raise ValueError(f"there is no time zone {name!r}")
 
 
 def _padded(name: str) -> str:
-    """With the zeros that Spark adds: ``+1:30``, ``+01:3``; and Java: ``+1``."""
+    """The name with the zeros that Spark adds to ``+1:30`` and ``+01:3``, and Java to ``+1``."""
     name = re.sub(r"([+-])(\d)(?=:|$)", r"\g<1>0\2", name, count=1, flags=re.ASCII)
     return re.sub(r"([+-]\d\d):(\d)$", r"\1:0\2", name, count=1, flags=re.ASCII)
 
 
 def session_zone(zone: TimeZone | None) -> dt.tzinfo:
-    """The zone in which a condition is read; None: it is not known, and using it raises ZoneUnknown.
+    """The zone to read a condition in; for None, a zone whose every use raises ZoneUnknown.
 
     Raises:
         OptionError: there is no zone of that name.
@@ -125,7 +125,7 @@ def session_zone(zone: TimeZone | None) -> dt.tzinfo:
 
 
 def to_instant(local: int, zone: dt.tzinfo) -> int:
-    """Local nanoseconds as an instant: the earlier of two, and after a gap as much later as the gap is long."""
+    """The instant of local nanoseconds: the earlier of two; in a gap, moved later by the length of the gap."""
     return local - _offset(_moment(local).replace(tzinfo=zone))
 
 
@@ -135,7 +135,7 @@ def to_local(instant: int, zone: dt.tzinfo) -> int:
 
 
 def end_of_gap(instant: int, zone: dt.tzinfo) -> int | None:
-    """The local time with which clocks go on, if one that they have left out before is read as this instant too."""
+    """The local time at which clocks resume after a gap, if a local time in the gap is also read as this instant."""
     low, before = instant - DAY, to_local(instant - DAY, zone) - (instant - DAY)
     skipped = instant + before
     if skipped == to_local(instant, zone) or to_instant(skipped, zone) != instant:
@@ -151,7 +151,7 @@ def end_of_gap(instant: int, zone: dt.tzinfo) -> int | None:
 
 
 def _moment(nanos: int) -> dt.datetime:
-    """A datetime that Python has, with the same offsets: no rule began before year 1, all repeat with the calendar."""
+    """A datetime in Python's range with the same offset: no rule began before year 1, all repeat with the calendar."""
     micros = max(nanos // MICRO, _FIRST)
     cycles = max(micros - _LAST + _CYCLE - 1, 0) // _CYCLE
     return _EPOCH + dt.timedelta(microseconds=micros - cycles * _CYCLE)

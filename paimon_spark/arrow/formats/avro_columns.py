@@ -1,7 +1,7 @@
 """Columns between Arrow arrays and the plain Python values that Avro encodes, and the Avro schema of a table.
 
-Source: format section 4.6; Java: AvroSchemaConverter. The logical types of TIMESTAMP and TIMESTAMP_LTZ are swapped
-against Avro's meaning, so only their unit is looked at. Values: integers for dates and times, bytes for decimals.
+Source: format section 4.6; Java: AvroSchemaConverter. Paimon swaps the logical types of TIMESTAMP and TIMESTAMP_LTZ
+compared with Avro's meaning, so only their unit is used. Values: integers for dates and times, bytes for decimals.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _entry_types(data_type: DataType) -> tuple[DataType, DataType]:
 
 
 def _unused(name: str, used: set[str]) -> str:
-    """The name, made unique: `a` with field `b_c` and `a_b` with field `c` would else share one."""
+    """The name, made unique: otherwise `a` with field `b_c` and `a_b` with field `c` would have the same name."""
     unique, count = name, 1
     while unique in used:
         count += 1
@@ -120,7 +120,7 @@ def _unused(name: str, used: set[str]) -> str:
 
 
 def record_of(schema: Any) -> dict[str, Any]:
-    """The record of a file's schema, also where it stands in a union (up to Paimon 1.0), with all names resolved.
+    """The record in a file's schema, with all names resolved. Up to Paimon 1.0 it is in a union.
 
     Raises:
         ValueError: the schema has no record on top.

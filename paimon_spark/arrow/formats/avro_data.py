@@ -1,6 +1,7 @@
 """Avro data files (format section 4.6): rows of fastavro between Arrow batches and bytes, block by block.
 
-Avro stores rows, so this is slower than the columnar formats; a file is held compressed, one block of rows decoded.
+Avro stores rows, so this is slower than the columnar formats. A file is held compressed in memory, with one block of
+rows decoded at a time.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class AvroReader:
 
 
 def _array_of(schema: Any) -> Any:
-    """Blocks are decoded as one Avro array of records: one call a block instead of one a record."""
+    """The schema of an array of records: a block is decoded as one array, with one call instead of one per record."""
     return {"type": "array", "items": without_logical_types(schema)}
 
 

@@ -1,6 +1,6 @@
 """Data files of every format behind two calls: ``open_reader`` and ``open_writer`` (format section 7).
 
-A format is imported with the first file that has it: a table rarely has two.
+A format is imported with the first file of that format, because a table rarely has two.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def open_writer(sink: Any, file_format: str, fields: Sequence[DataField], settin
         UnsupportedFeature: another format, or a type that the format cannot hold.
         OptionError: a compression that the format cannot have.
     """
-    arrow_schema(fields)  # refuses types of no format by the name of the column
+    arrow_schema(fields)  # refuses types that no format can hold, with the name of the column
     if file_format == "parquet":
         from paimon_spark.arrow.formats.parquet_writer import ParquetWriter
 

@@ -1,4 +1,4 @@
-"""The contract of reading and writing one data file, the same for every format, and how its faults are told apart."""
+"""The contract of reading and writing one data file, the same for every format, and its two kinds of faults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def _no_stats(column: str) -> ColumnStats | None:
 class RowGroup:
     """A part of a file that can be read alone (parquet row group, ORC stripe, or the whole of an Avro file).
 
-    stats gives what the file says of a top-level column, by its name in the file; None = nothing known.
+    Attributes:
+        stats: gives the statistics of a top-level column, by its name in the file; None if the file has none.
     """
 
     first_row: int
@@ -52,11 +53,16 @@ class FileReader(Protocol):
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches of at most batch_rows rows in exactly ``arrow_schema(columns)``, each with its first row's position.
 
-        Columns are found by name; one that the file lacks comes as nulls. row_groups: ascending indices of the parts
-        to read (None: all); a batch never spans rows that are left out.
+        Columns are found by name; a column that the file lacks is all nulls.
+
+        Args:
+            columns: the columns to read.
+            batch_rows: the most rows of a batch.
+            row_groups: ascending indices of the parts to read (None: all). The rows of a batch are neighbours in the
+                file: no batch crosses a part that is left out.
 
         Raises:
-            CorruptFile: the file is truncated or garbled, or a column is not what its type says.
+            CorruptFile: the file is truncated or damaged, or a column is not of its type.
         """
 
     def close(self) -> None:
@@ -84,9 +90,12 @@ class FileWriter(Protocol):
 class WriteSettings:
     """How to write data files.
 
-    compression: zstd, snappy, lz4, gzip, brotli, none (which of them depends on the format); zstd_level: for zstd.
-    row_group_rows: rows of a parquet row group; block_size: bytes of a row group or stripe (None: the default of the
-    format). dictionary: parquet dictionaries always (True), never (False), or per column where they pay (None).
+    Attributes:
+        compression: zstd, snappy, lz4, gzip, brotli or none; not every format has all of them.
+        zstd_level: the level for zstd.
+        row_group_rows: the rows of a parquet row group.
+        block_size: the bytes of a row group or stripe; None: the default of the format.
+        dictionary: parquet dictionaries for every column (True), for none (False), or where they save space (None).
     """
 
     compression: str = "zstd"
@@ -98,10 +107,10 @@ class WriteSettings:
 
 @contextmanager
 def reading(where: str) -> Iterator[None]:
-    """Faults of decoding become CorruptFile; faults of the storage and our own errors pass.
+    """Turns decoding errors within the block into CorruptFile; storage errors and our own errors pass unchanged.
 
-    Arrow reports undecodable bytes as ArrowInvalid or friends, or as a bare OSError without errno; a storage fault has
-    an errno, or is of another type, raised by the file object itself.
+    Arrow reports undecodable bytes as ArrowInvalid and its relatives, or as a plain OSError without errno. An error of
+    the storage has an errno, or is of another type, raised by the file object itself.
     """
     try:
         yield
@@ -122,7 +131,7 @@ def _message(where: str, error: Exception) -> str:
 
 @contextmanager
 def damaged(where: str) -> Iterator[None]:
-    """ValueError, which our own decoders raise for bytes that make no sense, becomes CorruptFile."""
+    """Turns ValueError, which our own decoders raise for invalid bytes, into CorruptFile."""
     try:
         yield
     except pa.ArrowException:
@@ -134,7 +143,7 @@ def damaged(where: str) -> Iterator[None]:
 
 
 def spans(groups: Sequence[int]) -> Iterator[list[int]]:
-    """Runs of neighbouring row groups: a batch may cross from one to the next without a hole."""
+    """Splits row group indices into runs of neighbours; a batch may span the groups of one run."""
     span: list[int] = []
     for group in groups:
         if span and group != span[-1] + 1:
@@ -165,7 +174,7 @@ def positioned(
 
 
 def empty_batches(schema: pa.Schema, rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
-    """Batches for a read of columns none of which is in the file: nulls, or no columns at all."""
+    """Batches of nulls, or without columns, for a read of which the file has no column."""
     for start in range(0, rows, batch_rows):
         count = min(batch_rows, rows - start)
         yield batch_of([pa.nulls(count, field.type) for field in schema], schema, count)

@@ -1,6 +1,6 @@
-"""Nulls of NOT NULL fields that hide behind the null of the struct around them.
+"""Removes nulls of NOT NULL fields in structs that are null themselves.
 
-They are no violation, but Arrow's parquet writer takes them for one inside lists and maps.
+These nulls violate nothing, but Arrow's parquet writer rejects them inside lists and maps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def has_required_field(arrow: pa.DataType) -> bool:
 
 
 def without_hidden_nulls(array: pa.Array) -> pa.Array:
-    """The array with every NOT NULL field free of nulls; what stands behind a null struct is any value.
+    """The array with every NOT NULL field free of nulls; fields of null structs get arbitrary values.
 
     Raises:
         DataError: a NOT NULL field is null in a struct that is not.

@@ -1,4 +1,4 @@
-"""Parquet footers whose INT96 columns are declared FIXED_LEN_BYTE_ARRAY(12), and back (see int96)."""
+"""Rewrites parquet footers: declares INT96 columns FIXED_LEN_BYTE_ARRAY(12), and the reverse (see int96)."""
 
 from __future__ import annotations
 

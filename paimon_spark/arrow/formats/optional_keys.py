@@ -1,7 +1,7 @@
 """Maps of parquet files whose keys are optional, as Java before 0.9 writes them (since then they are required).
 
-Arrow refuses to open a file with such a map. Without the annotations that make it a map it is a struct of one list of
-entries, over the same leaf columns and levels: so the footer is rewritten, and ``conform`` makes maps of the structs.
+Arrow refuses to open a file with such a map. Without the annotation as a map, the same leaf columns and levels are a
+struct of one list of entries. So the footer is rewritten, and ``conform`` makes maps of the structs.
 """
 
 from __future__ import annotations

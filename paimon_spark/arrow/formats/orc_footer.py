@@ -1,4 +1,4 @@
-"""The tail of ORC files, which Arrow does not show: stripes, types, statistics; and tails with parts of it changed.
+"""Decodes the tail of ORC files, which Arrow does not expose: stripes, types, statistics. Also changes parts of it.
 
 An ORC file ends in metadata, footer and postscript, each a protobuf message, the first two compressed in chunks. A
 changed tail in front of the same stripes lets Arrow's reader see some stripes only, or timestamps as their seconds.
@@ -58,7 +58,7 @@ class OrcType:
 
 @dataclass(frozen=True)
 class OrcTail:
-    """The decoded tail. data_end: where the stripes end and metadata begins."""
+    """The decoded tail; data_end is the position where the stripes end and the metadata begins."""
 
     postscript: Message
     footer: Message
@@ -101,12 +101,12 @@ class OrcTail:
 
     @cached_property
     def statistics(self) -> tuple[Message, ...]:
-        """The statistics of the file, one message a column id; empty where the writer left none."""
+        """The statistics of the file, one message for each column id; empty if the writer stored none."""
         return tuple(decode_message(raw) for raw in repeated(self.footer, _FOOTER_STATISTICS))
 
     @cached_property
     def stripe_statistics(self) -> tuple[tuple[Message, ...], ...]:
-        """The statistics of each stripe, one message a column id; empty where the writer left none."""
+        """The statistics of each stripe, one message for each column id; empty if the writer stored none."""
         stripes = [decode_message(raw) for raw in repeated(decode_message(self.metadata), 1)]
         return tuple(tuple(decode_message(raw) for raw in repeated(stripe, 1)) for stripe in stripes)
 
@@ -185,7 +185,7 @@ def decompress(data: bytes, compression: int) -> bytes:
 
 
 def _lz4_size(chunk: bytes) -> int:
-    """The size an LZ4 block unpacks to, which ORC does not note: the sum over its sequences."""
+    """The size that an LZ4 block unpacks to, which ORC does not record: the sum over its sequences."""
     size = at = 0
     while at < len(chunk):
         token = chunk[at]

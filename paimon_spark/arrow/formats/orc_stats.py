@@ -1,7 +1,7 @@
 """Stripe statistics of ORC files as internal values.
 
-Only bounds that hold whoever wrote the file are used: floats (NaN), timestamps (zones, rounding to milliseconds), CHAR
-(blank padding changes the order) and binary have none.
+Only bounds that are right for every writer are used. Floats (NaN), timestamps (zones, rounding to milliseconds), CHAR
+(blank padding changes the order) and binary columns have none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STATISTICS_OF = {
 
 
 def stripe_stats(tail: OrcTail, stripe: int, column: str) -> ColumnStats | None:
-    """What the file says of a top-level column in one stripe; None = nothing."""
+    """The statistics of a top-level column in one stripe; None if the file has none."""
     number = tail.top_level.get(column)
     if number is None or stripe >= len(tail.stripe_statistics) or tail.types[number].children:
         return None

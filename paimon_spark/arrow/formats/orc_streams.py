@@ -1,4 +1,4 @@
-"""Streams of ORC stripes, for what Arrow's reader cannot give: the nanoseconds of timestamps beyond 1677..2262."""
+"""Decodes streams of ORC stripes that Arrow's reader cannot: the nanoseconds of timestamps beyond 1677..2262."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ _SHORT_REPEAT, _DIRECT_RUN, _PATCHED_BASE, _DELTA = range(4)
 
 @dataclass(frozen=True)
 class StripeFooter:
-    """streams: (kind, column, offset in the file, length); encodings by column id."""
+    """The footer of one stripe.
+
+    Attributes:
+        streams: (kind, column, offset in the file, length) of each stream.
+        encodings: by column id.
+    """
 
     streams: tuple[tuple[int, int, int, int], ...]
     encodings: tuple[int, ...]

@@ -1,11 +1,11 @@
-"""ORC timestamps that Arrow's reader gives wrong: beyond 64-bit nanoseconds, or written in another zone than UTC.
+"""Corrects ORC timestamps that Arrow's reader gets wrong: beyond 64-bit nanoseconds, or not written in UTC.
 
 Arrow counts every ORC timestamp in nanoseconds, which end in 1677 and 2262; it refuses others, or wraps them around in
 older releases. Around 1970 it applies a rule for instants to what the clock of the writer's zone showed. Such columns
 are read as LONG, which gives the stored seconds at any depth of nesting; the nanoseconds are decoded here.
 
 Java stores TIMESTAMP_LTZ as if its UTC fields were local time (``orc.timestamp-ltz.legacy.type``), and reads them back
-in its own zone. The file names the zone of its writer, so that is undone here whatever zone this process is in.
+in its own zone. The file names the zone of its writer, so the shift is undone here in whatever zone this process runs.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ _VALUES, _TIMESTAMP_STATISTICS = 1, 9
 
 @dataclass(frozen=True)
 class TimestampPlan:
-    """What is to be done about the timestamps of some columns of a file.
+    """The corrections that the timestamps of some columns of a file need.
 
-    zone: of the writer, "" for UTC; exact: columns to read as LONG; shifted: TIMESTAMP_LTZ stored as local time.
+    Attributes:
+        zone: the zone of the writer, "" for UTC.
+        exact: the columns to read as LONG.
+        shifted: the TIMESTAMP_LTZ columns that are stored as local time.
     """
 
     zone: str = ""
@@ -47,7 +50,7 @@ class TimestampPlan:
 def plan_timestamps(
     source: pa.NativeFile, tail: OrcTail, columns: Collection[int], legacy_ltz: bool
 ) -> TimestampPlan | None:
-    """The plan for reading these top-level columns, all stripes having one writer; None: nothing is to be done.
+    """The plan for reading these top-level columns (all stripes have one writer); None if nothing needs correction.
 
     Raises:
         ValueError: the file is damaged.
@@ -91,7 +94,7 @@ class StripeTimestamps:
         self._nanos = {column: read_nanos(source, tail, footer, column) for column in plan.exact}
 
     def restore(self, array: pa.Array, column: int, target: pa.DataType) -> pa.Array:
-        """The array of a column, its exact timestamps read as LONG, with all timestamps as they should be.
+        """The array of a column, whose exact timestamps were read as LONG, with all timestamps corrected.
 
         Raises:
             DataError: the target counts in nanoseconds and a value is beyond them.

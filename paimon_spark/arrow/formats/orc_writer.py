@@ -32,7 +32,7 @@ class OrcWriter:
     negative, where Java stores positive ones: Java reads whole milliseconds of them right, and fails on finer ones,
     which are therefore refused.
 
-    A file that is given up is simply forgotten: nothing more is written to the sink.
+    To abandon a file, drop the writer: nothing more is written to the sink.
     """
 
     def __init__(self, sink: Any, fields: Sequence[DataField], settings: WriteSettings) -> None:
@@ -77,7 +77,7 @@ class OrcWriter:
 
 
 class _Writer(orc.ORCWriter):  # type: ignore[misc]  # pyarrow has no types
-    """Arrow's writer, which would else end a file that was given up, when the garbage is collected."""
+    """Arrow's writer, except that it does not finish an abandoned file when it is garbage collected."""
 
     def __del__(self) -> None:
         """Nothing: only ``close`` ends a file."""
@@ -121,7 +121,7 @@ class _Sink:
 
 
 def _unsliced(array: pa.Array) -> pa.Array:
-    """Nested arrays copied: Arrow's ORC writer takes the wrong rows of the children of slices."""
+    """The array with nested arrays copied: Arrow's ORC writer writes wrong rows of the children of slices."""
     return pa.concat_arrays([array]) if pt.is_nested(array.type) else array
 
 

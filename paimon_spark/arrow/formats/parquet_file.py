@@ -67,7 +67,7 @@ class ParquetReader:
             yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
 
     def _windows(self, groups: Sequence[int]) -> Iterator[list[int]]:
-        """Neighbouring row groups to read in one go; of remote files no more than fit into memory, fetched together."""
+        """Neighbouring row groups to read together; of remote files only as many as may be fetched at once."""
         for span in spans(groups):
             if not self._remote:
                 yield span
@@ -155,10 +155,10 @@ def _open(source: pa.NativeFile, fetches_ahead: bool) -> pq.ParquetFile:
 
 
 def _without_optional_keys(source: pa.NativeFile) -> bytes | None:
-    """The footer rewritten, where maps of optional keys are why Arrow refuses the file; else None."""
+    """The rewritten footer if Arrow refuses the file because of maps with optional keys; else None."""
     try:
         return maps_as_structs(_footer(source))
-    except ValueError:  # no footer at all: what Arrow found wrong says more
+    except ValueError:  # there is no footer: Arrow's own error is more precise
         return None
 
 

@@ -1,6 +1,6 @@
 """Column chunk statistics of parquet footers as internal values.
 
-The footer is decoded here and not asked for through pyarrow, which aborts the process on a damaged one.
+The footer is decoded here and not by pyarrow, which aborts the process on a damaged one.
 """
 
 from __future__ import annotations
@@ -28,10 +28,9 @@ _LAYOUTS = {_BOOLEAN: "<?", _INT32: "<i", _INT64: "<q", _FLOAT: "<f", _DOUBLE: "
 
 
 class FooterStats:
-    """The statistics of one footer. schema: what Arrow makes of the columns of the file.
+    """The statistics of one footer; schema is the Arrow schema of the file.
 
-    Raises:
-        ValueError: from any method: the footer is damaged.
+    Every method raises ValueError if the footer is damaged.
     """
 
     def __init__(self, footer: bytes, schema: pa.Schema) -> None:
@@ -48,7 +47,7 @@ class FooterStats:
             leaf += _leaf_count(field.type)
 
     def chunk(self, group: int, column: str) -> ColumnStats | None:
-        """What is known of a top-level column that is not nested, in one row group; None = nothing."""
+        """The statistics of a top-level column that is not nested, in one row group; None if there are none."""
         if column not in self._leaves:
             return None
         leaf, arrow = self._leaves[column]
@@ -66,8 +65,11 @@ class FooterStats:
     def columns(self, nulls: Sequence[int], has_nan: Sequence[bool]) -> dict[str, ColumnStats]:
         """The bounds of whole columns of a file just written, as Java puts them into manifests (format section 6).
 
-        nulls, has_nan: one for each top-level column, as counted while writing. A column with a NaN has no bounds, nor
-        has INT96.
+        A column with a NaN has no bounds; an INT96 column has none either.
+
+        Args:
+            nulls: the number of nulls of each top-level column, as counted while writing.
+            has_nan: for each top-level column, whether a NaN was written.
         """
         result = {}
         for name in self._leaves:

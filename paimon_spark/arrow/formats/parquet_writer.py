@@ -35,8 +35,8 @@ _CODECS = {"none": "NONE", "uncompressed": "NONE", "zstd": "ZSTD", "snappy": "SN
 class ParquetWriter:
     """One parquet file being written (see ``file_access.FileWriter``).
 
-    Rows wait until they fill a row group. The codec of columns is chosen on the first row group: dictionaries cost time
-    on columns of many values and save space on the others.
+    Rows are buffered until they fill a row group. The first row group decides which columns get dictionaries: these
+    cost time on columns of many values and save space on the others.
     """
 
     def __init__(self, sink: Any, fields: Sequence[DataField], settings: WriteSettings) -> None:
@@ -81,7 +81,7 @@ class ParquetWriter:
             writer.close()
 
     def stats(self) -> Mapping[str, ColumnStats]:
-        """After ``close``: what the footer says of the columns that are not nested, by name."""
+        """The statistics in the footer of the columns that are not nested, by name; available after ``close``."""
         whole = io.BytesIO()
         self._metadata[0].write_metadata_file(whole)
         return FooterStats(footer_of(whole.getvalue()), self._schema).columns(self._nulls, self._nan)
@@ -136,7 +136,7 @@ class ParquetWriter:
 
 
 class _Writer(pq.ParquetWriter):  # type: ignore[misc]  # pyarrow has no types
-    """Arrow's writer, which would else write the footer of a file that was given up, when the garbage is collected."""
+    """Arrow's writer, except that it does not write the footer of an abandoned file when it is garbage collected."""
 
     def __del__(self) -> None:
         """Nothing: only ``close`` ends a file."""
@@ -229,7 +229,7 @@ def _dictionary_columns(schema: pa.Schema, batches: Sequence[pa.RecordBatch], wa
 
 
 def _sample(batches: Sequence[pa.RecordBatch], column: int) -> pa.Array:
-    """Some thousand rows of the column, spread evenly over the batches: sorted data must not look constant."""
+    """Some thousand rows of the column, spread evenly over the batches, so that sorted data does not look constant."""
     rows = sum(batch.num_rows for batch in batches)
     stride = max(1, rows // _SAMPLE_ROWS)
     picks = [batch.column(column).take(from_numpy(np.arange(0, batch.num_rows, stride))) for batch in batches]

@@ -1,4 +1,4 @@
-"""Random access to open files, and a file that ends otherwise than the one it is read from."""
+"""Random access to open files, and a view of a file with a different tail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def native(source: Any) -> pa.NativeFile:
 
 
 def is_remote(source: pa.NativeFile) -> bool:
-    """True if a read may be a request to a store, so that few and large ones pay."""
+    """True if a read may be a request to a store, so that few large reads are better than many small ones."""
     return not isinstance(source, (pa.MemoryMappedFile, pa.OSFile, pa.BufferReader))
 
 
@@ -50,7 +50,7 @@ class ReadAhead:
 
 
 class PatchedFile:
-    """A read-only file object: the first bytes of an open file, then a tail of its own. Closing it closes nothing."""
+    """A read-only file object: the first bytes of an open file, then another tail. The open file stays open."""
 
     closed = False
 
@@ -61,8 +61,11 @@ class PatchedFile:
 
     @contextmanager
     def faults_of_source(self) -> Iterator[None]:
-        """Where Arrow reads this file: an error of the source comes as it was. Of Arrow's ORC reader comes another one,
-        which has nothing but its text, and cannot be told from one of damaged bytes."""
+        """Raises an error of the source unchanged when Arrow reads this file within the block.
+
+        Arrow's ORC reader raises another error, which has only the text of the first and looks like one about damaged
+        bytes.
+        """
         try:
             yield
         except Exception:

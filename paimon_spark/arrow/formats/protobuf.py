@@ -1,4 +1,4 @@
-"""Protobuf messages as lists of their fields, as far as ORC files need them."""
+"""Protobuf messages as lists of their fields, limited to what ORC files need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def decode_message(data: bytes) -> Message:
     """The fields of a protobuf message in their order.
 
     Raises:
-        ValueError: the bytes end early or are no message.
+        ValueError: the bytes end early or are not a message.
     """
     fields: Message = []
     at, end = 0, len(data)
@@ -62,7 +62,11 @@ def number(fields: Message, field: int, default: int = 0) -> int:
 
 
 def maybe_number(fields: Message, field: int) -> int | None:
-    """The number in a field, None where it is absent. Errors as in ``number``."""
+    """The number in a field that occurs at most once, None where it is absent.
+
+    Raises:
+        ValueError: the field holds bytes.
+    """
     found = _first(fields, field, int)
     return None if found is None else int(found)
 
@@ -113,7 +117,7 @@ def zigzag(value: int) -> int:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at a place, and the place behind it."""
+    """The number at a position, and the position after it. Raises ValueError if the bytes end early."""
     value = shift = 0
     while True:
         if at >= len(data):

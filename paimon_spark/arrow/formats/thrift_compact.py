@@ -1,4 +1,4 @@
-"""The Thrift compact protocol, as far as parquet footers use it: bytes <-> a tree that keeps every field, known or not.
+"""The part of the Thrift compact protocol in parquet footers: bytes <-> a tree that keeps every field, known or not.
 
 A struct is a list of ``Field(id, kind, value)``. Values: bool, int (all integer kinds, decoded from zigzag), bytes
 (binary and double kinds), ``List(kind, values)``, or a struct.
@@ -43,7 +43,7 @@ def decode_struct(data: bytes) -> Struct:
 
 
 def encode_struct(struct: Struct) -> bytes:
-    """The bytes of a struct; the inverse of ``decode_struct`` for what it gave."""
+    """The bytes of a struct; the inverse of ``decode_struct`` for its results."""
     out = bytearray()
     _put_struct(out, struct)
     return bytes(out)

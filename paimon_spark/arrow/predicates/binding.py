@@ -1,4 +1,4 @@
-"""The parts of a filter as leaves over a table's columns: what the SQL text and the Python expressions share."""
+"""Binds parts of a filter to a table's columns, as leaves of a predicate; used by SQL text and Python expressions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def resolve_column(names: Sequence[str], fields: Sequence[DataField]) -> Column:
     """A column, or a field inside ROWs, by its names; letter case does not matter, as in Spark.
 
     Raises:
-        PredicateError: there is none, or more than one.
+        PredicateError: no column has the name, or more than one has.
     """
     path: list[str] = []
     inside: Sequence[DataField] = fields
@@ -160,7 +160,7 @@ def bind_like(column: Column, literal: Literal, escape: str = "\\") -> Predicate
     """``column LIKE pattern``: ``%`` any text, ``_`` one character, the escape takes away their meaning.
 
     Raises:
-        PredicateError: not a text column, or a pattern whose escape stands before anything but ``%``, ``_`` or itself.
+        PredicateError: not a text column, or the escape in the pattern precedes anything but ``%``, ``_`` or itself.
     """
     pattern = _text_of(column, "LIKE", literal)
     if pattern is None:

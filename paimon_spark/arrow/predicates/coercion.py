@@ -1,9 +1,9 @@
-"""Comparisons of a column with literals of other types, brought to the column's own type.
+"""Converts comparisons of a column with literals of other types to comparisons in the column's own type.
 
 Spark compares in a type common to both sides and so casts the column, row by row (Spark: AnsiTypeCoercion,
-DecimalPrecisionTypeCoercion). Such a cast never turns two values round, so a comparison of the cast column is one of
-the column itself with another bound. That bound is looked for here, once; rows, statistics and partitions are then
-compared with values of their own type.
+DecimalPrecisionTypeCoercion). These casts are monotonic, so a comparison of the cast column equals a comparison of the
+column itself with another bound. This module finds that bound once; rows, statistics and partitions are then compared
+with values of their own type.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def bind_comparison(column: Column, op: Op, literal: Literal, zone: dt.tzinfo) -
         column: of any type; only those that Spark can order can be compared.
         op: the comparison, the column on its left.
         literal: of any type.
-        zone: of the session: reads texts as instants, and local times and dates where they meet instants.
+        zone: the session's: the zone of texts without one, and of local times and dates compared with instants.
 
     Raises:
         PredicateError: the types cannot be compared, or the literal cannot be read as the common type.
@@ -140,7 +140,11 @@ def bind_comparison(column: Column, op: Op, literal: Literal, zone: dt.tzinfo) -
 
 
 def bind_in_type(column: Column, op: Op, literal: Literal, common: DataType, zone: dt.tzinfo) -> Predicate:
-    """The same where the common type is known. Errors as in bind_comparison."""
+    """``column op literal`` over the column's own values, compared in a common type that is already known.
+
+    Raises:
+        PredicateError: the literal cannot be read as the common type, or the comparison needs an unknown time zone.
+    """
     if column.type.root in STRINGS and common.root not in STRINGS:
         raise PredicateError(
             f"comparing {column} with {_shown(literal)} would cast the column in every row: write the literal as text "
@@ -174,7 +178,7 @@ def _shown(literal: Literal) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """All values of a type in ascending order, by number, and what a cast makes of them."""
+    """All values of a type in ascending order, by number, and their cast to another type."""
 
     low: int
     high: int
@@ -218,9 +222,10 @@ def _bound(path: Path, op: Op, value: Value, scale: _Scale) -> Predicate:
 
 
 def _bound_after_gap(path: Path, op: Op, value: Value, scale: _Scale, end: int) -> Predicate:
-    """The same where local times that clocks leave out are as late as others past ``end``, with which clocks go on.
+    """``cast(column) op value`` where the cast maps local times in a gap of the clock to instants after the gap.
 
-    The cast turns such times round with later ones; up to ``end``, and from there on, it does not.
+    ``end`` is the local time at which the clock resumes. The cast is not monotonic around it, but it is below ``end``
+    and from ``end`` on, so each part has a bound of its own.
     """
     if op is Op.NE:
         return not_(_bound_after_gap(path, Op.EQ, value, scale, end))
@@ -243,7 +248,7 @@ def _above_or_below(path: Path, op: Op, number: int, scale: _Scale) -> Predicate
 
 
 def _scale_of(source: DataType, common: DataType, zone: dt.tzinfo) -> _Scale | None:
-    """The values of a column's type and their cast to the common type; None where the literal needs no other bound."""
+    """The values of a column's type and their cast to the common type; None if the literal itself is the bound."""
     root = source.root
     if root in INTEGERS:
         limit = 1 << (INTEGER_BITS[root] - 1)

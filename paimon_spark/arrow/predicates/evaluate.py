@@ -62,7 +62,8 @@ _PYTHON: dict[Op, Callable[[Any, Any], bool]] = {
 def filter_batch(predicate: Predicate, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows for which the predicate is true; the batch itself, uncopied, if that is all of them.
 
-    Errors as in evaluate.
+    Raises:
+        PredicateError: a column of the predicate is missing.
     """
     if isinstance(predicate, AlwaysTrue):
         return batch
@@ -74,8 +75,8 @@ def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
     """The truth value of the predicate for each row; null is SQL's NULL.
 
     Args:
-        predicate: its leaves hold internal values. One that the column cannot hold (out of range, finer than the
-            column's scale or unit) is compared by its exact value.
+        predicate: its leaves hold internal values. A value that the column cannot hold (out of range, or finer than the
+            column's scale or unit) is compared exactly.
         batch: has every column of the predicate, in the type that ``arrow_type`` gives.
 
     Raises:
@@ -185,7 +186,7 @@ def _is_counted(arrow: pa.DataType) -> bool:
 
 
 def _as_counts(column: pa.Array, value: Value) -> tuple[pa.Array, int, bool]:
-    """The column in a type whose scalars are made from counts; the literal rounded down to a count; is that exact?"""
+    """(column in a type whose scalars are made from counts, literal rounded down to a count, True if that is exact)."""
     arrow = column.type
     if pt.is_timestamp(arrow):
         whole, rest = divmod(int(value), NANOS_PER_UNIT[arrow.unit])
@@ -234,7 +235,7 @@ def _is_in(column: pa.Array, values: Sequence[Value]) -> pa.BooleanArray:
 
 
 def _like_regex(parts: Sequence[str | Wildcard]) -> str:
-    """The RE2 expression of a LIKE pattern; characters are code points, also line ends."""
+    """The RE2 expression of a LIKE pattern; any code point is a character, including line ends."""
     wildcards = {Wildcard.ONE: ".", Wildcard.ANY: ".*"}
     body = "".join(_quote(part) if isinstance(part, str) else wildcards[part] for part in parts)
     return rf"(?s)\A{body}\z"

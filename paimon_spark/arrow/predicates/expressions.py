@@ -1,7 +1,8 @@
 """Conditions written in Python: ``(col("id") > 3) & col("name").startswith("a")``.
 
-An expression knows no table; ``bind`` fits it to one. Values are compared as Spark compares the same Python values:
-an int as INT or BIGINT, a float as DOUBLE, a datetime with a zone as an instant and one without as a local time.
+An expression is independent of tables; ``bind`` resolves its columns in one. Values are compared as Spark compares the
+same Python values: an int as INT or BIGINT, a float as DOUBLE, a datetime with a zone as an instant and one without as
+a local time.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class ColumnExpr(Expr):
         return (self >= low) & (self <= high)
 
     def isin(self, *values: object) -> Expr:
-        """Equal to one of the values, given singly or as one list; a None among them makes the rest NULL, as in SQL."""
+        """Equal to one of the values, given singly or as one list. With a None, a mismatch is NULL, as in SQL."""
         only = values[0] if len(values) == 1 else None
         return _InList(self.names, tuple(only) if isinstance(only, list | tuple | set | frozenset) else values)
 
@@ -169,11 +170,12 @@ def bind(expr: Expr, fields: Sequence[DataField], time_zone: TimeZone | None) ->
     Args:
         expr: made of ``col(...)``.
         fields: the table's columns.
-        time_zone: the session's, in which local times meet instants; None: it is not known, and what needs it is
-            refused.
+        time_zone: the session's, for comparisons of local times with instants. None: unknown; a condition that needs it
+            is refused.
 
     Raises:
-        PredicateError: an unknown column, or values that its type cannot be compared with.
+        PredicateError: an unknown column, values that its type cannot be compared with, or a condition that needs an
+            unknown time zone.
         OptionError: an unknown time zone.
     """
     return _bind(expr, fields, session_zone(time_zone))
@@ -213,14 +215,23 @@ def _bind(expr: Expr, fields: Sequence[DataField], zone: dt.tzinfo) -> Predicate
 def as_predicate(
     where: str | Expr | Predicate | None, fields: Sequence[DataField], time_zone: TimeZone | None
 ) -> Predicate:
-    """A condition in any form as a predicate: SQL text, an expression, one that is bound already, None for all rows.
+    """The predicate of a condition in any form.
 
-    Errors as in ``bind`` and ``parse_predicate``.
+    Args:
+        where: SQL text, an expression, a predicate, which is returned as it is, or None for all rows.
+        fields: the table's columns.
+        time_zone: the session's, for comparisons of local times with instants. None: unknown; a condition that needs it
+            is refused.
+
+    Raises:
+        PredicateError: the text is not SQL or uses an unsupported construct, a column is unknown, values cannot be
+            compared, an unknown time zone is needed, or where has another type.
+        OptionError: an unknown time zone.
     """
     if where is None:
         return TRUE
     if isinstance(where, str):
-        # With it comes the parser, which few reads need.
+        # Imported here because it imports the SQL parser, which few reads need.
         from paimon_spark.arrow.predicates.sql_text import parse_predicate
 
         return parse_predicate(where, fields, time_zone)

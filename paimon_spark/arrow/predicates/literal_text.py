@@ -1,7 +1,8 @@
 """Texts as values, by the rules of Spark's ANSI casts (Spark: SparkDateTimeUtils, Cast, UTF8String).
 
 Each ``parse_`` function returns an internal value and raises ValueError where Spark's cast would fail. Words that Spark
-resolves by the clock (``now``, ``today``) and times without a date are refused: a filter means the same every day.
+resolves by the clock (``now``, ``today``) and times without a date are refused, so that a filter means the same every
+day.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def parse_timestamp(text: str, zone: dt.tzinfo) -> int:
 
 
 def parse_local_timestamp(text: str) -> int:
-    """The same for TIMESTAMP without zone: a zone in the text must be one, and is ignored."""
+    """Nanoseconds of a local date and time, as if it were UTC. A zone in the text must be valid, and is ignored."""
     local, written = _parse_local(text)
     if written:
         find_zone(written)

@@ -48,7 +48,7 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant of a filter: an internal value of its type. A NULL has the value None, a bare one no type either."""
+    """A constant of a filter: an internal value of its type. NULL has the value None; an untyped NULL has type None."""
 
     value: Value | None
     type: DataType | None
@@ -135,7 +135,7 @@ def cast_literal(literal: Literal, to: DataType, zone: dt.tzinfo) -> Literal:
         zone: of the session, for conversions between local times and instants.
 
     Raises:
-        PredicateError: the value has no such form, or there is no such cast.
+        PredicateError: the value cannot be converted, or Spark has no cast between the types.
         ZoneUnknown: the cast depends on the zone, which is not known.
     """
     if literal.value is None or literal.type is None:
@@ -166,11 +166,11 @@ def literal_words(literal: Literal) -> str:
 
 
 def zone_needed(what: str, instead: str = _WITH_OFFSET) -> PredicateError:
-    """The error of a condition that means other rows in another time zone.
+    """The error for a condition whose rows depend on the time zone when that is unknown.
 
     Args:
-        what: the part of it that does.
-        instead: the literal that does not.
+        what: the part of the condition that depends on it.
+        instead: advice, with a literal that does not.
     """
     return PredicateError(
         f"{what} depends on a time zone, and none is known here: {instead}, or name the zone, as in Europe/Berlin, "
@@ -179,7 +179,7 @@ def zone_needed(what: str, instead: str = _WITH_OFFSET) -> PredicateError:
 
 
 def _cast_value(value: Any, source: DataType, to: DataType, zone: dt.tzinfo) -> Value | None:
-    """None for a cast that is not supported."""
+    """The value cast to another type; None if the cast is not supported."""
     if to.root in STRINGS:
         return _as_text(value, source)
     if source.root in STRINGS:

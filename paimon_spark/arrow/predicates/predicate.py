@@ -1,11 +1,12 @@
 """The predicate algebra: one frozen tree for partitions, statistics, row groups and rows.
 
-Logic is SQL's, with three values: a leaf is NULL where its column is NULL (IsNull and ``<=>`` are never NULL), a filter
-keeps the rows where the whole is true. Values compare as Spark compares them: NaN equals NaN and is greater than all,
--0.0 equals 0.0, strings go by their UTF-8 bytes, binaries by unsigned bytes.
+Logic is SQL's, with three values: a leaf is NULL where its column is NULL (IsNull and ``<=>`` are never NULL), and a
+filter keeps the rows where the whole is true. Values compare as in Spark: NaN equals NaN and is greater than all other
+numbers, -0.0 equals 0.0, strings are ordered by their UTF-8 bytes, binaries by unsigned bytes.
 
 A leaf names its column by a path (top-level name, then field names of ROWs) and holds *internal values* of that
-column's type (``format/types.py``): whoever builds one has bound its literals (``sql_text``, ``expressions``).
+column's type (``format/types.py``). The modules that build leaves convert their literals to it (``sql_text``,
+``expressions``).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class AlwaysNull:
 
 @dataclass(frozen=True, slots=True)
 class UnlessNull:
-    """``result`` where the column is not NULL, else NULL: what is left of ``tinyint_column < 1000``."""
+    """``result`` where the column is not NULL, else NULL; for example ``tinyint_column < 1000``."""
 
     column: Path
     result: bool
@@ -100,7 +101,7 @@ class Contains:
 
 
 class Wildcard(Enum):
-    """What a LIKE pattern holds besides text."""
+    """The wildcards of a LIKE pattern."""
 
     ONE = "_"
     ANY = "%"
@@ -202,7 +203,7 @@ def columns_of(predicate: Predicate) -> frozenset[str]:
 
 
 def rename(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
-    """The same predicate over other top-level column names; a name the mapping lacks stays."""
+    """The predicate with top-level columns renamed; names that the mapping lacks stay unchanged."""
     match predicate:
         case AlwaysTrue() | AlwaysFalse() | AlwaysNull():
             return predicate
@@ -220,8 +221,8 @@ def rename(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
 def restrict(predicate: Predicate, columns: Container[str]) -> Predicate:
     """A predicate over ``columns`` alone that is true wherever ``predicate`` is true, as strong as its form allows.
 
-    Use it to prune or to filter early, never to filter in the end: it may keep more rows, and where ``predicate`` is
-    not true it may be anything.
+    Use it to exclude files or to filter early, never as the final filter: it may keep more rows, and where
+    ``predicate`` is not true its value is arbitrary.
     """
     return _weaken(predicate, columns, wanted=True)
 
@@ -266,7 +267,7 @@ def _settle(predicate: Predicate, wanted: bool) -> Predicate:
         case AlwaysNull():
             return FALSE
         case In(_, _, has_null) if has_null:
-            # Never false; true only by a match, which the list without its NULL decides alone.
+            # A list with NULL is never false. It is true only where a value matches, as in the list without NULL.
             return and_(replace(predicate, has_null=False), IsNotNull(predicate.column)) if wanted else FALSE
         case IsNull() | IsNotNull() | Compare(_, Op.NULL_SAFE_EQ, _):
             return predicate if wanted else Not(predicate)

@@ -1,6 +1,6 @@
-"""Predicates on what is known of many rows: statistics of files and row groups, values of partitions.
+"""Evaluates predicates on statistics of files and row groups, and on the values of partitions.
 
-A maximum or minimum is a bound here, not a value that occurs: strings may be cut, floats may hide NaNs behind it.
+A minimum or maximum is a bound here, not a value that occurs: strings may be cut, and NaNs may be above a maximum.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["ColumnStats", "compare_values", "match_values", "may_match"]
 
 
 class _Possible(NamedTuple):
-    """Which truth values some row may have. NULL is not tracked: a filter takes it for false, a negation too."""
+    """Which truth values some row may have. NULL is not tracked: a filter drops such rows, negated or not."""
 
     true: bool
     false: bool
@@ -51,8 +51,8 @@ def may_match(predicate: Predicate, stats: Callable[[str], ColumnStats | None], 
     """True if some row may satisfy the predicate; False only if that is proven impossible.
 
     Args:
-        predicate: its literals are internal values of the type the statistics were taken of.
-        stats: gives what is known of a top-level column; None, or a None inside, is unknown.
+        predicate: its literals are internal values of the type of the statistics.
+        stats: gives the statistics of a top-level column; None, or a None inside them, means unknown.
         row_count: the number of rows the statistics are about.
     """
     return row_count > 0 and _possible(predicate, stats, row_count).true
@@ -133,7 +133,7 @@ def _possible_compare(op: Op, value: Value, stats: ColumnStats) -> _Possible:
 
 
 def _possible_prefix(text: str, stats: ColumnStats) -> _Possible:
-    """Strings that begin with the text are a range: all between two of them do too."""
+    """Strings that begin with a text are one range of values: every string between two of them begins with it too."""
     low: str | None = stats.minimum
     high: str | None = stats.maximum
     above_low = low is None or low <= text or low.startswith(text)
@@ -146,7 +146,7 @@ def _possible_prefix(text: str, stats: ColumnStats) -> _Possible:
 
 
 def compare_values(left: Any, right: Any) -> int:
-    """Below, at or above 0 as left is less than, equal to or greater than right, both internal values of one type.
+    """Negative, 0 or positive if left is less than, equal to or greater than right, internal values of one type.
 
     Python's order is Spark's for all but floats: str goes by code points, which is the order of their UTF-8 bytes.
     """

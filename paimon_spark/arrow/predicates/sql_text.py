@@ -1,7 +1,7 @@
-"""Conditions written as Spark SQL text. sqlglot reads the text; what it means is decided here and in ``binding``.
+"""Conditions written as Spark SQL text. sqlglot parses the text; this module and ``binding`` give it its meaning.
 
-A part of the syntax tree that this module does not know, down to a flag on a known node, is refused: a condition is
-never silently understood as another one.
+Any part of the syntax tree that this module does not know, even a flag on a known node, is refused, so that a condition
+is never misread.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ def parse_predicate(sql: str, fields: Sequence[DataField], time_zone: TimeZone |
     """The predicate that a condition in Spark SQL means for a table.
 
     Args:
-        sql: what may stand behind WHERE.
+        sql: a condition as in a WHERE clause.
         fields: the table's columns; the text may spell them in any letter case.
-        time_zone: the session's, in which local times meet instants; None: it is not known, and what needs it is
-            refused.
+        time_zone: the session's, for comparisons of local times with instants. None: unknown; a condition that needs it
+            is refused.
 
     Raises:
         PredicateError: the text is not SQL, names an unknown column, compares what Spark cannot compare, or uses a
@@ -141,7 +141,7 @@ def _parse(sql: str) -> Node:
 
 
 def _join_strings(tokens: Sequence[Token]) -> list[Token]:
-    """Strings in a row are one string; where they touch, as in 'it''s', with the quote between that sqlglot drops."""
+    """Joins adjacent strings into one. Where they touch, as in 'it''s', adds the quote that sqlglot drops."""
     joined: list[Token] = []
     for token in tokens:
         last = joined[-1] if joined else None
@@ -159,7 +159,7 @@ def _refuse(node: Node) -> PredicateError:
 
 
 def _check_parts(node: Node, *known: str) -> None:
-    """Refuse a node that says more than the parts this module looks at."""
+    """Refuse a node that has parts besides the known ones."""
     if any(value for name, value in node.args.items() if name not in known):
         raise _refuse(node)
 

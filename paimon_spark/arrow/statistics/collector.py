@@ -15,7 +15,7 @@ from paimon_spark.format.types import NESTED, DataField
 
 
 class StatsCollector:
-    """Collects what a manifest says of the columns that are not nested (format section 6).
+    """Collects the statistics that manifests hold, of the columns that are not nested (format section 6).
 
     As in parquet footers a float column with a NaN has no bounds, a minimum of zero is -0.0 and a maximum of zero 0.0.
     """

@@ -1,4 +1,4 @@
-"""What is known of the values of one column in a file, row group or partition."""
+"""Statistics of the values of one column in a file, row group or partition."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Statistics of data files as manifests hold them (format section 6; Java: StatsCollectorFactories).
 
-What bounds a column has is known from the file writer; here they are cut to the stats mode of each column and encoded.
+The file writer supplies the bounds; this module cuts them to the stats mode of each column and encodes them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ _UNKNOWN = ColumnStats()
 
 @dataclass(frozen=True, slots=True)
 class StatsMode:
-    """counts: null counts are kept; bounds: bounds too; length: texts and bytes are cut to it (None: kept whole)."""
+    """Which statistics of a column are kept.
+
+    Attributes:
+        counts: True if null counts are kept.
+        bounds: True if bounds are kept too.
+        length: the length that bounds of texts and bytes are cut to; None: they are kept whole.
+    """
 
     counts: bool
     bounds: bool
@@ -50,7 +56,7 @@ def parse_stats_mode(text: str) -> StatsMode:
     """A mode as options name it: none, counts, full or truncate(n), in any letter case.
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: the text is none of these.
     """
     lowered = text.strip().lower()
     plain = {"none": NONE, "counts": COUNTS, "full": FULL}.get(lowered)
@@ -98,7 +104,7 @@ def stats_modes(
         names: the columns of the file, system columns included.
         options: of the table: ``fields.<column>.stats-mode`` goes before the common mode.
         common: of the columns that have none of their own.
-        keys: the value columns that stand for the key (thin mode).
+        keys: the value columns that replace the key columns (thin mode).
 
     Raises:
         OptionError: an option names no mode.
@@ -133,9 +139,9 @@ def file_stats(
 
     Args:
         fields: the columns, as the file names them.
-        modes: one for each.
-        found: what the file writer knows; a column that is absent is unknown.
-        dense: leave out columns nothing is known of (``metadata.stats-dense-store``); else all columns are covered.
+        modes: the stats mode of each column.
+        found: the statistics of the file writer; an absent column has none.
+        dense: True leaves out columns without statistics (``metadata.stats-dense-store``); False covers all columns.
     """
     columns = [(field, cut(found.get(field.name, _UNKNOWN), mode)) for field, mode in zip(fields, modes, strict=True)]
     if dense:
@@ -151,7 +157,7 @@ def file_stats(
 
 
 def cut(stats: ColumnStats, mode: StatsMode) -> ColumnStats:
-    """What a stats mode keeps. Without an upper bound of the wanted length there are no bounds at all."""
+    """The statistics that a stats mode keeps. Without an upper bound of the wanted length, both bounds are dropped."""
     if not mode.counts:
         return _UNKNOWN
     low, high = stats.minimum, stats.maximum
@@ -180,7 +186,7 @@ def _cut_high(value: Any, length: int) -> Any:
 
 
 def _following(head: str | bytes) -> str | bytes | None:
-    """The value with its last character or byte made one greater; None where that is the greatest."""
+    """The value with its last character or byte one greater; None where that is already the greatest."""
     if isinstance(head, bytes):
         return head[:-1] + bytes([head[-1] + 1]) if head[-1] < 0xFF else None
     point = ord(head[-1]) + 1
