@@ -1,6 +1,6 @@
 """Stored bytes: the only package that reads, writes, lists or deletes files.
 
-``file_io_for`` imports the modules object_store and hadoop for tables that are kept there.
+``file_io_for`` imports the modules object_store and hadoop only for tables in these stores.
 """
 
 from paimon_spark.file_io.base import FileIO, FileStatus, NotCreated, OutputStream

@@ -1,4 +1,4 @@
-"""What a store of bytes must offer to hold a table."""
+"""The interface of a file store that can hold a table."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from paimon_spark.limits import MAX_FILE_BYTES, TOLD
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """One entry of a directory. path is complete, name its last part; size in bytes (0 for a directory).
+    """One entry of a directory.
 
-    modified_millis: epoch millis by the clock of the store; 0: it does not tell.
+    Attributes:
+        path: the complete path; name is its last part.
+        size: bytes; 0 for a directory.
+        modified_millis: epoch milliseconds by the clock of the store; 0: unknown.
     """
 
     path: str
@@ -26,10 +29,10 @@ class FileStatus:
 
 
 def check_size(size: int, path: str) -> None:
-    """Checks that a file of so many bytes is small enough to be read whole.
+    """Checks that a file of this size in bytes is small enough to be read whole.
 
     Raises:
-        CorruptFile: it is not.
+        CorruptFile: it is too large.
     """
     if size > MAX_FILE_BYTES:
         raise CorruptFile(
@@ -39,7 +42,7 @@ def check_size(size: int, path: str) -> None:
 
 
 class NotCreated(StorageError):
-    """create_if_absent failed, and the file certainly does not exist through this call, nor will it later.
+    """create_if_absent failed, and it is certain that this call has not created the file and will not do so later.
 
     Any other StorageError of create_if_absent leaves the outcome unknown.
     """
@@ -56,15 +59,15 @@ class OutputStream(Protocol):
     def flush(self) -> None: ...
 
     def tell(self) -> int:
-        """How many bytes have been written."""
+        """The number of bytes written so far."""
         ...
 
     def close(self) -> None:
-        """Makes the whole file durable and visible. After an error a part of it may exist: delete it by its name."""
+        """Makes the whole file durable and visible. After an error a part of it may remain: delete it by its name."""
         ...
 
     def discard(self) -> None:
-        """Gives the file up: nothing of it stays, as far as the store can tell. Never raises for a closed stream."""
+        """Abandons the file and removes it as far as the store allows. Never raises for a closed stream."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -95,20 +98,21 @@ class WholeOrNothing:
 class FileIO(Protocol):
     """A store of files under absolute paths or URIs; picklable, and safe to use from several threads.
 
-    A file that is not there raises FileNotFoundError wherever it has to be there; no other error means "not there". All
-    other faults of the store are StorageErrors that name the file; those who are refused access, PermissionErrors too.
+    A missing file raises FileNotFoundError wherever the file is required; no other error means that a file is missing.
+    All other errors of the store are StorageErrors that name the file. If access was denied, the error is a
+    PermissionError as well.
     """
 
     def read_bytes(self, path: str) -> bytes:
         """The whole content of a small file.
 
         Raises:
-            CorruptFile: it is far too large for what is read whole, or no regular file (a pipe, a device).
+            CorruptFile: it is too large to be read whole, or is not a regular file (a pipe, a device).
         """
         ...
 
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
-        """Random access to a file, as PyArrow's readers want it; to be closed by the caller.
+        """Opens a file for random access, in the form that PyArrow's readers need; the caller closes it.
 
         Args:
             path: the file.
@@ -117,50 +121,51 @@ class FileIO(Protocol):
         ...
 
     def open_output(self, path: str) -> OutputStream:
-        """A new file under a name nobody else uses. Missing parent directories are made."""
+        """Begins a new file under a name that no other writer uses. Missing parent directories are created."""
         ...
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """A small new file under a name nobody else uses, durable on return."""
+        """Writes a small new file under a name that no other writer uses; it is durable on return."""
         ...
 
     def create_if_absent(self, path: str, data: bytes) -> bool:
-        """Publishes a whole file under a name others race for; no reader ever sees a part of it.
+        """Publishes a whole file under a name that other writers compete for; no reader ever sees a part of it.
 
         Returns:
-            True: this call created the file. False: the name was taken. A store that repeats requests by itself may
-            say False for a file of this very call: who must know compares the content.
+            True: this call created the file. False: the name was taken. A store that retries requests may return False
+            although this call created the file; a caller that must know compares the content.
 
         Raises:
-            NotCreated: it failed for certain. Any other StorageError: the outcome is unknown.
+            NotCreated: the file was not created.
+            StorageError: the outcome is unknown.
             UnsupportedFeature: the store has no atomic create-if-absent.
         """
         ...
 
     def overwrite(self, path: str, data: bytes) -> None:
-        """Replaces a small file or creates it; readers see the old or the new content."""
+        """Replaces or creates a small file; readers see the old or the new content."""
         ...
 
     def list(self, path: str) -> list[FileStatus]:
-        """The direct entries of a directory, in no order; empty when there is none."""
+        """The direct entries of a directory, in no order; empty if the directory does not exist."""
         ...
 
     def exists(self, path: str) -> bool:
-        """True if there is a file or directory."""
+        """True if a file or directory exists at the path."""
         ...
 
     def delete(self, path: str) -> None:
-        """Removes a file; fine when it is not there."""
+        """Removes a file; a missing file is no error."""
         ...
 
     def delete_many(self, paths: Sequence[str]) -> None:
-        """Removes files in their order, or with bulk requests where the store has them; absent ones are fine.
+        """Removes files in their order, or with bulk requests if the store has them; missing files are no error.
 
         Raises:
-            StorageError: one could not be removed; what became of those after it is open.
+            StorageError: a file could not be removed; those after it may or may not be removed.
         """
         ...
 
     def remove_empty_directory(self, path: str) -> bool:
-        """Removes a directory that holds nothing. False: it is still there. A store without directories has none."""
+        """Removes an empty directory. False: it still exists. In a store without directories this is always True."""
         ...

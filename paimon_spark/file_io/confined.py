@@ -1,4 +1,4 @@
-"""The store of one table, in which nothing outside of the table is changed: the last guard, whatever metadata say."""
+"""A file store that refuses changes outside of one table: the last guard against paths from damaged metadata."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ class Outside(Protocol):
     """Which files and directories outside of the table may be deleted. Picklable."""
 
     def root_of(self, path: str) -> str | None:
-        """The directory outside of the table that the path lies below, and in which the table may delete it.
+        """The directory outside of the table that contains the path and in which the table may delete files, or None.
 
-        Errors: OSError.
+        Raises:
+            OSError: the store cannot be read.
         """
         ...
 
@@ -27,13 +28,13 @@ class Outside(Protocol):
 class ConfinedFileIO:
     """Reads everything, writes into the table only, and deletes there and where `outside` allows it.
 
-    A directory of a local table may be a link: it is followed by reads; a file behind it is in the table only if the
-    link stays in there. A file that is a link itself may be deleted: that takes away the link.
+    A directory of a local table may be a link. Reads follow it; a file behind it counts as inside the table only if the
+    target is inside. A file that is a link itself may be deleted, which removes the link.
 
     Attributes:
-        inner: does the work.
+        inner: the store that does the work.
         root: the table directory.
-        outside: what else may be deleted; None: nothing.
+        outside: decides which other files may be deleted; None: none.
     """
 
     inner: FileIO
@@ -85,7 +86,7 @@ class ConfinedFileIO:
             raise _refused(done, path, self.root)
 
     def _check_deletable(self, paths: Sequence[str]) -> None:
-        """Before the first of them goes. Files of one directory are looked at together."""
+        """Checks all paths before the first one is deleted. Files of one directory are checked together."""
         checked: set[str] = set()
         for path in paths:
             directory, _, name = path.rpartition("/")
@@ -108,7 +109,7 @@ def _refused(done: str, path: str, root: str) -> OutsideTable:
 
 
 def _is_below(root: str, path: str) -> bool:
-    """True if a file or directory lies below a root, and is not the root; on a local disk behind all links."""
+    """True if a file or directory is below a root, and is not the root; on a local disk, after resolving all links."""
     base, plain = plain_location(root), plain_location(path)
     if not plain.startswith(f"{base}/") or not _is_normal(plain[len(base) + 1 :]):
         return False

@@ -1,4 +1,4 @@
-"""What a store refuses or fails at becomes one sentence that names the file."""
+"""Turns errors of a store into StorageErrors with one sentence that names the file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @contextmanager
 def named_faults(doing: str, path: str) -> Iterator[None]:
-    """OSErrors become StorageErrors, but for the FileNotFoundError of a file that is not there.
+    """Turns OSErrors within the block into StorageErrors, except the FileNotFoundError of a missing file.
 
     Args:
-        doing: "reading", "writing", ...; what is written cannot be missing, then its place is.
-        path: of the file.
+        doing: "reading", "writing", ... A file that is written cannot be missing, so FileNotFoundError means its
+            directory then, and becomes a StorageError.
+        path: the file, for messages.
     """
     try:
         yield
@@ -29,7 +30,7 @@ def named_faults(doing: str, path: str) -> Iterator[None]:
 
 
 def names_faults(doing: str) -> Callable[[Method], Method]:
-    """As named_faults, for a method whose first argument is the path."""
+    """A decorator that runs a method, whose first argument is the path, within ``named_faults``."""
 
     def decorate(method: Method) -> Method:
         @wraps(method)

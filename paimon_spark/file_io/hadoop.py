@@ -30,19 +30,20 @@ class HadoopClient(Protocol):
     def files(self) -> fs.FileSystem: ...
 
     def rename(self, source: str, target: str) -> bool:
-        """Moves a file. False: it was not moved, for instance because the target exists."""
+        """Moves a file. False: it was not moved, for example because the target exists."""
         ...
 
 
 class LibHdfs:
-    """A connection of PyArrow for reading and writing, and one of our own for renaming.
+    """A PyArrow connection for reading and writing, and a libhdfs connection of our own for renaming.
 
-    PyArrow's ``move`` deletes an existing target first, which would destroy the snapshot of another writer. HDFS's own
-    rename, as libhdfs offers it, refuses.
+    PyArrow's ``move`` deletes an existing target first, which would destroy the snapshot of another writer. The rename
+    of HDFS itself, which libhdfs offers, refuses an existing target.
     """
 
     def __init__(self, root: str) -> None:
-        """
+        """Connects to a name node.
+
         Args:
             root: ``hdfs://host:port``; the host "default" stands for the default file system of Hadoop's settings.
 
@@ -54,7 +55,7 @@ class LibHdfs:
         self.files: fs.FileSystem
         self.files, _ = fs.FileSystem.from_uri(f"{root}/")
         builder = self._library.hdfsNewBuilder()
-        address = (DEFAULT_HOST if root.endswith(f"//{DEFAULT_HOST}") else root).encode()  # kept until it is used
+        address = (DEFAULT_HOST if root.endswith(f"//{DEFAULT_HOST}") else root).encode()  # libhdfs uses it later
         self._library.hdfsBuilderSetNameNode(builder, address)
         self._connection = self._library.hdfsBuilderConnect(builder)
         if not self._connection:
@@ -65,7 +66,7 @@ class LibHdfs:
 
 
 class HadoopOutput(WholeOrNothing):
-    """A stream of PyArrow under the rules of our OutputStream."""
+    """An OutputStream over a stream of PyArrow."""
 
     def __init__(self, path: str, stream: pa.NativeFile, files: fs.FileSystem, plain: str) -> None:
         self._path, self._stream, self._files, self._plain = path, stream, files, plain
@@ -99,7 +100,7 @@ class HadoopOutput(WholeOrNothing):
 
 
 class HadoopInput(io.RawIOBase):
-    """A file of PyArrow whose faults name it."""
+    """A PyArrow file whose errors name the file."""
 
     def __init__(self, path: str, file: pa.NativeFile) -> None:
         super().__init__()
@@ -138,7 +139,11 @@ def connect_libhdfs(root: str) -> HadoopClient:
 
 @dataclass(frozen=True)
 class HadoopFileIO:
-    """Publishes by HDFS's rename, which refuses a taken name. connect: ``hdfs://host:8020`` -> a (shared) client."""
+    """Publishes files by the rename of HDFS, which refuses a taken name.
+
+    Attributes:
+        connect: returns the shared client for ``hdfs://host:8020``.
+    """
 
     connect: Callable[[str], HadoopClient] = connect_libhdfs
 
@@ -171,7 +176,7 @@ class HadoopFileIO:
             source = self._locate(temporary)[1]
             if client.rename(source, plain):
                 return True
-            if not self.exists(temporary):  # moved after all: the answer was lost
+            if not self.exists(temporary):  # the file was moved, but the answer was lost
                 raise OSError("HDFS did not say whether it was created")
             if self.exists(path):
                 return False
@@ -220,7 +225,7 @@ class HadoopFileIO:
 
     @names_faults("deleting")
     def remove_empty_directory(self, path: str) -> bool:
-        """Leaves it: PyArrow deletes directories of HDFS with all that comes into them meanwhile."""
+        """Does nothing: PyArrow deletes HDFS directories recursively, including files created in the meantime."""
         return not self.exists(path)
 
     def _locate(self, path: str) -> tuple[HadoopClient, str]:
@@ -234,9 +239,9 @@ class HadoopFileIO:
         try:
             self.write_bytes(temporary, data)
         except OSError as error:
-            with suppress(OSError):  # the store refuses: it has told why already, and readers look at no dot file
+            with suppress(OSError):  # the error was reported already, and readers ignore dot files
                 self.delete(temporary)
-            told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # that names no temporary file
+            told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without the temporary name
             raise NotCreated(f"writing {path}: {fault_words(told)}") from error
         try:
             yield temporary
@@ -245,14 +250,14 @@ class HadoopFileIO:
 
 
 def split_hadoop(path: str) -> tuple[str, str]:
-    """``hdfs://host:8020/a/b`` -> (``hdfs://host:8020``, ``/a/b``); without a host the default file system is meant."""
+    """``hdfs://host:8020/a/b`` -> (``hdfs://host:8020``, ``/a/b``); without a host, the default file system."""
     scheme, _, rest = path.partition("://")
     authority, _, plain = rest.partition("/")
     return f"{scheme}://{authority or DEFAULT_HOST}", f"/{plain.rstrip('/')}"
 
 
 def _load_libhdfs() -> Any:
-    """The library PyArrow has loaded, found at the same places, with the three functions it hides from us."""
+    """The libhdfs that PyArrow has loaded, found in the same places, with three functions that PyArrow hides."""
     candidates = [
         *(posixpath.join(os.environ[key], *parts) for key, parts in _LIBRARY_PLACES if key in os.environ),
         "libhdfs.so",

@@ -1,4 +1,4 @@
-"""Files of this machine, or of a mounted file system that behaves like one."""
+"""Files of this machine, or of a mounted file system that behaves like a local one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def local_path(location: str) -> str:
     """The plain path of ``/a/b``, ``file:/a/b`` or ``file:///a/b``.
 
     Raises:
-        FileNotFoundError: a name with a zero byte, which no file can have; a damaged manifest may hold one.
+        FileNotFoundError: the name has a zero byte, which no file name can have; a damaged manifest may hold one.
     """
     if "\0" in location:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), location)
@@ -37,7 +37,7 @@ def local_path(location: str) -> str:
 
 
 class DurableFile(WholeOrNothing, io.BufferedWriter):
-    """A file that is synced when it is closed, with its entry in the directory, and removed when it is discarded."""
+    """A file that is synced, with its directory entry, when it is closed, and removed when it is discarded."""
 
     def __init__(self, path: str, syncs_directory: bool = True) -> None:
         self._path = path
@@ -65,7 +65,7 @@ class DurableFile(WholeOrNothing, io.BufferedWriter):
                 _sync_directory(os.path.dirname(self._path))
 
     def discard(self) -> None:
-        """Closes without waiting for the disk and removes the file."""
+        """Closes the file without a sync and removes it."""
         if self.closed:
             return
         with named_faults("deleting", self._path):
@@ -75,7 +75,7 @@ class DurableFile(WholeOrNothing, io.BufferedWriter):
 
 @dataclass(frozen=True)
 class LocalFileIO:
-    """Publishes by hard link: atomic, refuses a taken name, never shows a part of a file."""
+    """Publishes files by hard link, which is atomic, refuses a taken name and never shows a part of a file."""
 
     @names_faults("reading")
     def read_bytes(self, path: str) -> bytes:
@@ -87,7 +87,7 @@ class LocalFileIO:
 
     @names_faults("reading")
     def open_input(self, path: str, size: int | None = None) -> IO[bytes]:
-        import pyarrow as pa  # not for metadata: what only looks at a table starts without it
+        import pyarrow as pa  # imported here, so that commands that read only metadata start without it
 
         plain = local_path(path)
         found = os.stat(plain)
@@ -168,17 +168,17 @@ class LocalFileIO:
 
     @contextmanager
     def _temporary(self, plain: str, data: bytes) -> Iterator[str]:
-        """A durable dot file beside the target, which no reader of tables looks at; gone at the end."""
+        """A durable dot file next to the target, which table readers ignore; it is removed at the end."""
         directory, name = os.path.split(plain)
         temporary = os.path.join(directory, f".{name}.{uuid.uuid4()}.tmp")
         try:
-            # Its name need not last: the rename or link that follows is synced.
+            # Its directory entry need not be durable: the rename or link that follows is synced.
             with _open_new(temporary, syncs_directory=False) as stream:
                 stream.write(data)
         except OSError as error:
-            with suppress(OSError):  # the disk refuses: it has told why already, and readers look at no dot file
+            with suppress(OSError):  # the error was reported already, and readers ignore dot files
                 _unlink(temporary)
-            told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # that names no temporary file
+            told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without the temporary name
             raise NotCreated(f"writing {plain}: {fault_words(told)}") from error
         try:
             yield temporary
@@ -187,7 +187,7 @@ class LocalFileIO:
 
 
 def _open_new(plain: str, syncs_directory: bool) -> DurableFile:
-    """Who removes empty directories may take away one that was just made: it is made again then."""
+    """Opens a new file. If another process removes the new, still empty directory, it is created again."""
     for _ in range(_DIRECTORY_TRIES):
         try:
             return DurableFile(plain, syncs_directory)
@@ -198,7 +198,7 @@ def _open_new(plain: str, syncs_directory: bool) -> DurableFile:
 
 
 def _check_regular(found: os.stat_result, path: str) -> None:
-    """Raises CorruptFile for what may never end, or make the reader wait, and IsADirectoryError."""
+    """Raises CorruptFile for files that could block or never end (pipes, devices), and IsADirectoryError."""
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(found.st_mode):
@@ -227,7 +227,7 @@ def _unlink(plain: str) -> None:
 
 
 def _make_directory(plain: str) -> None:
-    """mkdir -p, every new directory durable in its parent."""
+    """Creates a directory and its parents, each durable in its parent."""
     if not plain or os.path.isdir(plain):
         return
     parent = os.path.dirname(plain)

@@ -1,4 +1,4 @@
-"""Which store a location belongs to. The client of a store is imported for tables that are kept there."""
+"""Finds the store of a location. The client of a store is imported only for tables in that store."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
 
     Args:
         location: a path or URI; nothing is read.
-        storage_options: options among which keys of the store are looked up (``s3.endpoint``, ``fs.s3a.access.key``,
-            ...); others are ignored.
+        storage_options: options that may hold keys of the store (``s3.endpoint``, ``fs.s3a.access.key``, ...); other
+            keys are ignored.
 
     Raises:
-        UnsupportedFeature: nothing here serves that scheme.
+        UnsupportedFeature: the scheme is not supported.
     """
     scheme = _scheme(location)
     match scheme:
@@ -41,14 +41,14 @@ def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
 
 
 def absolute_location(location: str) -> str:
-    """The location as every process understands it, for executors may run elsewhere.
+    """The location in a form that is valid in every process, because executors may run elsewhere.
 
-    A local path, also one of ``file:``, begins at the root: in place of ``~`` with the home directory, else with the
-    working directory of this process. It has no ``.`` and ``..``, and no slash too many. Other locations only lose
-    slashes at their end.
+    A local path, with or without ``file:``, is made absolute: ``~`` becomes the home directory, a relative path is
+    relative to the working directory of this process. ``.``, ``..`` and repeated slashes are resolved. Other locations
+    only lose slashes at their end.
 
     Raises:
-        OptionError: nothing was given, there is no such home directory, or ``file:`` names another machine.
+        OptionError: the location is empty, the home directory is unknown, or ``file:`` names another machine.
     """
     if not location:
         raise OptionError("no path was given: name the directory of the table")
@@ -69,7 +69,7 @@ def absolute_location(location: str) -> str:
 
 
 def is_relative(location: str) -> bool:
-    """True if it depends on the process, its user or its working directory, where a location is."""
+    """True if the location depends on the user or the working directory of the process."""
     return _scheme(location) == "file" and not location.removeprefix("file:").startswith("/")
 
 
@@ -81,12 +81,12 @@ def _from_root(path: str, location: str) -> str:
 
 
 def plain_location(location: str) -> str:
-    """A local path from the root without its scheme, any other location as it is; without a slash at the end."""
+    """An absolute local path without its scheme, any other location unchanged; without a slash at the end."""
     return (local_path(location) if _scheme(location) == "file" else location).rstrip("/")
 
 
 def is_same_store(location: str, other: str) -> bool:
-    """True if the store of one location reaches the other too."""
+    """True if the store of one location also serves the other."""
     scheme, another = _scheme(location), _scheme(other)
     return scheme == another or any(scheme in kin and another in kin for kin in _KIN)
 

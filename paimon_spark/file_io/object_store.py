@@ -44,7 +44,7 @@ _GCS_OPTIONS: Mapping[str, str] = {
 
 
 class ObjectOutput(WholeOrNothing):
-    """An upload in parts; the object appears as a whole when it is closed, or never."""
+    """An upload in parts; the object appears as a whole when the stream is closed, or never."""
 
     def __init__(self, path: str, store: Any, key: str) -> None:
         self._path = path
@@ -67,7 +67,7 @@ class ObjectOutput(WholeOrNothing):
         return self._written
 
     def flush(self) -> None:
-        """Nothing to do: parts are sent as they fill."""
+        """Does nothing: parts are sent as they fill."""
 
     def close(self) -> None:
         if self._writer is None:
@@ -77,12 +77,12 @@ class ObjectOutput(WholeOrNothing):
             writer.close()
 
     def discard(self) -> None:
-        """Forgets the upload. Parts already sent are removed by the lifecycle rule of the bucket."""
+        """Abandons the upload. The lifecycle rule of the bucket removes the parts already sent."""
         self._writer = None
 
 
 class RangeInput(io.RawIOBase):
-    """Random access by ranged requests, one request a read."""
+    """Random access by ranged requests, one request per read."""
 
     def __init__(self, path: str, store: Any, key: str, size: int) -> None:
         super().__init__()
@@ -120,8 +120,11 @@ class RangeInput(io.RawIOBase):
 
 @dataclass(frozen=True)
 class ObstoreFileIO:
-    """Publishes by a put with ``If-None-Match: *`` (or its like). config: sorted settings of the store, as obstore
-    names them, plus path_style."""
+    """Publishes files by a put with ``If-None-Match: *`` (or its equivalent).
+
+    Attributes:
+        config: the sorted settings of the store under obstore's names, plus path_style.
+    """
 
     config: tuple[tuple[str, str], ...] = ()
 
@@ -196,7 +199,7 @@ class ObstoreFileIO:
             try:
                 with _named_errors("deleting", files[0][0]):
                     obstore.delete(store, [key for _, key in files])
-            except FileNotFoundError:  # some stores say so, and stop there
+            except FileNotFoundError:  # some stores report a missing file, and stop there
                 for path, _ in files:
                     self.delete(path)
 
@@ -218,7 +221,7 @@ def split_root(path: str) -> tuple[str, str]:
 
 
 def object_store(scheme: str, options: Mapping[str, str]) -> ObstoreFileIO:
-    """The store behind locations of a scheme: s3, s3a, s3n, gs, az, abfs, abfss, or memory, which is for tests."""
+    """The store for locations of a scheme: s3, s3a, s3n, gs, az, abfs, abfss, or memory, which is for tests."""
     if scheme == "gs":
         return ObstoreFileIO(gcs_config(options))
     if scheme in ("az", "abfs", "abfss"):
@@ -227,7 +230,7 @@ def object_store(scheme: str, options: Mapping[str, str]) -> ObstoreFileIO:
 
 
 def s3_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The settings of an S3 store among table or storage options (``s3.*``, ``fs.s3a.*``); sorted."""
+    """The settings of an S3 store, from table or storage options (``s3.*``, ``fs.s3a.*``); sorted."""
     found: dict[str, str] = {}
     for setting, names in _S3_OPTIONS.items():
         keys = [prefix + name for prefix in _S3_PREFIXES for name in names]
@@ -238,12 +241,12 @@ def s3_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def gcs_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The settings of a Google store among storage options; the environment supplies what is missing."""
+    """The settings of a Google store, from storage options; the environment supplies missing ones."""
     return tuple(sorted((ours, options[key]) for key, ours in _GCS_OPTIONS.items() if key in options))
 
 
 def azure_config(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The account key among storage options (``fs.azure.account.key.<account>...``); else the environment's."""
+    """The account key, from storage options (``fs.azure.account.key.<account>...``) or else from the environment."""
     keys = [value for key, value in sorted(options.items()) if key.startswith("fs.azure.account.key")]
     return (("account_key", keys[0]),) if keys else ()
 
@@ -268,7 +271,7 @@ def _connect(root: str, config: tuple[tuple[str, str], ...]) -> Any:
 
 
 def _adapt_s3(settings: dict[str, str], bucket: str) -> None:
-    """Hadoop's view of path style and anonymous access, in obstore's words."""
+    """Translates Hadoop's settings of path style and anonymous access to those of obstore."""
     path_style = settings.pop("path_style", "true").lower() == "true"
     if "Anonymous" in settings.pop("credentials_provider", ""):
         settings["skip_signature"] = "true"
@@ -285,14 +288,14 @@ def _adapt_s3(settings: dict[str, str], bucket: str) -> None:
 
 
 def _needs_probe(root: str, config: tuple[tuple[str, str], ...]) -> bool:
-    """The three clouds are known to honour conditions; a lookalike behind an endpoint of its own may ignore them."""
+    """True if the store may ignore conditional requests: a compatible store behind an endpoint of its own."""
     endpoint = dict(config).get("endpoint", "")
     return root.startswith("s3") and bool(endpoint) and "amazonaws.com" not in endpoint
 
 
 @lru_cache(maxsize=64)
 def _probe_conditional_put(root: str, config: tuple[tuple[str, str], ...], key: str) -> None:
-    """Once a process: a store that ignores If-None-Match would let writers overwrite each other in silence."""
+    """Checks, once per process, that the store honours If-None-Match: otherwise writers would overwrite each other."""
     store = _connect(root, config)
     probe = f"{key.rpartition('/')[0]}/.probe-{uuid.uuid4()}".lstrip("/")
     path = f"{root}/{probe}"
@@ -327,7 +330,7 @@ def _put_if_absent(store: Any, key: str, data: bytes, path: str) -> bool:
 
 @contextmanager
 def _named_errors(doing: str, path: str) -> Iterator[None]:
-    """obstore's errors as those of a FileIO, with the path in the message. doing: as for named_faults."""
+    """Turns obstore's errors into those of a FileIO. doing ("reading", ...) and the path are part of the message."""
     try:
         yield
     except StorageError:
@@ -341,7 +344,7 @@ def _named_errors(doing: str, path: str) -> Iterator[None]:
 
 
 def _told(error: Exception) -> str:
-    """What the store has answered, without the request; else the first line of the error."""
+    """The answer of the store, without the request; else the first line of the error."""
     code, message = (re.search(rf"<{tag}>(.*?)</{tag}>", str(error), re.DOTALL) for tag in ("Code", "Message"))
     if code and message:
         return f"{code[1]}, {' '.join(message[1].split())}"

@@ -1,4 +1,5 @@
-"""The LSM tree as arithmetic, without storage and without a clock.
+"""The rules of the LSM tree as pure functions: merging rows, and choosing files to compact. No storage, no clock.
 
-Rooms, from the ground up: ``keys``, ``aggregates``, ``engines``, ``runs``, ``compaction``.
+Rooms, from the ground up: ``keys``, ``aggregates``, ``engines``, ``runs``, ``compaction``. Java names are those of the
+2.1 snapshot that docs/internals/format.md and features.md describe, unless a release is given.
 """

@@ -1,4 +1,4 @@
-"""``rbm32`` and ``rbm64`` (Java: FieldRoaringBitmap32Agg, FieldRoaringBitmap64Agg): Roaring bitmaps, united.
+"""``rbm32`` and ``rbm64`` (Java: FieldRoaringBitmap32Agg, FieldRoaringBitmap64Agg): the union of Roaring bitmaps.
 
 ``rbm32`` has the portable format of 32-bit bitmaps, ``rbm64`` the bytes of the Java class Roaring64Bitmap.
 """
@@ -33,7 +33,7 @@ def _union_32(values: Sequence[bytes]) -> bytes:
 
 def _decode_32(value: bytes) -> BitMap:
     if not value:
-        raise ValueError("it has no bytes")  # the library reads a first byte whatever comes
+        raise ValueError("it has no bytes")  # the library would read a first byte anyway
     return BitMap.deserialize(value)
 
 

@@ -1,9 +1,10 @@
-"""``collect`` (Java: FieldCollectAgg): the elements of all lists in one list; with ``distinct`` each but once.
+"""``collect`` (Java: FieldCollectAgg): the elements of all lists in one list; with ``distinct`` each only once.
 
-A retracted list takes out one equal element for each of its own, the oldest first; what is not there cannot be taken
-out, also not later. A null list does not count. Late rows of a sequence group add their elements at the end.
+A retracted list removes one equal element for each of its own, the oldest first. An element that is not there when it
+is retracted is not removed later either. A null list does not count. Late rows of a sequence group add their elements
+at the end.
 
-Where elements of ``distinct`` are equal, the first one stays; Java keeps them in the order of a hash table.
+Of equal elements under ``distinct`` the first one stays; Java returns them in the order of a hash table.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def _collect_all(fold: Fold) -> pa.Array:
 def _not_taken(takes: Mask, starts: Rows) -> Mask:
     """True for the elements that stay, of groups of equal ones in fold order.
 
-    What is taken is the oldest; so the newest stay, as many as there are at the end. That is the greatest sum of the
-    last steps, +1 for an element and -1 for one that is taken, because the count never goes below 0.
+    A retraction removes the oldest element, so the newest stay, as many as there are at the end. That number is the
+    greatest sum of the last steps (+1 for an element, -1 for a retraction), because the count never falls below 0.
     """
     sizes = np.diff(starts, append=len(takes))
     steps = np.where(takes, -1, 1)
@@ -73,10 +74,11 @@ def _collect_distinct(fold: Fold) -> pa.Array:
 
 
 def _repeats_in_seeds(elements: Elements, groups: Groups, takes: Mask, is_seed: Mask) -> Mask:
-    """True for elements that a seed repeats, and for retractions that only take such a one.
+    """True for elements that a seed repeats, and for retractions that only remove such an element.
 
-    A seed is as it is, and may repeat an element. A hash set drops that at the next row that is put in, and until then
-    a retraction takes one of the equal elements; without a hash set it stays until retractions have taken it.
+    A seed is kept unchanged, and may repeat an element. A hash set drops the repeated element when the next row is
+    added, and until then a retraction removes one of the equal elements; without a hash set it stays until retractions
+    have removed it.
     """
     ignored = np.zeros(len(takes), np.bool_)
     starts, sizes = groups.starts, np.diff(groups.starts, append=len(takes))
@@ -103,7 +105,7 @@ def _first_of_seeded(fold: Fold) -> Mask:
 
 
 def _rank(mask: Mask, starts: Rows, sizes: Rows) -> Rows:
-    """For every row how many rows of its group up to it are true."""
+    """For each row, the number of true rows in its group up to and including it."""
     number = np.cumsum(mask)
     rank: Rows = number - np.repeat((number - mask)[starts], sizes)
     return rank

@@ -1,4 +1,4 @@
-"""The elements of the lists and the entries of the maps of a fold, and the lists and maps made of some of them."""
+"""Takes the elements of lists and the entries of maps of a fold apart, and builds lists and maps of some of them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from paimon_spark.merge.keys.winners import Groups, Mask, Rows
 class Elements:
     """Elements (entries) in the order of the fold.
 
-    children: where the elements are; of maps the keys and the values.
-    items: for every element its place in the children. values: which value of the fold it is from. keys: of the fold.
+    Attributes:
+        children: the arrays that hold the elements; for maps the keys and the values.
+        items: for each element its position in the children.
+        values: for each element the value of the fold that it is from.
     """
 
     fold: Fold
@@ -36,12 +38,12 @@ class Elements:
 
     @cached_property
     def retracted(self) -> Mask | None:
-        """True for elements of values that are taken out; None if there are none such."""
+        """True for elements of retracted values; None if there are none."""
         return None if self.fold.retract is None else self.fold.retract[self.values]
 
     @cached_property
     def seeds(self) -> Mask | None:
-        """True for elements of seeds; None if there are none such."""
+        """True for elements of seeds; None if there are none."""
         if self.fold.seeded is None:
             return None
         is_seed = np.zeros(self.fold.count, np.bool_)
@@ -53,7 +55,7 @@ class Elements:
         return take_items(self.children[number], self.items)
 
     def valid(self, number: int) -> Mask | None:
-        """True for elements that are not null; None if none is."""
+        """True for elements that are not null; None if all are."""
         child = self.children[number]
         return child.is_valid().to_numpy(zero_copy_only=False)[self.items] if child.null_count else None
 
@@ -62,19 +64,20 @@ class Elements:
         return Elements(self.fold, self.children, self.items[chosen], self.values[chosen])
 
     def columns(self) -> list[Ints]:
-        """Integer columns of which two rows are equal exactly where the elements (or the keys of the entries) are."""
+        """Integer columns in which two rows are equal if and only if the elements (or the keys of the entries) are."""
         columns = equality_columns(self.children[0], self.fold.column)
         return [column[self.items] for column in columns]
 
     def group(self, columns: Sequence[Ints]) -> Groups:
-        """The elements by key and by what the columns say, in fold order where these are equal."""
+        """The elements sorted by key and then by the columns, in fold order where both are equal."""
         return group_equal([self.keys, *columns], len(self.items))
 
     def collect(self, chosen: Mask | None, present: Mask) -> pa.Array:
         """A list or map for every key: of the chosen elements (None: of all).
 
         Args:
-            present: per key; where false, no element is chosen and the result is null.
+            chosen: True for the elements to use; None: all.
+            present: for each key, False if the result is null; no element of it is chosen then.
         """
         items, keys = (self.items, self.keys) if chosen is None else (self.items[chosen], self.keys[chosen])
         children = tuple(take_items(child, items) for child in self.children)
@@ -91,7 +94,7 @@ def elements_of(fold: Fold) -> Elements:
 
 
 def last_where_sorted(mask: Mask, starts: Rows) -> Rows:
-    """For every row of sorted groups the place of the last row of its group where mask is true; -1: none."""
+    """For each row of sorted groups, the position of the last row of its group where mask is true; -1 if none."""
     places = np.where(mask, np.arange(len(mask)), -1)
     last = np.maximum.reduceat(places, starts)
     return np.repeat(last, np.diff(starts, append=len(mask)))

@@ -1,4 +1,4 @@
-"""Which values are equal, of any type, as integer columns: for the functions that look for equal elements or map keys.
+"""Encodes equality of values of any type as integer columns, for functions that find equal elements or map keys.
 
 Java compares boxed values, and rows and nested values field by field (RecordEqualiser); both find NaN equal to NaN and
 -0.0 different from 0.0. Here nulls equal nulls at every depth, arrays are equal element by element, maps as sets of
@@ -20,11 +20,11 @@ from paimon_spark.merge.keys.winners import Groups, Rows, group_unsorted_rows, s
 
 
 def equality_columns(array: pa.Array, name: str) -> list[Ints]:
-    """Integer columns of which two rows are equal exactly where the two values are.
+    """Integer columns in which two rows are equal if and only if the two values are.
 
     Args:
         array: values of any type.
-        name: of the column, for messages.
+        name: the name of the column, for messages.
 
     Raises:
         UnsupportedFeature: a type whose values cannot be compared.
@@ -79,7 +79,7 @@ def _codes_of_maps(array: pa.Array, name: str) -> Ints:
 
 
 def _codes_of_spans(codes: npt.NDArray[np.int32], lengths: Rows) -> Ints:
-    """A number for each run of so many codes: Arrow finds equal runs as equal byte strings."""
+    """A number for each run of codes of the given lengths: Arrow finds equal runs as equal byte strings."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths * codes.itemsize, out=offsets[1:])
     data = pa.py_buffer(np.ascontiguousarray(codes))

@@ -1,12 +1,12 @@
-"""What an aggregate function gets and gives (features section 4; Java: FieldAggregator).
+"""The interface of aggregate functions (features section 4; Java: FieldAggregator).
 
 A function folds the values of one column, key by key, into one value per key. It is a plain function of a ``Fold``,
 registered as an ``AggregateSpec`` in its module and listed in ``registry``. The rules of the fold:
 
-* The accumulator of a key starts as null. A row of kind +I or +U folds its value into it, a row of kind -U or -D
-  (``retract``) takes its value out of it.
-* A *seeded* key starts with its first value as the accumulator instead, as it is: that row is not folded. (A record
-  that was set by a retraction, or an accumulator that an earlier fold left.)
+* The accumulator of a key starts as null. A row of kind +I or +U folds its value into it; a row of kind -U or -D
+  (``retract``) removes its value from it.
+* A *seeded* key starts with its first value as the accumulator instead; that row is not folded. The seed is a record
+  that was set by a retraction, or the accumulator of an earlier fold.
 * Nulls are values like others: each function has its own rule for them.
 """
 
@@ -32,11 +32,15 @@ MAX_COUNT = 2**31 - 1
 class FieldOptions:
     """The options ``fields.<column>.*`` of one column.
 
-    ignore_retract: rows of kind -U and -D do not count. The caller leaves them out; no function sees this option.
-    delimiter: of ``listagg``. distinct: of ``collect`` and ``listagg``.
-    nested_key, nested_sequence: fields of the rows in an ARRAY<ROW>, for ``nested_update``, ``nested_partial_update``.
-    nested_key_null: "merge", "ignore" or "error".
-    count_limit: the most elements of ``nested_update``. ts_field: of ``merge_map_with_keytime``; None: the last field.
+    Attributes:
+        ignore_retract: rows of kind -U and -D do not count. The caller leaves them out; no function sees this option.
+        delimiter: for ``listagg``.
+        distinct: for ``collect`` and ``listagg``.
+        nested_key, nested_sequence: fields of the rows in an ARRAY<ROW>, for ``nested_update`` and
+            ``nested_partial_update``.
+        nested_key_null: "merge", "ignore" or "error".
+        count_limit: the most elements of ``nested_update``.
+        ts_field: for ``merge_map_with_keytime``; None: the last field.
     """
 
     ignore_retract: bool = False
@@ -74,17 +78,19 @@ def field_options(options: Options, column: str) -> FieldOptions:
 class Fold:
     """The values of one column in the order in which they are folded, key after key.
 
-    source, starts: the values (an Arrow array of arrow.types.arrow_type(type), maybe sliced), and where those of a key
-        start; every key has at least one, so starts[0] is 0 and they ascend strictly.
-    rows: which values of source are folded, in this order; None: all as they are. ``values`` has them in order;
-        functions that return some of the values do better with ``valid`` and ``take``.
-    retract: True where the value is taken out; None if there is none such.
-    seeded: per key, True where the first value is the accumulator to start with; None if there is none such.
-        A seed is never marked as a retraction.
-    late: True for values that are older than some before them; only for a function that ``takes_late``.
-    settled: per key, True where the seed stands for a first value already; only for a function with ``settled_by``.
-    key_of_row: the number of its key for every value, if the caller knows; see ``keys_of_rows``.
-    type, column, function, options: for the rules of the function and for messages.
+    Attributes:
+        source: the values, an Arrow array of arrow.types.arrow_type(type), which may be sliced.
+        starts: the position of the first value of each key. Every key has at least one value, so starts[0] is 0 and
+            starts ascend strictly.
+        rows: the positions in source of the values to fold, in this order; None: all in their order. ``values`` has
+            them in order; a function that returns some of the values is faster with ``valid`` and ``take``.
+        retract: True where the value is retracted; None if none is.
+        seeded: for each key, True if its first value is the initial accumulator; None if no key has a seed. A seed is
+            never marked as a retraction.
+        late: True for values that are older than some before them; only for a function that ``takes_late``.
+        settled: for each key, True if the seed counts as a first value; only for a function with ``settled_by``.
+        key_of_row: for each value the number of its key, if the caller knows it; see ``keys_of_rows``.
+        type, column, function, options: for the rules of the function and for messages.
     """
 
     source: pa.Array
@@ -102,7 +108,7 @@ class Fold:
 
     @property
     def keys(self) -> int:
-        """How many keys, and so how many values of the result."""
+        """The number of keys, which is the number of values of the result."""
         return len(self.starts)
 
     @property
@@ -171,18 +177,19 @@ Objection: TypeAlias = Callable[[DataType, FieldOptions], str | None]
 class AggregateSpec:
     """One aggregate function.
 
-    fold: the function.
-    objection: whether it takes a column of a type with some options.
-    retracts: it can take values out; where not, ``fold`` never gets retractions.
-    commutative: the order of the values of a key makes no difference to the result (max), or only by rounding, and then
-        the order of arrival is right (a floating-point sum). Late rows of a sequence group are not moved.
-    appends_late: late rows of a sequence group are folded as they come although the order matters (collect); all other
-        functions get them before the values that are there (Java: FieldAggregator.aggReversed).
-    takes_late: the function wants late rows as they come, and told by ``Fold.late``.
-    starts_plain: a value folded into null gives that value itself, so that it makes no difference whether the only
-        value of a key is folded or is its seed.
-    settled_by: for a function of which the first value decides: which values do.
-    null_counts: a null can change the result, now or for later values; with all other functions it changes nothing.
+    Attributes:
+        fold: the function.
+        objection: says why the function does not accept a column of a type with some options; None: it does.
+        retracts: the function supports retractions; if not, ``fold`` never gets any.
+        commutative: the order of the values of a key does not change the result (max), or only its rounding, where the
+            order of arrival is right (a floating-point sum). Late rows of a sequence group are not moved.
+        appends_late: late rows of a sequence group are folded in order of arrival although the order matters (collect);
+            all other functions get them before the older rows' result (Java: FieldAggregator.aggReversed).
+        takes_late: the function gets late rows in order of arrival, marked by ``Fold.late``.
+        starts_plain: a value folded into null gives that value itself, so the only value of a key can be folded or be
+            its seed with the same result.
+        settled_by: for a function that keeps the first value: which values count as one.
+        null_counts: a null can change the result, now or for later values; with all other functions it changes nothing.
     """
 
     fold: Aggregate
@@ -205,9 +212,10 @@ def last_where(
     """For every key the position of its last value where mask is true.
 
     Args:
-        mask: per value. starts: where the values of each key start.
-        keys: the number of its key for every value, if that is known (``Fold.keys_of_rows``).
-        otherwise: the position for a key without such a value; None: -1.
+        mask: for each value.
+        starts: the position of the first value of each key.
+        keys: for each value the number of its key, if that is known (``Fold.keys_of_rows``).
+        otherwise: for each key the position to use if mask is true for none of its values; None: -1.
     """
     result = np.full(len(starts), -1, np.int64) if otherwise is None else otherwise.copy()
     found = np.flatnonzero(mask)

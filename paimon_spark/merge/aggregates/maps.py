@@ -1,6 +1,6 @@
 """``merge_map`` (Java: FieldMergeMapAgg): the entries of all maps; of equal keys the last entry stays.
 
-A retracted map takes out its keys, whatever their values. A null map does not count.
+A retracted map removes its keys, whatever their values are. A null map does not count.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from paimon_spark.merge.keys.winners import Mask
 
 
 def rows_objection(data_type: DataType, options: FieldOptions) -> str | None:
-    """What is wrong with a column of rows and the names of fields in its options."""
+    """Says why a column, or a field name in its options, does not fit a function of nested rows; None if all fit."""
     if data_type.root is not Root.ARRAY or data_type.inner.root is not Root.ROW:
         return "needs an ARRAY of ROWs"
     names = [field.name for field in data_type.inner.fields]
@@ -71,7 +71,7 @@ def keyed_rows(rows: Elements) -> Elements:
 
 
 def _looked_at(rows: Elements) -> Mask:
-    """False for rows that are taken out of a table that is not there yet."""
+    """False for rows that are retracted before their key has any rows."""
     fold = rows.fold
     if fold.retract is None:
         return np.ones(len(rows.items), np.bool_)

@@ -1,9 +1,9 @@
 """``nested_update`` (Java: FieldNestedUpdateAgg): an ARRAY<ROW> as a small table inside the row.
 
-With ``nested-key`` a row replaces the one with the same nested key, unless ``nested-sequence-field`` says that it is
-older, and a retracted row takes out the one with its nested key. Without a nested key rows are added, and a retracted
-row takes out all that equal it. ``count-limit`` bounds the rows: what comes when the table is full is left out. Null
-rows do not count. Rows by nested key have no order (Java's are in that of a hash table).
+With ``nested-key`` a row replaces the one with the same nested key, unless it is older by ``nested-sequence-field``,
+and a retracted row removes the one with its nested key. Without a nested key rows are added, and a retracted row
+removes all rows equal to it. ``count-limit`` bounds the number of rows: rows that arrive when the table is full are
+dropped. Null rows do not count. With a nested key the order of rows is undefined (in Java, that of a hash table).
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def _update(fold: Fold) -> pa.Array:
 
 
 def _cuts(fold: Fold) -> Mask:
-    """Where a phase starts. Without a limit only late rows after a retraction cannot be folded with those before.
+    """True for values that start a phase. Without a limit, only late rows after a retraction need a new phase.
 
-    With one it counts how many rows there are at any time. That is known as long as rows are only added, and where no
-    seed has null rows: they count at first, and are gone with the next row.
+    With a limit, the number of rows at any time matters. It is known as long as rows are only added, and where no seed
+    has null rows: these count at first, and are removed with the next row.
     """
     cuts = late_after_retract(fold)
     if fold.options.count_limit == MAX_COUNT:
@@ -84,7 +84,7 @@ def _seed_sizes(fold: Fold) -> Rows:
 
 
 def _full_seeds(fold: Fold) -> Mask:
-    """Per key, whether it has a seed of so many rows that nothing is added; and nothing is taken out."""
+    """For each key, whether its seed has so many rows that none can be added, and nothing is retracted."""
     if fold.seeded is None:
         return np.zeros(fold.keys, np.bool_)
     full = fold.seeded & (_seed_sizes(fold) >= fold.options.count_limit)
@@ -110,7 +110,7 @@ def _add(fold: Fold) -> pa.Array:
 
 
 def _rank(mask: Mask, keys: Rows, fold: Fold) -> Rows:
-    """For every element how many of its key before it are true."""
+    """For each element, the number of true elements of its key before it."""
     counts = np.bincount(keys[mask], minlength=fold.keys)
     before = np.cumsum(counts) - counts
     rank: Rows = np.cumsum(mask) - mask - before[keys]
@@ -130,7 +130,7 @@ def _replace(fold: Fold) -> pa.Array:
 
 
 def _after_takes(rows: Elements, groups: Groups) -> Mask:
-    """For rows sorted by nested key: True for those that are not taken out later."""
+    """For rows sorted by nested key: True for those that are not retracted later."""
     takes = rows.retracted
     if takes is None:
         return np.ones(len(groups.order), np.bool_)
@@ -140,8 +140,9 @@ def _after_takes(rows: Elements, groups: Groups) -> Mask:
 
 
 def _overwritten_in_seed(rows: Elements, groups: Groups) -> Mask:
-    """True for rows of a seed that repeats their nested key, where a retraction is the first to look at the seed: it
-    goes by the order of the rows, not by their nested sequence.
+    """True for rows of a seed that repeats their nested key, if a retraction is the first row folded into the seed.
+
+    The retraction then uses the order of the rows, not their nested sequence.
     """
     fold = rows.fold
     assert fold.retract is not None
@@ -156,7 +157,7 @@ def _overwritten_in_seed(rows: Elements, groups: Groups) -> Mask:
 
 
 def _admitted(rows: Elements, groups: Groups) -> Mask:
-    """Per group of one nested key: whether it found room when its first row came; rows of a seed always do."""
+    """For each group of one nested key: whether there was room when its first row arrived; seeds always have room."""
     firsts = groups.order[groups.starts]
     adds = np.ones(len(firsts), np.bool_) if rows.retracted is None else ~rows.retracted[firsts]
     order = np.argsort(firsts, kind="stable")

@@ -26,7 +26,7 @@ def total(fold: Fold) -> pa.Array:
     """The sum of the values that are not null; retracted ones are subtracted.
 
     Raises:
-        DataError: a sum, also one on the way, leaves the range of the type.
+        DataError: a sum, intermediate sums included, leaves the range of the type.
     """
     return _total_of_floats(fold) if fold.type.root in FLOATS else _total_of_integers(fold)
 
@@ -99,7 +99,7 @@ def _lanes(words: Lanes, retract: Mask | None) -> Lanes:
 
 
 def _carry(lanes: Lanes) -> Lanes:
-    """The same numbers with every lane but the last in 0..2**32-1."""
+    """The numbers with carries propagated: every lane but the last is in 0..2**32-1."""
     result: Lanes = []
     rest = np.zeros_like(lanes[0])
     for lane in lanes[:-1]:
@@ -110,7 +110,7 @@ def _carry(lanes: Lanes) -> Lanes:
 
 
 def _may_leave(lanes: Lanes, fold: Fold, bounds: tuple[int, int]) -> bool:
-    """Could a sum leave the bounds? Judged by the sum of all magnitudes: mostly not."""
+    """True if a sum could leave the bounds, estimated by the sum of all magnitudes; usually False."""
     magnitude = sum(float(np.abs(lane).max(initial=0)) * 2.0 ** (_LANE * i) for i, lane in enumerate(lanes))
     return magnitude * float(fold.sizes.max(initial=1)) * 1.001 > float(bounds[1])
 

@@ -1,4 +1,4 @@
-"""Folds in parts: keys that have nothing to fold set aside, and values of a key folded one phase after the other."""
+"""Splits folds: keys with nothing to fold are set aside, and values of a key are folded in consecutive phases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paimon_spark.merge.keys.winners import Mask, Rows
 
 
 def acting_rows(fold: Fold) -> Mask:
-    """True for the values that are no seed and not null, or late: what is there is folded even into a late null."""
+    """True for values that are late, or neither seed nor null: even into a late null the older result is folded."""
     acting = np.ones(fold.count, np.bool_) if fold.valid is None else fold.valid.copy()
     if fold.late is not None:
         acting |= fold.late
@@ -27,7 +27,7 @@ def seeds(fold: Fold) -> Mask:
 
 
 def only_seeds(fold: Fold) -> Mask:
-    """Per key, whether it is a seed that nothing but nulls follows: that is the result then."""
+    """For each key, whether only nulls follow its seed, which is the result then."""
     if fold.seeded is None:
         return np.zeros(fold.keys, np.bool_)
     alone: Mask = fold.seeded & ~np.logical_or.reduceat(acting_rows(fold), fold.starts)
@@ -35,7 +35,7 @@ def only_seeds(fold: Fold) -> Mask:
 
 
 def has_value(fold: Fold) -> Mask:
-    """Per key, whether a value that is not null was put in. If none was, nothing is taken out: the result is null."""
+    """For each key, whether a value that is not null was added. If not, retractions do nothing: the result is null."""
     puts = np.ones(fold.count, np.bool_) if fold.valid is None else fold.valid.copy()
     if fold.retract is not None:
         puts &= ~fold.retract
@@ -44,12 +44,12 @@ def has_value(fold: Fold) -> Mask:
 
 
 def fold_rest(fold: Fold, done: Mask, aggregate: Aggregate) -> pa.Array:
-    """One value per key: of the keys that are done their first value, of the others what the function folds.
+    """One value per key: for keys that are done their first value, for the others the result of the function.
 
     Args:
         fold: any fold.
-        done: per key.
-        aggregate: the function; it gets the other keys alone.
+        done: for each key, True if its first value is the result.
+        aggregate: the function; it gets only the other keys.
     """
     if not done.any():
         return aggregate(fold)
@@ -82,8 +82,10 @@ def select_keys(fold: Fold, chosen: Mask) -> Fold:
 
 
 def late_after_retract(fold: Fold) -> Mask:
-    """True for late values that follow a retraction of their key with no other late value between: they cannot be moved
-    before it."""
+    """True for late values that follow a retraction of their key with no other late value between.
+
+    They cannot be moved before the retraction.
+    """
     cuts = np.zeros(fold.count, np.bool_)
     if fold.late is None or fold.retract is None:
         return cuts
@@ -94,15 +96,15 @@ def late_after_retract(fold: Fold) -> Mask:
 
 
 def fold_in_phases(fold: Fold, cuts: Mask, aggregate: Aggregate) -> pa.Array:
-    """One value per key, where a function can fold only so many values of a key at once.
+    """One value per key, for a function that cannot fold all values of a key at once.
 
-    The values of a key are cut into phases; each phase folds what the one before left. Late values of a phase come
-    first, the last of them as the seed, and then what the phase before left: that is how a function folds what is there
-    into a late value (Java: FieldAggregator.aggReversed).
+    The values of a key are cut into phases; each phase folds the result of the one before. In a phase the late values
+    come first, the last of them as the seed, followed by the result of the phase before: so a function folds an
+    existing result into a late value (Java: FieldAggregator.aggReversed).
 
     Args:
         fold: any fold.
-        cuts: True for values that start a phase; at the first value of a key it makes no difference.
+        cuts: True for values that start a phase; at the first value of a key it has no effect.
         aggregate: gets the values of one phase, none of them late.
     """
     if fold.late is None and not cuts.any():
@@ -121,7 +123,7 @@ def fold_in_phases(fold: Fold, cuts: Mask, aggregate: Aggregate) -> pa.Array:
 
 @dataclass
 class _Results:
-    """What the phases leave, and where the last result of each key is."""
+    """The results of the phases, and the position of the last result of each key."""
 
     keys: int
 
@@ -138,7 +140,7 @@ class _Results:
         self._latest = keys
 
     def left(self, keys: Rows) -> pa.Array | None:
-        """What the phase before left for keys that all were in it; None before the first phase."""
+        """The results of the phase before for keys that all were in it; None before the first phase."""
         return self._arrays[-1].take(pa.array(np.searchsorted(self._latest, keys))) if self._arrays else None
 
     def values(self) -> pa.Array:
@@ -149,7 +151,8 @@ def _fold_phase(fold: Fold, rows: Rows, keys: Rows, before: _Results, aggregate:
     """The keys of one phase and their results.
 
     Args:
-        rows: places in the fold order, key by key. keys: of these.
+        rows: positions in the fold order, key by key.
+        keys: the keys of these rows.
         before: the results so far.
     """
     begins = np.flatnonzero(np.diff(keys, prepend=-1))

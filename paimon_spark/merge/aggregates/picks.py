@@ -1,10 +1,10 @@
-"""Functions that keep one of the values as it is: the last, the first, with nulls or without.
+"""Functions that select one of the values: the last or the first, with nulls or without.
 
 Java: FieldLastValueAgg, FieldLastNonNullValueAgg, FieldFirstValueAgg, FieldFirstNonNullValueAgg, FieldPrimaryKeyAgg.
-They find its position, so that no other value has to move.
+They compute the position of that value, so that no other value is copied.
 
-A late row of a sequence group is folded with the roles changed: as the accumulator, and the accumulator as the value
-(Java: FieldAggregator.aggReversed). For the functions of the first value that leads to the rules below.
+A late row of a sequence group is folded with the roles exchanged: the row is the accumulator, and the accumulator is
+the value (Java: FieldAggregator.aggReversed). For the functions of the first value this leads to the rules below.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def last_value(fold: Fold) -> pa.Array:
 
 
 def last_non_null_value(fold: Fold) -> pa.Array:
-    """The last value that is not null; a retraction of a value that is not null leaves null, any other nothing.
+    """The last value that is not null. A retraction of a value that is not null sets null; any other has no effect.
 
-    A late row gives its value only where there is none at that time.
+    A late row sets its value only if there is none at that time.
     """
     valid = _valid(fold)
     if fold.valid is None and fold.late is None:

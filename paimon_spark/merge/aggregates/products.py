@@ -1,8 +1,8 @@
 """``product`` (Java: FieldProductAgg): values are multiplied from left to right, retracted ones divide.
 
-Integers divide as Java's do, towards zero. A DECIMAL is rounded half up to the scale of the column after every step,
-and divided only where the quotient has an end. Where such rules make the order count, a step takes one value of every
-key.
+Integers divide as in Java, towards zero. A DECIMAL is rounded half up to the scale of the column after every step, and
+divided only if the quotient is a finite decimal. Where these rules make the order matter, each step processes one
+value of every key.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ _LONG_MIN = -(2**63)
 
 @dataclass(frozen=True)
 class _Operands:
-    """The values that count, key by key: no nulls, and of each key first one that is put in.
+    """The values that count, key by key: no nulls, and the first value of each key is not a retraction.
 
-    numbers: integers as int64, DECIMALs unscaled as Python integers. divides: True for retracted ones; None: for none.
+    Attributes:
+        numbers: integers as int64, DECIMALs as unscaled Python integers.
+        divides: True for retracted values; None if there are none.
     """
 
     numbers: Numbers
@@ -48,8 +50,8 @@ def product(fold: Fold) -> pa.Array:
     """The product of the values that are not null; retracted ones divide it.
 
     Raises:
-        DataError: a product, also one on the way, leaves the range of the type; a division by zero; a DECIMAL quotient
-            without end.
+        DataError: a product, intermediate products included, leaves the range of the type; a division by zero; a
+            DECIMAL quotient that is not a finite decimal.
     """
     present = has_value(fold)
     if not present.any():

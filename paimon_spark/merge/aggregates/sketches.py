@@ -1,7 +1,7 @@
-"""``hll_sketch`` and ``theta_sketch`` (Java: FieldHllSketchAgg, FieldThetaSketchAgg): Apache DataSketches, united.
+"""``hll_sketch`` and ``theta_sketch`` (Java: FieldHllSketchAgg, FieldThetaSketchAgg): the union of DataSketches.
 
-The bytes are those of the Java library in its compact form. The estimates of a HyperLogLog union are Java's too where
-all sketches of a key have the same size (lgK); of different sizes they may differ in the third digit.
+The bytes are those of the Java library in its compact form. The estimates of a HyperLogLog union equal Java's if all
+sketches of a key have the same size (lgK); otherwise they may differ in the third digit.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _compact(value: bytes) -> bytes:
 
 
 def _as_java(value: bytes) -> bytes:
-    """The same sketch with what the Java library writes into bytes that the other one leaves alone."""
+    """The sketch with the bytes that the Java library sets and the C++ library leaves unset."""
     data = bytearray(value)
     if data[0] & _PREAMBLE_LONGS > 1:
         data[12:16] = _SAMPLING

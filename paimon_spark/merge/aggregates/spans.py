@@ -1,4 +1,4 @@
-"""The elements of lists and the entries of maps, as places in the child arrays: nothing moves before it is chosen."""
+"""Elements of lists and entries of maps as positions in the child arrays, so that only chosen ones are copied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from paimon_spark.merge.keys.winners import Rows
 class Spans:
     """Lists or maps: each is a span of the child arrays.
 
-    children: the elements; of maps the keys and the values. starts, lengths: the span of each; a null has no length.
+    Attributes:
+        children: the elements; for maps the keys and the values.
+        starts, lengths: the span of each list or map; a null has length 0.
     """
 
     children: tuple[pa.Array, ...]
@@ -58,7 +60,7 @@ def _spans(array: pa.Array, children: tuple[pa.Array, ...]) -> Spans:
 
 
 def expand(starts: Rows, lengths: Rows) -> Rows:
-    """All numbers of the ranges that start there and are so long, range after range."""
+    """All numbers of the ranges with these starts and lengths, range after range."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
@@ -72,10 +74,11 @@ def take_items(array: pa.Array, positions: Rows) -> pa.Array:
 
 
 def lists_of(items: tuple[pa.Array, ...], counts: Rows, arrow: pa.DataType, present: npt.NDArray[np.bool_]) -> pa.Array:
-    """Lists or maps of so many elements each, null where present is false (there the count is 0).
+    """Lists or maps of the given numbers of elements, null where present is false (the count is 0 there).
 
     Args:
-        items: the elements in order; of maps the keys and the values.
+        items: the elements in order; for maps the keys and the values.
+        counts: the number of elements of each list or map.
         arrow: the type of the result.
     """
     offsets = np.zeros(len(counts) + 1, np.int32)

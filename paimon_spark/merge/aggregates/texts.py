@@ -1,7 +1,7 @@
 """``listagg`` (Java: FieldListaggAgg): texts joined by a delimiter; nulls and blank texts do not count.
 
-With ``distinct`` a text is split at the delimiter, and only those of its parts are added that are new and not blank;
-the first text of a key stays as it is.
+With ``distinct`` a text is split at the delimiter, and only its parts that are new and not blank are added; the first
+text of a key is kept unchanged.
 """
 
 from __future__ import annotations
@@ -41,8 +41,10 @@ def _joined(fold: Fold) -> pa.Array:
 
 
 def _splits_differ(delimiter: str) -> bool:
-    """Can a text split into other parts after another text was added to it? So where an end of the delimiter is also
-    a start of it ("||" in "a|" + "||" + "b"), and for the empty one, which splits at spaces but joins without.
+    """True if a text can split into other parts after another text was added to it.
+
+    This happens if an end of the delimiter is also a start of it ("||" in "a|" + "||" + "b"), and for the empty
+    delimiter, which splits at spaces but joins without.
     """
     return not delimiter or any(delimiter.endswith(delimiter[:size]) for size in range(1, len(delimiter)))
 
@@ -55,7 +57,7 @@ def _join_all(fold: Fold) -> pa.Array:
 
 
 def _join_new(fold: Fold) -> pa.Array:
-    """As ``_join_all``, with the parts of later texts that are new."""
+    """The first text of each key, joined with the parts of its later texts that are new."""
     counting = _counting(fold)
     first = first_where(counting, fold.starts)
     counts = counting
@@ -92,7 +94,7 @@ def _parts(texts: pa.Array, keys: np.ndarray, fold: Fold) -> tuple[pa.Array, np.
 
 
 def _lists(texts: pa.Array, counts: np.ndarray) -> pa.Array:
-    """Lists of so many texts each, null instead of empty."""
+    """Lists of the given numbers of texts; an empty list is null."""
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
     empty = counts == 0
@@ -101,7 +103,7 @@ def _lists(texts: pa.Array, counts: np.ndarray) -> pa.Array:
 
 
 def _or_blank_seed(joined: pa.Array, present: Mask, fold: Fold) -> pa.Array:
-    """A seed that is blank stays where no other text comes."""
+    """The joined texts, with blank seeds kept for keys that have no other text."""
     if fold.seeded is None or present.all():
         return joined
     return pc.if_else(pa.array(present), joined, fold.take(np.where(fold.seeded & ~present, fold.starts, -1)))

@@ -1,8 +1,8 @@
 """``merge_map_with_keytime`` (Java: FieldMergeMapWithKeyTimeAgg): of equal map keys the row with the latest time stays.
 
 Map values are rows, and one of their fields is the time, a text that is compared as Java compares strings; of equal
-times the first stays. A null row takes its key out, a row without time is left out. The first map of a key stays as it
-is, though: a null row or a missing time in it only gives way to any row with a time.
+times the first stays. A null row removes its key; a row without a time is dropped. The first map of a key is kept
+unchanged, though: a null row or a missing time in it is replaced by any row with a time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def java_string_order(texts: pa.Array) -> pa.Array:
 
 
 def _merge_in_phases(fold: Fold) -> pa.Array:
-    """A late map is merged as the first one, which only makes a difference to what is there where a time is missing."""
+    """Merges late maps as first ones. This changes the result only where a time is missing."""
     cuts = np.zeros(fold.count, np.bool_)
     if fold.late is not None:
         entries = elements_of(fold)

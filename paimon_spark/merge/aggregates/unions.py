@@ -18,15 +18,15 @@ Union: TypeAlias = Callable[[Sequence[bytes]], bytes]
 
 
 def fold_unions(fold: Fold, union: Union, what: str) -> pa.Array:
-    """One value per key: nulls do not count, and a value that is the only one stays as it is.
+    """One value per key: nulls do not count, and the only value of a key is returned unchanged.
 
     Args:
-        fold: of a column of bytes; no retractions.
-        union: of the values of one key.
-        what: the values are, for the message.
+        fold: the fold of a column of bytes; no retractions.
+        union: computes the union of the values of one key.
+        what: the kind of value, for the message.
 
     Raises:
-        DataError: a value is none of these; the message names column and function.
+        DataError: a value is not of this kind; the message names column and function.
     """
     counting = np.arange(fold.count) if fold.valid is None else np.flatnonzero(fold.valid)
     counts = np.bincount(fold.keys_of_rows()[counting], minlength=fold.keys)
@@ -42,7 +42,7 @@ def fold_unions(fold: Fold, union: Union, what: str) -> pa.Array:
 
 
 def _unite(fold: Fold, places: Rows, counts: Rows, union: Union, what: str) -> pa.Array:
-    """One union for each run of so many values."""
+    """One union for each run of values, whose lengths are counts."""
     values = fold.take(places).to_pylist()  # opaque to Arrow: each value is an object of a library
     ends = np.cumsum(counts)
     try:

@@ -1,4 +1,4 @@
-"""Compaction as arithmetic: which files are merged, and what becomes of their rows.
+"""The rules of compaction as pure functions: which files are merged, and which rows and changelog result.
 
 May import: ``merge.runs`` and what lies below.
 Invariant: a compaction never changes what a read returns.

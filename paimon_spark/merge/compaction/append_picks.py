@@ -1,7 +1,7 @@
 """Which files of a table without primary key are compacted together (features 3.6).
 
-Two kinds of tables: without buckets any files of a partition may be put together (Java: AppendCompactCoordinator);
-in buckets the rows keep the order they were written in, so only neighbours may (Java: BucketedAppendCompactManager).
+There are two kinds of tables. Without buckets, any files of a partition may be merged (Java: AppendCompactCoordinator).
+In buckets the rows keep the order of writing, so only neighbours may (Java: BucketedAppendCompactManager).
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _FULL_MIN_FILES = 3
 
 @dataclass(frozen=True)
 class AppendRules:
-    """Build with ``append_rules``.
+    """The rules for compacting an append table; made by ``append_rules``.
 
     Attributes:
-        target_size: bytes of a file that is full; small_file: of one that is worth putting to others.
-        open_cost: bytes that a file counts more than it has.
-        min_files: how many small files are worth the work.
+        target_size: bytes of a full file.
+        small_file: bytes below which a file is merged with others.
+        open_cost: bytes added to the size of each file, for the cost of opening it.
+        min_files: the number of small files that are worth a compaction.
         delete_ratio: share of deleted rows above which a file is rewritten whatever its size.
-        rewrites_all: whether a full compaction rewrites files that need it not.
+        rewrites_all: whether a full compaction also rewrites files that do not need it.
     """
 
     target_size: int
@@ -43,7 +44,7 @@ class AppendRules:
 
 @dataclass(frozen=True, slots=True)
 class FileVector:
-    """The deletion vector of a data file: the index file it lies in, and how many rows it deletes if that is known."""
+    """The deletion vector of a data file: its index file, and the number of rows it deletes (None: unknown)."""
 
     index_file: str
     cardinality: int | None
@@ -55,8 +56,8 @@ NO_VECTORS: Mapping[str, FileVector] = {}
 def append_rules(options: Options) -> AppendRules:
     """The rules of a table without primary key, from its options with those of the call on top.
 
-    ``compaction.file-num-limit`` is not among them: it bounds the memory of a coordinator in Java, here all files of a
-    partition are seen at once.
+    ``compaction.file-num-limit`` is not used: it bounds the memory of a coordinator in Java, while all files of a
+    partition are considered at once here.
 
     Raises:
         OptionError: an option does not parse.
@@ -76,7 +77,7 @@ def append_rules(options: Options) -> AppendRules:
 
 
 def is_candidate(file: DataFileMeta, rules: AppendRules, vector: FileVector | None) -> bool:
-    """True if the file is small, or too many of its rows are deleted (if their number is unknown: yes)."""
+    """True if the file is small, or too many of its rows are deleted; an unknown number counts as too many."""
     if file.file_size < rules.small_file:
         return True
     if vector is None:
@@ -92,16 +93,17 @@ def pick_any_order(
 ) -> tuple[Group, ...]:
     """Groups of files of one partition, each to be rewritten by itself; within a group the files are in order of age.
 
-    Small files are packed, the smallest first, until they fill two files; what is left over waits until there are
-    ``compaction.min.file-num`` of them, two at least. Candidates with a deletion vector come in groups of their own,
-    however small: files whose vectors share an index file stay together, so that no two tasks rewrite one index file.
+    Small files are packed, the smallest first, until they fill two files. The remaining files are not compacted until
+    there are ``compaction.min.file-num`` of them, at least two. Candidates with a deletion vector are in groups of
+    their own, however small: files whose vectors share an index file stay together, so that no two tasks rewrite one
+    index file.
 
     Args:
         files: all live files of a partition.
-        rules: of the table.
-        vectors: by data file name, of all files that have one.
-        takes_few: whether, if nothing else was found, candidates are put together that are fewer than
-            ``compaction.min.file-num`` (Java does so when they have waited for long).
+        rules: the rules of the table.
+        vectors: the deletion vectors by data file name, of all files that have one.
+        takes_few: whether, if nothing else was found, fewer candidates than ``compaction.min.file-num`` are merged
+            (Java does so when they have waited for long).
     """
     found = [file for file in files if is_candidate(file, rules, vectors.get(file.file_name))]
     by_index: dict[str, list[DataFileMeta]] = {}
@@ -118,9 +120,9 @@ def pick_any_order(
 
 
 def pack_new_files(files: Iterable[DataFileMeta], rules: AppendRules) -> tuple[Group, ...]:
-    """New small files of one partition, not committed yet, in groups of about the target size, in the order they come.
+    """New small files of one partition, not committed yet, in groups of about the target size, in the given order.
 
-    The last group may be smaller, and a group of one file needs nothing (Java: AppendPreCommitCompactCoordinator).
+    The last group may be smaller, and a group of one file needs no merge (Java: AppendPreCommitCompactCoordinator).
     """
     groups: list[list[DataFileMeta]] = []
     room = 0
@@ -136,7 +138,7 @@ def pack_new_files(files: Iterable[DataFileMeta], rules: AppendRules) -> tuple[G
 def _packed(
     parts: Iterable[Sequence[DataFileMeta]], rules: AppendRules, min_files: int
 ) -> Iterator[list[DataFileMeta]]:
-    """The parts one after the other, cut where there is enough for two files; the rest if it has files enough."""
+    """Groups of consecutive parts, each large enough for two files; then the rest if it has at least min_files."""
     waiting: list[DataFileMeta] = []
     size = 0
     for part in parts:
@@ -162,10 +164,10 @@ def in_written_order(files: Iterable[DataFileMeta]) -> Group:
 
 
 def pick_neighbours(files: Iterable[DataFileMeta], rules: AppendRules) -> Group | None:
-    """The first neighbours in a bucket that are many enough and not too large, in order; None if there are none.
+    """The first run of neighbours in a bucket with enough files that are not too large, in order; None if none.
 
-    A window slides over the files. It is picked when it has ``compaction.min.file-num`` of them; when it reaches twice
-    the target size before that, its first file drops out.
+    A window slides over the files. It is picked when it has ``compaction.min.file-num`` of them; if it reaches twice
+    the target size before that, its first file is removed.
 
     Args:
         files: all live files of a bucket.
@@ -189,10 +191,10 @@ def pick_all_neighbours(
     vectors: Collection[str] = (),
     has_vectors: bool = False,
 ) -> Group | None:
-    """What a full compaction of a bucket rewrites, in order; None if it is not worth it.
+    """The files that a full compaction of a bucket rewrites, in order; None if it is not worth it.
 
-    All files but the large ones at the head. There must be more small than large ones; with deletion vectors anything
-    is rewritten, but for a single file that has none.
+    These are all files but the large ones at the head. There must be more small files than large ones. With deletion
+    vectors everything is rewritten, except a single file that has none.
 
     Args:
         files: all live files of a bucket.

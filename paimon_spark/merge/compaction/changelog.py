@@ -1,4 +1,4 @@
-"""The changelog that a compaction makes of each key: what it was before, what it is now.
+"""The changelog that a compaction writes for each key: its row before, and its row now.
 
 Java: LookupChangelogMergeFunctionWrapper, FullChangelogMergeFunctionWrapper; features section 6.
 """
@@ -20,10 +20,11 @@ from paimon_spark.merge.runs.value_equality import equal_rows
 
 @dataclass(frozen=True)
 class Befores:
-    """What keys were before.
+    """The rows of keys before the compaction.
 
-    rows: per key the row of window that held its value, -1 where it had none.
-    changes: per key, False where nothing can have changed.
+    Attributes:
+        rows: for each key the row of window that held its value, -1 if it had none.
+        changes: for each key, False if it cannot have changed.
     """
 
     window: Window
@@ -38,15 +39,15 @@ class Befores:
 def changelog_rows(
     results: pa.RecordBatch, befores: Befores, compared: Sequence[str] | None, keeps_kinds: bool
 ) -> pa.RecordBatch | None:
-    """The changelog in key order, -U before +U, in the columns of the results; None where nothing has changed.
+    """The changelog in key order, -U before +U, in the columns of the results; None if nothing has changed.
 
-    A row of it has the sequence number of the row it is made of.
+    A changelog row has the sequence number of the row it is made of.
 
     Args:
         results: the merged row of each key.
-        befores: of these keys.
-        compared: a key is left out if its values in these columns stay the same; None: never.
-        keeps_kinds: a new row keeps its kind, which may be +U; else it is +I.
+        befores: the rows of these keys before.
+        compared: a key is left out if its values in these columns are unchanged; None: no key is left out.
+        keeps_kinds: True: a new row keeps its kind, which may be +U; False: it becomes +I.
     """
     had, adds = befores.rows >= 0, ~is_retract(results.column(VALUE_KIND).to_numpy())
     removed, added = befores.changes & had & ~adds, befores.changes & ~had & adds

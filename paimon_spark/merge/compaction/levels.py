@@ -1,4 +1,4 @@
-"""The sorted runs of a bucket by level, and what is picked of them for compaction (Java: Levels, CompactUnit)."""
+"""The sorted runs of a bucket by level, and the unit picked from them for compaction (Java: Levels, CompactUnit)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class CompactUnit:
     """Files of one bucket that are compacted together.
 
     Attributes:
-        output_level: of what comes out.
-        files: those that go in; they stay in order of the runs they come from.
-        each_alone: every file is rewritten by itself, whatever its size (Java: FileRewriteCompactTask). Only where all
-            files lie on the output level.
+        output_level: the level of the new files.
+        files: the input files, in the order of their runs.
+        each_alone: every file is rewritten by itself, whatever its size (Java: FileRewriteCompactTask). Only if all
+            files are on the output level.
     """
 
     output_level: int
@@ -62,5 +62,5 @@ def unit_of_runs(output_level: int, runs: Iterable[LevelRun]) -> CompactUnit:
 
 
 def top_level(runs: Sequence[LevelRun], num_levels: int) -> int:
-    """The highest level there can be: files may lie above the levels that options ask for today (Java: Levels)."""
+    """The highest level that the bucket can have: existing files may be above the configured levels (Java: Levels)."""
     return max([num_levels - 1, *(run.level for run in runs)])

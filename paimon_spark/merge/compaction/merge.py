@@ -1,12 +1,13 @@
 """The merge of a compaction that knows the rows above its output level (Java: ChangelogMergeTreeRewriter).
 
-It makes the rows of the new files, the changelog of what changed, and the positions of rows that deletion vectors have
-to delete because newer rows take their place. Three ways, each a wrapper of merge functions in Java:
+It produces the rows of the new files, the changelog, and the positions of rows that deletion vectors must delete
+because newer rows replace them. There are three ways, each a wrapper of merge functions in Java:
 
-* ``full-compaction``: all rows of a key are here, also that of the last full compaction. It is what was before.
-* ``first-row``: a key that is not above is new.
-* lookup: the row of the key on the lowest level above 0 is what was before. A key that has rows on level 0 only is
-  looked up above the output level, and what is found there is merged with them.
+* ``full-compaction``: all rows of a key are in the merge, including the one of the last full compaction, which is the
+  row before.
+* ``first-row``: a key without a row above the output level is new.
+* lookup: the row of the key on the lowest level above 0 is the row before. A key that has rows on level 0 only is
+  looked up above the output level, and the row found there is merged with them.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ _SMALL = 16  # a part of less than 1/16 of the wanted rows is put together with 
 
 @dataclass(frozen=True)
 class CompactRules:
-    """What a compaction makes of the rows of a key; see ``compact_rules``.
+    """How a compaction merges the rows of a key; made by ``compact_rules``.
 
     Attributes:
-        spec: how rows are ordered; without ``keep_deletes`` no row that retracts comes out. Sequence numbers and kinds
-            must be there.
+        spec: the order of rows; without ``keep_deletes`` retractions are dropped. It must have sequence numbers and
+            kinds.
         engine: the merge engine of the table.
         output: columns of rows and changelog: those of the table, then ``_SEQUENCE_NUMBER`` and ``_VALUE_KIND``.
-        producer: ``changelog-producer``; only lookup and full-compaction make a changelog here.
+        producer: ``changelog-producer``; only lookup and full-compaction write a changelog here.
         looks_up: whether rows that leave level 0 are looked up above.
         vectors: whether rows above are deleted by deletion vectors.
         max_level: the level of the rows that a full compaction compares with.
-        compared: a key whose values in these columns stay the same makes no changelog; None: every key makes one.
+        compared: a key whose values in these columns are unchanged has no changelog; None: every key has one.
     """
 
     spec: MergeSpec
@@ -65,7 +66,7 @@ class CompactRules:
 
     @cached_property
     def merge(self) -> Engine:
-        """The engine for all rows of a key, ``_LEVEL`` among their columns: also for a merge without a changelog."""
+        """The engine for all rows of a key, which include ``_LEVEL``; used for a merge without a changelog too."""
         counts_levels = self.looks_up and self.engine.kind != MergeEngine.FIRST_ROW
         return lowest_level(self.engine.merge) if counts_levels else self.engine.merge
 
@@ -83,7 +84,7 @@ class CompactRules:
 
 @dataclass(frozen=True)
 class Superseded:
-    """Rows above whose place newer rows take: numbers of their files (int32) and their positions there (int64)."""
+    """Rows above that newer rows replace: the numbers of their files (int32) and their positions there (int64)."""
 
     files: npt.NDArray[np.int32]
     positions: npt.NDArray[np.int64]
@@ -91,12 +92,12 @@ class Superseded:
 
 @dataclass(frozen=True)
 class CompactBatch:
-    """A part of the result; what is None has no rows in this part.
+    """A part of the result; an attribute that is None has no rows in this part.
 
     Attributes:
         rows: for the new files, sorted by key.
-        changelog: sorted by key; of one key -U is before +U.
-        superseded: for the deletion vectors.
+        changelog: sorted by key; within a key -U is before +U.
+        superseded: the rows that deletion vectors must delete.
     """
 
     rows: pa.RecordBatch | None = None
@@ -108,10 +109,10 @@ def compact_rules(schema: TableSchema, options: Options, max_level: int, drop_de
     """The rules of a table with a primary key.
 
     Args:
-        schema: its columns and keys.
-        options: its options, with those of the call on top.
-        max_level: the highest level it can have.
-        drop_deletes: rows that retract do not come out.
+        schema: the columns and keys of the table.
+        options: the options of the table, with those of the call on top.
+        max_level: the highest level that the bucket can have.
+        drop_deletes: True drops retractions from the result.
 
     Raises:
         OptionError, UnsupportedFeature: see ``engine_for``.
@@ -160,8 +161,8 @@ def compact_merge(
         above: the levels greater than the output level, the lowest first; none for ``full-compaction``. Their batches
             hold the key columns, with vectors ``_FILE`` and ``_POSITION``, and with ``needs_values_above`` the output
             columns. Rows of keys that runs do not have are left out.
-        rules: what to make.
-        batch_rows: about how many rows a batch of rows has.
+        rules: made by ``compact_rules``.
+        batch_rows: the approximate number of rows of a batch.
 
     Raises:
         CorruptFile: a null in a key column.
@@ -180,12 +181,13 @@ def _merged(runs: Sequence[Iterator[pa.RecordBatch]], upper: UpperRows, rules: C
 
 @dataclass(frozen=True)
 class _Keys:
-    """What happens to the keys of a window, in key order.
+    """The plan for the keys of a window, in key order.
 
-    window: the rows to merge.
-    befores: see there.
-    comes_out: False for keys of which no row comes out; None: all come out.
-    superseded: rows above.
+    Attributes:
+        window: the rows to merge.
+        befores: the rows of the keys before.
+        comes_out: False for keys whose result is not written; None: all results are.
+        superseded: the rows above that are replaced.
     """
 
     window: Window
@@ -222,7 +224,7 @@ def _merge_window(window: Window, upper: UpperRows, rules: CompactRules, spec: M
 
 
 def _full(window: Window, rules: CompactRules) -> _Keys:
-    """Before was the row of the max level; where it is alone it stays (Java: FullChangelogMergeFunctionWrapper)."""
+    """The row of the max level is the row before; without others it stays (Java: FullChangelogMergeFunctionWrapper)."""
     groups, levels = window.groups, window.column(LEVEL).to_numpy()
     top = row_where(levels[groups.order] == rules.max_level, groups)
     befores = Befores(window, top, (groups.sizes > 1) | (top < 0))
@@ -233,7 +235,7 @@ def _full(window: Window, rules: CompactRules) -> _Keys:
 
 
 def _first_row(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
-    """Keys that no level above 0 knows are new (Java: FirstRowMergeFunctionWrapper)."""
+    """Keys without a row on a level above 0 are new (Java: FirstRowMergeFunctionWrapper)."""
     groups = window.groups
     high = window.column(LEVEL).to_numpy() > 0
     if (ignored := _ignored(window, rules)) is not None:
@@ -248,7 +250,7 @@ def _first_row(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
 
 
 def _lookup(window: Window, upper: UpperRows, rules: CompactRules) -> _Keys:
-    """Java: LookupChangelogMergeFunctionWrapper."""
+    """The row before is looked up on the levels above 0 (Java: LookupChangelogMergeFunctionWrapper)."""
     levels = key_levels(window.groups, window.column(LEVEL).to_numpy())
     found = _find(window, upper, np.flatnonzero(levels.upper < 0), rules)
     before = levels.upper
@@ -290,7 +292,7 @@ def _piece(found: FoundRows, schema: pa.Schema, key_names: Sequence[str]) -> Pie
 
 
 def _merging_all(window: Window) -> Window:
-    """The window, in which no row is left alone: each goes through the merge function."""
+    """The window with every row marked as merged, so that single rows go through the merge function too."""
     pieces = [replace(piece, merged=np.ones(piece.rows.num_rows, np.bool_)) for piece in window.pieces]
     return Window(tuple(pieces), window.groups)
 
@@ -324,7 +326,7 @@ def _places(found: FoundRows) -> Superseded:
 
 
 def _combined(parts: Iterable[CompactBatch], batch_rows: int) -> Iterator[CompactBatch]:
-    """The same rows in batches of about batch_rows, as ``combine_rows`` does it."""
+    """The parts combined into batches of about batch_rows rows: small parts are joined, large ones pass unchanged."""
     waiting: list[CompactBatch] = []
     count = size = 0
     for part in parts:

@@ -1,7 +1,7 @@
 """Which files of a bucket of a primary-key table are compacted now (Java: MergeTreeCompactManager, CompactStrategy).
 
-Picks see metadata only. They keep no state: what a writer in Java counts or remembers comes from the caller or is read
-off the files.
+Picks use metadata only and keep no state. What a Java writer counts or remembers is an argument here, or is derived
+from the files.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from paimon_spark.merge.compaction.universal import pick_level_0, pick_universal
 
 
 def never(_: DataFileMeta) -> bool:
-    """The answer to "may this file hold expired rows?" of a table whose rows do not expire."""
+    """The ``expires`` function of a table whose rows do not expire: always False."""
     return False
 
 
 def pick_compaction(
     runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime, checks: int | None = None
 ) -> CompactUnit | None:
-    """What a writer would compact now, or None.
+    """The unit that a writer would compact now, or None.
 
-    First universal compaction. Where that finds nothing, tables that force level 0 up take it (Java:
-    ForceUpLevel0Compaction): at every check, or under ``lookup-compact`` = gentle at every so many.
+    Universal compaction is tried first. If it finds nothing, tables that force level 0 up compact it (Java:
+    ForceUpLevel0Compaction): at every check, or at every n-th check under ``lookup-compact`` = gentle.
 
     Args:
         runs: all sorted runs of the bucket (``level_runs``).
-        rules: of the table.
+        rules: the rules of the table.
         now: the local wall clock, without a time zone.
-        checks: how many times this bucket was looked at, this time included, since it was last found without level 0
-            or forced; a writer that stays open looks once a commit. None: as many as level 0 has files, the least
-            there can have been.
+        checks: the number of checks of this bucket, including this one, since level 0 was last empty or forced; a
+            writer that stays open checks once per commit. None: the number of files of level 0, which is the least
+            possible.
     """
     unit = pick_universal(runs, rules, now)
     if unit is None and rules.forces_level_0:
@@ -50,9 +50,9 @@ def pick_full(
     vectors: Collection[str] = (),
     expires: Callable[[DataFileMeta], bool] = never,
 ) -> CompactUnit | None:
-    """What a full compaction takes, or None: all runs.
+    """The unit of a full compaction: all runs; None if there is nothing to do.
 
-    Where all is one run of the top level already, only the files that still gain by it, each rewritten by itself.
+    If there is one run of the top level only, the unit has the files that need a rewrite, each rewritten by itself.
 
     Args:
         runs: all sorted runs of the bucket.
@@ -70,10 +70,10 @@ def pick_full(
 
 
 def drops_deletes(unit: CompactUnit, runs: Sequence[LevelRun], has_vectors: bool) -> bool:
-    """True if deletes need not be kept in what comes out: no older row lies below them.
+    """True if the result need not keep deletes, because no older rows of their keys are on higher levels.
 
     Args:
-        unit: what is compacted.
+        unit: the files to compact.
         runs: all sorted runs of the bucket.
         has_vectors: whether the table has deletion vectors: they have deleted the older rows already.
     """
@@ -83,5 +83,5 @@ def drops_deletes(unit: CompactUnit, runs: Sequence[LevelRun], has_vectors: bool
 
 
 def _is_done(unit: CompactUnit) -> bool:
-    """A single file that lies where it would go."""
+    """True for a single file that is already on the output level."""
     return not unit.files or (len(unit.files) == 1 and unit.files[0].level == unit.output_level)

@@ -1,8 +1,8 @@
 """Rows that compaction drops because of their age (``record-level.*``; features 5.2; Java: RecordLevelExpire).
 
-The age of a row is told by one of its columns: INT in seconds; BIGINT in seconds, or in milliseconds from 10^12 on;
-TIMESTAMP, of which whole seconds count. Rows without a time stay. Rows that are merged are judged before the merge, one
-by one, and so are the rows above that lookup finds, but those of first-row tables.
+One column gives the age of a row: INT in seconds; BIGINT in seconds, or in milliseconds from 10^12 on; TIMESTAMP in
+whole seconds. Rows without a time stay. Each row is checked before the merge. This includes the rows that lookup finds
+above, except in first-row tables.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _INT64_MAX = 2**63 - 1
 
 @dataclass(frozen=True)
 class RecordExpiry:
-    """The column of today's schema that tells when a row was made, and how many seconds it lives."""
+    """The column of the current schema with the time of a row, and the lifetime of rows in seconds."""
 
     field: DataField
     lifetime: int
 
 
 def record_expiry(schema: TableSchema, options: Options) -> RecordExpiry | None:
-    """The expiry of a table, None if its rows live for ever.
+    """The row expiry of a table; None if its rows do not expire.
 
     Args:
-        schema: of the compaction.
-        options: of the table, with those of the call on top.
+        schema: the schema of the compaction.
+        options: the options of the table, with those of the call on top.
 
     Raises:
-        OptionError: the time column is not named, missing, or of another type.
+        OptionError: no time column is named, or it is missing or of an unsupported type.
     """
     millis = options.value(o.RECORD_LEVEL_EXPIRE_TIME)
     if millis is None:
@@ -66,7 +66,7 @@ def record_expiry(schema: TableSchema, options: Options) -> RecordExpiry | None:
 
 
 def unexpired(times: pa.Array, expiry: RecordExpiry, now: int) -> pa.BooleanArray:
-    """Which rows stay: those whose time is not more than the lifetime ago, and those without a time.
+    """True for the rows that stay: those not older than the lifetime, and those without a time.
 
     Args:
         times: the time column, in the Arrow type of its field.
@@ -86,14 +86,15 @@ def unexpired(times: pa.Array, expiry: RecordExpiry, now: int) -> pa.BooleanArra
 def expired_files(
     expiry: RecordExpiry, now: int, fields_of: Callable[[int], Sequence[DataField]]
 ) -> Callable[[DataFileMeta], bool]:
-    """A function that tells whether a file holds expired rows, by the minimum of the time column.
+    """A function that returns whether a file holds expired rows, by the minimum of the time column.
 
-    Without statistics of that column, or if its kind of type has changed since, the answer is no: nothing is rewritten
-    on suspicion, and such rows expire when their file is compacted for another reason.
+    Without statistics of that column, or if its kind of type has changed since, it returns False: no file is rewritten
+    on suspicion. Its rows expire when the file is compacted for another reason.
 
     Args:
+        expiry: the row expiry of the table.
         now: seconds since the epoch.
-        fields_of: the columns of the schema with that id.
+        fields_of: returns the columns of the schema of an id.
     """
     minima: dict[tuple[int, tuple[str, ...] | None], Callable[[DataFileMeta], int | None]] = {}
 
@@ -111,10 +112,10 @@ def expired_files(
 def _minimum_of(
     field: DataField, fields: Sequence[DataField], columns: tuple[str, ...] | None
 ) -> Callable[[DataFileMeta], int | None]:
-    """A function that finds the oldest time of a file in seconds, None if it is unknown.
+    """A function that returns the oldest time of a file in seconds, None if it is unknown.
 
     Args:
-        field: the time column today.
+        field: the time column in the current schema.
         fields: the columns of the schema the file was written with.
         columns: those that have statistics; None: all.
     """

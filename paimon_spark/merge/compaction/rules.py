@@ -1,7 +1,6 @@
-"""The options that say when and how a bucket of a primary-key table is compacted (features 3.5, 3.6).
+"""The options that determine when and how a bucket of a primary-key table is compacted (features 3.5, 3.6).
 
-Here they are numbers and flags with all derived defaults filled in; what they do stands in compaction_pick and
-compact_steps.
+They are numbers and flags here, with all derived defaults filled in; ``pick``, ``universal`` and ``steps`` use them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _DEFAULT_TARGET = 128 * MB
 
 @dataclass(frozen=True)
 class OffPeak:
-    """Hours of the day, the end exclusive, in which size-ratio grows by so many percent; they may span midnight."""
+    """Hours of the day, the end exclusive, in which percent is added to size-ratio; they may span midnight."""
 
     start: int
     end: int
@@ -35,25 +34,26 @@ class OffPeak:
 
 @dataclass(frozen=True)
 class CompactionRules:
-    """Build with ``compaction_rules`` (Java: CoreOptions).
+    """The compaction rules of a primary-key table; made by ``compaction_rules`` (Java: CoreOptions).
 
     Attributes:
-        num_levels: levels that the options ask for, level 0 among them.
-        trigger: sorted runs that start a compaction; stop_trigger: above so many a writer waits for it.
-        max_size_amplification, size_ratio: percent, of the rules of universal compaction; off_peak adds to size_ratio.
+        num_levels: the configured number of levels, including level 0.
+        trigger: the number of sorted runs that starts a compaction.
+        stop_trigger: the number of sorted runs above which a writer waits for a compaction.
+        max_size_amplification, size_ratio: percent, for the rules of universal compaction; off_peak adds to size_ratio.
         full_interval: milliseconds between early full compactions, or None.
         total_size_threshold, incremental_size_threshold: bytes for an early full compaction, or None.
-        forces_level_0: whether level 0 is taken up also where universal compaction sees no need.
-        force_interval: every so many checks only (lookup-compact = gentle), or None: at every check.
-        needs_lookup: whether rows that come up from level 0 are looked up in the levels above the output.
+        forces_level_0: whether level 0 is compacted even if universal compaction finds nothing.
+        force_interval: level 0 is forced at every n-th check (lookup-compact = gentle); None: at every check.
+        needs_lookup: whether rows that leave level 0 are looked up in the levels above the output.
         keeps_vectors: whether the table has deletion vectors.
         full_changelog: whether full compactions write a changelog.
         upgrade_merges: whether a file that leaves level 0 for a middle level must be rewritten under lookup: the merge
             engine needs more than the newest row, or rows carry a sequence of their own.
         small_file: bytes; smaller files are rewritten with their neighbours.
-        rewrites_all: whether full compactions rewrite files that need it not.
-        file_format: of levels that file_formats does not name.
-        file_formats: by level.
+        rewrites_all: whether full compactions also rewrite files that do not need it.
+        file_format: the file format of levels that file_formats does not name.
+        file_formats: file formats by level.
     """
 
     num_levels: int
@@ -88,8 +88,8 @@ class CompactionRules:
 def needs_lookup(options: Options) -> bool:
     """True if rows that leave level 0 are looked up in higher levels (Java: LookupStrategy; features 3.23).
 
-    The files of level 0 of such a table must be taken up soon: first-row tables and those with deletion vectors do not
-    even show them to readers before.
+    The files of level 0 of these tables must be compacted soon: first-row tables and those with deletion vectors do
+    not show them to readers before.
     """
     return (
         options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW
@@ -106,7 +106,7 @@ def compaction_rules(options: Options) -> CompactionRules:
         options: of the table, with those of the call on top.
 
     Raises:
-        OptionError: an option does not parse, no run would be enough to compact, or there would be one level only.
+        OptionError: an option does not parse, the trigger is below 1, or there would be fewer than two levels.
     """
     trigger = options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER)
     stop_trigger = options.value(o.NUM_SORTED_RUN_STOP_TRIGGER)
@@ -145,7 +145,7 @@ def compaction_rules(options: Options) -> CompactionRules:
 def small_file_size(options: Options, default_target: int) -> int:
     """Bytes below which a file is small: a share of the target size (Java: CoreOptions.compactionFileSize).
 
-    The share keeps files that came out a little small from being compacted again and again.
+    The share prevents files that are slightly smaller than the target from being compacted again and again.
     """
     target = options.value(o.TARGET_FILE_SIZE)
     return int((default_target if target is None else target) * options.value(o.COMPACTION_SMALL_FILE_RATIO))

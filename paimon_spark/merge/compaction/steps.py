@@ -1,4 +1,4 @@
-"""What is done with the files of a unit: merge and rewrite them, or only move one to its new level."""
+"""Splits a compaction unit into steps: merge and rewrite files, or only move one to its new level."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from paimon_spark.merge.keys.sections import Section, SortedRun, partition_secti
 
 @dataclass(frozen=True)
 class CompactStep:
-    """A part of a unit that is done by itself; its keys meet those of no other step.
+    """An independent part of a unit; its key range overlaps that of no other step.
 
     Attributes:
         sections: the files, in key order.
-        rewrites: whether new files are written. If not, the only file moves to the output level as it is.
-        changelog: whether the rows go through the merge that knows the rows above: to write a changelog, to look keys
-            up, to mark rows above as deleted. So also where ``rewrites`` is not set.
+        rewrites: whether new files are written. If not, the only file is upgraded to the output level unchanged.
+        changelog: whether the rows pass through the merge that knows the rows above (``compact_merge``): to write a
+            changelog, to look keys up, or to mark rows above as deleted. This may be needed without ``rewrites`` too.
     """
 
     sections: tuple[Section, ...]
@@ -42,9 +42,9 @@ def compact_steps(
 ) -> tuple[CompactStep, ...]:
     """The unit in steps, in key order (Java: MergeTreeCompactTask, FileRewriteCompactTask).
 
-    Sections of several runs are merged. Small files are rewritten together with the sections beside them. A large file
-    that meets no other only moves to the output level, unless its rows must change or a changelog has to be made of
-    them. Files that already are where they should be are in no step.
+    Sections of several runs are merged. Small files are rewritten together with the neighbouring sections. A large file
+    that overlaps no other is upgraded to the output level, unless its rows must change or need a changelog. Files that
+    are already on the output level and need no change are in no step.
 
     Args:
         unit: from ``pick_compaction`` or ``pick_full``.
@@ -65,7 +65,7 @@ def compact_steps(
 
 
 def _groups(sections: Sequence[Section], small_file: int) -> Iterator[tuple[Section, ...]]:
-    """Sections that are rewritten together, and between them every large file that meets no other by itself."""
+    """Groups of sections that are rewritten together; a large file that overlaps no other is a group by itself."""
     waiting: list[Section] = []
     for section in sections:
         if len(section) > 1:
@@ -89,7 +89,7 @@ def _alone(file: DataFileMeta) -> Section:
 
 @dataclass(frozen=True)
 class _Fate:
-    """Decides what becomes of files; the attributes are the arguments of compact_steps."""
+    """Decides what to do with files; the attributes are the arguments of compact_steps."""
 
     output_level: int
     max_level: int
@@ -107,7 +107,7 @@ class _Fate:
         return self._moved(file, group)
 
     def rewritten(self, group: tuple[Section, ...]) -> CompactStep:
-        """Java: rewriteChangelog of the rewriters."""
+        """The step that rewrites a group (Java: rewriteChangelog of the rewriters)."""
         if self.rules.full_changelog:
             return CompactStep(group, rewrites=True, changelog=self.output_level == self.max_level)
         level_0 = any(file.level == 0 for section in group for run in section for file in run)
@@ -115,12 +115,15 @@ class _Fate:
         return CompactStep(group, rewrites=True, changelog=looks_up)
 
     def _must_change(self, file: DataFileMeta) -> bool:
-        """True if the rows that come out are not those of the file; unknown counts of deletes are taken for some."""
+        """True if the resulting rows differ from those of the file; an unknown number of deletes counts as some."""
         deletes_end = self.output_level == self.max_level and file.delete_row_count != 0
         return deletes_end or self.rules.rewrites_all or self.expires(file)
 
     def _moved(self, file: DataFileMeta, group: tuple[Section, ...]) -> CompactStep:
-        """Java: upgradeStrategy of FullChangelogMergeTreeCompactRewriter and LookupMergeTreeCompactRewriter."""
+        """The step of a large file that overlaps no other.
+
+        Java: upgradeStrategy of FullChangelogMergeTreeCompactRewriter and LookupMergeTreeCompactRewriter.
+        """
         if self.rules.full_changelog:
             return CompactStep(group, rewrites=False, changelog=self.output_level == self.max_level)
         if not self.rules.needs_lookup or file.level != 0:
@@ -128,7 +131,7 @@ class _Fate:
         return CompactStep(group, rewrites=self._lookup_rewrites(file), changelog=True)
 
     def _lookup_rewrites(self, file: DataFileMeta) -> bool:
-        """True if a file that leaves level 0 under lookup comes out with other bytes."""
+        """True if a file that leaves level 0 under lookup must be rewritten."""
         if self.rules.format_of(file.level) != self.rules.format_of(self.output_level):
             return True
         if self.rules.keeps_vectors and file.delete_row_count != 0:

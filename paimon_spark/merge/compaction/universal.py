@@ -1,7 +1,7 @@
 """Universal compaction: which sorted runs are merged so that few bytes are written twice (features 3.23).
 
-The runs of a bucket are thought of as one list from the newest to the oldest (``levels.level_runs``); what is picked is
-always a head of it. Java: UniversalCompaction, EarlyFullCompaction.
+The runs of a bucket form one list from the newest to the oldest (``levels.level_runs``); a pick is always a head of it.
+Java: UniversalCompaction, EarlyFullCompaction.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _MILLISECOND = dt.timedelta(milliseconds=1)
 
 
 def pick_universal(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime) -> CompactUnit | None:
-    """What universal compaction takes up, or None.
+    """The unit that universal compaction picks, or None.
 
-    The first rule that applies: early full, size amplification, size ratio, number of runs.
+    The first rule that applies decides: early full, size amplification, size ratio, number of runs.
 
     Args:
         runs: all sorted runs of the bucket, as ``level_runs`` gives them.
@@ -39,9 +39,9 @@ def pick_universal(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.dat
 
 
 def pick_level_0(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime) -> CompactUnit | None:
-    """All of level 0 with what the size ratio adds, or None if level 0 is empty.
+    """All of level 0 with the runs that the size ratio adds, or None if level 0 is empty.
 
-    Level 1 goes with it from the start: nothing may come out on level 0, and level 2 is weighed against both.
+    Level 1 is always included: the output may not be on level 0, and level 2 is compared with the size of both.
     """
     count = sum(run.level == 0 for run in runs)
     if not count:
@@ -54,8 +54,8 @@ def pick_level_0(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datet
 def is_full_due(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime) -> bool:
     """True if a rule of early full compaction asks for all runs (Java: EarlyFullCompaction).
 
-    A writer in Java remembers when it last compacted all; here, as in a writer that has just started, the youngest file
-    of the top level tells it. Creation times are wall clock times of the writer, as is now.
+    A Java writer remembers the time of its last full compaction. Here, as in a writer that has just started, it is the
+    creation time of the youngest file of the top level. Creation times are wall clock times of the writer, as is now.
     """
     if len(runs) == 1:
         return False
@@ -72,9 +72,9 @@ def is_full_due(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.dateti
 
 
 def unit_of_head(runs: Sequence[LevelRun], rules: CompactionRules, count: int) -> CompactUnit:
-    """The first runs as a unit: it goes one level below the next run, all runs together go to the top.
+    """The first runs as a unit. Its output level is one below that of the next run; for all runs it is the top level.
 
-    Nothing goes to level 0: rather more runs are taken, up to the first one of a higher level.
+    The output level is never 0: more runs are added instead, up to the first one of a higher level.
     """
     output_level = 0 if count == len(runs) else max(0, runs[count].level - 1)
     while output_level == 0 and count < len(runs):
@@ -86,7 +86,7 @@ def unit_of_head(runs: Sequence[LevelRun], rules: CompactionRules, count: int) -
 
 
 def is_amplified(runs: Sequence[LevelRun], rules: CompactionRules) -> bool:
-    """True if the runs but the oldest are too large beside the oldest: too much of what is stored is no longer seen."""
+    """True if the runs other than the oldest are too large compared with it: too much of the storage is obsolete."""
     if len(runs) < rules.trigger:
         return False
     newer = sum(run.size for run in runs[:-1])
@@ -94,7 +94,7 @@ def is_amplified(runs: Sequence[LevelRun], rules: CompactionRules) -> bool:
 
 
 def count_by_ratio(runs: Sequence[LevelRun], rules: CompactionRules, now: dt.datetime, count: int) -> int:
-    """How many runs there are when to the first count the next ones are added while they are not much larger."""
+    """The number of runs after the first count are extended by the next ones while these are not much larger."""
     ratio = rules.size_ratio + (rules.off_peak.ratio_at(now.hour) if rules.off_peak else 0)
     size = sum(run.size for run in runs[:count])
     for run in runs[count:]:

@@ -1,7 +1,7 @@
-"""Rows of higher levels found by key (what Java's LookupLevels does key by key).
+"""Finds rows of higher levels by key, many keys at once (Java: LookupLevels, key by key).
 
-The keys come in order, many at once, and so do the rows of a level: each batch is opened once, and batches that no key
-falls into need not be read at all.
+Both the keys and the rows of a level are in key order, so each batch is opened once, and batches without any of the
+keys need not be read.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ KeyAt: TypeAlias = Callable[[int], pa.RecordBatch]
 
 
 class UpperRun(Protocol):
-    """The rows of one level, sorted by key, no key twice."""
+    """The rows of one level, sorted by key, with unique keys."""
 
     def next_from(self, key: pa.RecordBatch) -> pa.RecordBatch | None:
         """The next batch in key order, or None at the end. Empty batches are fine.
 
         Args:
-            key: one row with the key columns. Nothing before it is needed any more: batches, row groups and files whose
-                last key is less may be left out. It never decreases.
+            key: one row with the key columns. Rows before it are no longer needed: batches, row groups and files whose
+                last key is less may be skipped. The key never decreases from call to call.
         """
         ...
 
@@ -38,8 +38,9 @@ class UpperRun(Protocol):
 class FoundRows:
     """The rows of some keys.
 
-    keys: the numbers of these keys, ascending.
-    rows: for each of them its row.
+    Attributes:
+        keys: the numbers of these keys, ascending.
+        rows: the row of each of these keys.
     """
 
     keys: Rows
@@ -80,7 +81,7 @@ class UpperRows:
 
 
 class _LevelCursor:
-    """One level, and its open batch from the position that is to be looked at next."""
+    """One level, its open batch, and the position in it to search from."""
 
     def __init__(self, run: UpperRun, key_names: Sequence[str]) -> None:
         self._run = run
@@ -121,11 +122,11 @@ class _LevelCursor:
 
 
 def matching_keys(wanted: Sequence[KeyColumn], keys: Sequence[KeyColumn]) -> tuple[Rows, Rows]:
-    """Which of the wanted keys are among others, ascending, and where there.
+    """The wanted keys that occur in keys: their numbers, ascending, and their positions in keys.
 
     Args:
-        wanted: key columns of at least one key, in order, none twice.
-        keys: those of the others, in order.
+        wanted: key columns of at least one key, in order, without repeats.
+        keys: the key columns to search, in order.
     """
     if not len(keys[0]):
         return np.empty(0, np.intp), np.empty(0, np.intp)

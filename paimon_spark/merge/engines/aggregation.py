@@ -29,9 +29,10 @@ from paimon_spark.merge.keys.winners import Mask, Rows
 class Aggregation:
     """The engine of one table.
 
-    functions: of all columns but the keys.
-    remove_on_delete: ``aggregation.remove-record-on-delete``: a row of kind -D deletes its key, and what comes after it
-        is folded into the values of that row.
+    Attributes:
+        functions: the functions of all columns except the keys.
+        remove_on_delete: ``aggregation.remove-record-on-delete``: a row of kind -D deletes its key, and later rows are
+            folded into the values of that row.
     """
 
     functions: Mapping[str, ColumnAggregate]
@@ -43,7 +44,7 @@ class Aggregation:
         """The folded rows of a window, in key order.
 
         Raises:
-            DataError: a function cannot take back a value, or cannot fold the values; the message names the column.
+            DataError: a function cannot retract a value, or cannot fold the values; the message names the column.
         """
         alone = lone_rows(window, spec, output)
         if alone is not None:
@@ -53,7 +54,7 @@ class Aggregation:
             yield from self._merge(part, spec, output)
 
     def left_alone(self, absent: Set[str]) -> frozenset[str]:
-        """Those of some columns of which a null changes nothing: their functions pass over nulls."""
+        """The columns among absent in which a null changes nothing, because their functions skip nulls."""
         return frozenset(n for n in absent if n in self.functions and not self.functions[n].spec.null_counts)
 
     def _merge(self, window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -71,7 +72,7 @@ class Aggregation:
 
 
 def _resets(rows: SortedRows) -> Rows | None:
-    """For each key where its last row of kind -D is, -1 if there is none or it is alone; None if no key has one."""
+    """For each key the position of its last row of kind -D, -1 if there is none or it is alone; None if no key has."""
     if rows.merged_retractions is None or rows.kinds is None:
         return None
     deletes = (rows.kinds == DELETE) & rows.merges
@@ -79,7 +80,7 @@ def _resets(rows: SortedRows) -> Rows | None:
 
 
 class _Folding:
-    """Which rows the columns of a window fold: the same for all columns, but for the rows that start a key."""
+    """The rows that the columns of a window fold: the same for all columns, except for the rows that start a key."""
 
     def __init__(self, rows: SortedRows, resets: Rows | None) -> None:
         self._rows = rows
@@ -102,14 +103,14 @@ class _Folding:
         self._all = FoldRows(rows.order[kept], starts, left)
 
     def fold(self, function: ColumnAggregate, column: pa.Array) -> pa.Array:
-        if self._takes_back:  # maybe before a reset: an error all the same
+        if self._takes_back:  # an error even if a reset follows
             check_retracts(function)
         seeded = self._reset if function.spec.starts_plain else self._seeded
         settled = None if self._reset is None else self._settled(function, column)
         return fold_column(function, column, replace(self._all, seeded=seeded, settled=settled))
 
     def _settled(self, function: ColumnAggregate, column: pa.Array) -> Mask | None:
-        """Per key, whether a row before its reset settled the first value: the reset takes the value, not that fact."""
+        """For each key, whether a row before its reset settled the first value: a reset keeps that fact."""
         rows, by = self._rows, function.spec.settled_by
         if by is None or self._resets is None or rows.kinds is None:
             return None

@@ -1,6 +1,6 @@
 """The merge engine of a table, from its options (Java: PrimaryKeyTableUtils.createMergeFunctionFactory).
 
-An engine and its aggregate functions are imported when a table has them: most tables have neither.
+An engine and its aggregate functions are imported only for a table that uses them: most tables do not.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ LeftAlone: TypeAlias = Callable[[Set[str]], frozenset[str]]
 
 @dataclass(frozen=True)
 class TableEngine:
-    """What merges the rows of one table; picklable.
+    """The merge engine of one table; picklable.
 
-    merge: for ``merge_runs`` and ``sort_and_merge``.
-    columns: which columns the merge of some columns needs beside them, keys and ``sequence.field`` not counted.
-    left_alone: which columns a row leaves as they are when it has null in them.
+    Attributes:
+        merge: the engine function for ``merge_runs`` and ``sort_and_merge``.
+        columns: returns the further columns that the merge of some columns needs, without keys and ``sequence.field``.
+        left_alone: returns which of some columns a row does not change if it has null in all of them.
     """
 
     kind: MergeEngine
@@ -42,7 +43,12 @@ class TableEngine:
 
 
 def check_engine(schema: TableSchema, options: Options) -> None:
-    """Checks that a table with a primary key has an engine. Errors as in engine_for."""
+    """Checks that the options of a table with a primary key make a valid engine.
+
+    Raises:
+        OptionError: an option has a bad value, does not fit the columns, or contradicts another.
+        UnsupportedFeature: an aggregate function that this release does not have.
+    """
     if options.value(o.MERGE_ENGINE).has_functions:  # the others have no rules of their own
         engine_for(schema, options)
 
@@ -51,8 +57,8 @@ def engine_for(schema: TableSchema, options: Options) -> TableEngine:
     """The engine of a table with a primary key.
 
     Args:
-        schema: its columns and keys.
-        options: its options, with those of the call on top.
+        schema: the columns and keys of the table.
+        options: the options of the table, with those of the call on top.
 
     Raises:
         OptionError: an option has a bad value, does not fit the columns, or contradicts another.
@@ -94,7 +100,7 @@ def _aggregation(schema: TableSchema, options: Options) -> Aggregation:
             f"'sequence.field' names {', '.join(lacking)}, and the columns are {', '.join(schema.names)}; "
             "name columns of the table"
         )
-    for name in sequence:  # whatever options say
+    for name in sequence:  # regardless of options
         functions[name] = aggregate_for(name, "last_value", schema.by_name[name].type, field_options(options, name))
     check_aggregation(functions, options)
     return Aggregation(functions, options.value(o.AGGREGATION_REMOVE_RECORD_ON_DELETE))

@@ -1,6 +1,6 @@
 """``merge-engine`` = ``deduplicate``: of each key the newest row stays (Java: DeduplicateMergeFunction).
 
-Values are never sorted: the keys tell which rows win, and each run is filtered in place.
+Values are never sorted: the winning rows are found by their keys, and each run is filtered in place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def deduplicate(window: Window, spec: MergeSpec, output: Sequence[str], ordered:
         window: all rows of some keys.
         spec: the order of the rows of a key, and which retractions count or stay.
         output: columns to return, in this order.
-        ordered: rows come in key order; else in the order in which they were read.
+        ordered: True: rows are in key order; False: in the order in which they were read.
     """
     pieces = [piece.rows.select(output) for piece in window.pieces]
     kinds = window.kinds(spec)

@@ -1,4 +1,4 @@
-"""An engine that merges nothing: sorted runs become one that repeats keys, for a merge that cannot open all at once."""
+"""An engine that keeps every row: many sorted runs become one run with repeated keys, when too many to open at once."""
 
 from __future__ import annotations
 

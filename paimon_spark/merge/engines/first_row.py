@@ -22,7 +22,7 @@ def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: b
         window: all rows of some keys.
         spec: the order of the rows of a key; with ``ignore_delete`` a retraction is never the first row.
         output: columns to return, in this order.
-        ordered: rows come in key order; else in the order in which they were read.
+        ordered: True: rows are in key order; False: in the order in which they were read.
 
     Raises:
         DataError: a retraction among several rows of a key.
@@ -50,7 +50,7 @@ def first_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: b
 
 
 def _wanted(winners: Rows, lone: Mask, kinds: Kinds, ignored: Mask | None, spec: MergeSpec) -> Mask:
-    """Per key, whether its winner is a result: a row alone stays as it is, several ignored ones leave nothing."""
+    """For each key, whether its winner is a result: a single row is kept, several ignored rows have no result."""
     if not spec.keep_deletes:
         return ~is_retract(kinds[winners])
     if ignored is None:

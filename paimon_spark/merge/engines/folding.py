@@ -1,4 +1,4 @@
-"""One column of sorted rows folded by its aggregate function: what an engine leaves to it, and late rows."""
+"""Folds one column of sorted rows by its aggregate function, on behalf of engines; handles late rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from paimon_spark.merge.keys.winners import Mask, Rows
 
 @dataclass(frozen=True)
 class FoldRows:
-    """The rows of one column by key, in the order in which they came.
+    """The rows of one column by key, in order of arrival.
 
-    rows: row numbers of the column. starts: where the rows of each key start; every key has at least one.
-    retract: True for retractions. late: True for rows that are older than some before them, none of them a retraction.
-    seeded: per key, True where the first row is no row to fold but the accumulator to start with.
-    settled: per key, True where a seed stands for a first value. Each None: for no row (key).
-    keys: the number of its key for every row, if it is known.
+    A mask that is None is true for no row (or key).
+
+    Attributes:
+        rows: row numbers of the column.
+        starts: the position of the first row of each key; every key has at least one row.
+        retract: True for retractions.
+        late: True for rows that are older than some before them; never for retractions.
+        seeded: for each key, True if its first row is not folded but is the initial accumulator.
+        settled: for each key, True if its seed counts as a first value.
+        keys: for each row the number of its key, if known.
     """
 
     rows: Rows
@@ -38,11 +43,11 @@ def fold_column(aggregate: ColumnAggregate, column: pa.Array, rows: FoldRows) ->
 
     Args:
         aggregate: the function of the column.
-        column: its values.
-        rows: which of them, and how.
+        column: the values of the column.
+        rows: the rows to fold, and how.
 
     Raises:
-        DataError: the function cannot take back what is retracted, or the values do not fit it.
+        DataError: the function does not support the retractions, or the values do not fit it.
     """
     rows = _tidy(rows)
     if rows.retract is not None and aggregate.options.ignore_retract:
@@ -66,7 +71,7 @@ def fold_column(aggregate: ColumnAggregate, column: pa.Array, rows: FoldRows) ->
 
 
 def check_retracts(aggregate: ColumnAggregate) -> None:
-    """Raise if a retraction is an error for the function of a column."""
+    """Raises DataError if the function of a column does not support retractions."""
     if aggregate.spec.retracts or aggregate.options.ignore_retract:
         return
     raise DataError(
@@ -82,7 +87,7 @@ def spread(values: pa.Array, present: Mask) -> pa.Array:
 
 
 def _tidy(rows: FoldRows) -> FoldRows:
-    """Masks that are true nowhere as None."""
+    """The rows with masks that are true nowhere replaced by None."""
 
     def useful(mask: Mask | None) -> Mask | None:
         return mask if mask is not None and mask.any() else None
@@ -112,10 +117,10 @@ def _fold(aggregate: ColumnAggregate, column: pa.Array, rows: FoldRows) -> pa.Ar
 
 
 def _fold_late_first(aggregate: ColumnAggregate, column: pa.Array, rows: FoldRows) -> pa.Array:
-    """Late rows are folded before what is there, the last one first, as the accumulator (FieldAggregator.aggReversed).
+    """Folds late rows before older ones, the last late row first, as accumulator (Java: FieldAggregator.aggReversed).
 
-    A late row after a retraction must not be moved before it. So the rows of a key are cut there, into phases: each
-    folds what the one before left. Most keys have one phase.
+    A late row after a retraction must not be moved before it. So the rows of a key are cut there into phases; each
+    folds the result of the one before. Most keys have one phase.
     """
     assert rows.late is not None
     count, keys = len(rows.rows), len(rows.starts)

@@ -1,4 +1,4 @@
-"""The rows of a window by key, and inside a key in the order in which they count: what engines of many rows fold."""
+"""Sorts the rows of a window by key, and within a key in merge order, for engines that fold several rows."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from paimon_spark.merge.keys.winners import Mask, Rows
 class SortedRows:
     """Rows by key and then by age: the sequence fields, the sequence number, retractions first, the run.
 
-    order: row numbers, counted through the pieces of the window. starts: where in order each key starts.
-    kinds: the row kinds in this order; None if no row retracts.
-    alone: True for keys whose only row is not merged: it stays as it is.
+    Attributes:
+        order: row numbers, counted through the pieces of the window.
+        starts: the position in order of the first row of each key.
+        kinds: the row kinds in this order; None if no row retracts.
+        alone: True for keys whose only row is kept without a merge.
     """
 
     order: Rows
@@ -38,7 +40,7 @@ class SortedRows:
 
     @cached_property
     def lasts(self) -> Rows:
-        """Where in order the last row of each key is."""
+        """The position in order of the last row of each key."""
         return self.starts + self.sizes - 1
 
     @cached_property
@@ -48,17 +50,17 @@ class SortedRows:
 
     @cached_property
     def merged_retractions(self) -> Mask | None:
-        """True for the rows that retract something in a merge; None if there is none such."""
+        """True for the rows that retract something in a merge; None if there are none."""
         if self.kinds is None:
             return None
         mask: Mask = is_retract(self.kinds) & self.merges
         return mask if mask.any() else None
 
     def result_kinds(self, deleted: Mask | None) -> Kinds | None:
-        """The kind of each key's result, None if no row retracts: of a row alone its own, else +I or -D.
+        """The row kind of each key's result: for a single row its own, else +I or -D. None if no row retracts.
 
         Args:
-            deleted: per key, True where the merge deletes it.
+            deleted: for each key, True if the merge deletes it; None: it deletes no key.
         """
         if self.kinds is None:
             return None
@@ -69,7 +71,7 @@ class SortedRows:
 
 
 def sort_rows(window: Window, spec: MergeSpec) -> SortedRows:
-    """All rows of a window, also those that options ignore."""
+    """All rows of a window, including those that options ignore."""
     kinds = window.kinds(spec)
     groups = window.groups
     order = order_within_keys(groups.order, groups.starts, order_criteria(window, spec, kinds))
@@ -77,14 +79,14 @@ def sort_rows(window: Window, spec: MergeSpec) -> SortedRows:
 
 
 def lone_keys(window: Window) -> Mask:
-    """Per key of a window, whether its only row stays as it is."""
+    """For each key of a window, whether its only row is kept without a merge."""
     groups = window.groups
     alone: Mask = groups.sizes == 1
     return alone if window.merged is None else alone & ~window.merged[groups.order[groups.starts]]
 
 
 def kept_starts(kept: Mask, starts: Rows) -> tuple[Rows, Mask]:
-    """Where each key starts when only the kept rows are left, of the keys that have any; and which keys these are."""
+    """(starts of the keys among the kept rows, mask of the keys that have kept rows)."""
     counts = np.add.reduceat(kept, starts, dtype=np.intp)
     present = counts > 0
     counts = counts[present]
@@ -92,7 +94,7 @@ def kept_starts(kept: Mask, starts: Rows) -> tuple[Rows, Mask]:
 
 
 def lone_rows(window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch] | None:
-    """The rows of a window in which all rows are alone because it comes from one run; None for any other window."""
+    """The rows of a window from one run, in which no key repeats; None for any other window."""
     if len(window.pieces) > 1 or window.merged is not None or has_repeats(window.pieces[0].keys):
         return None
     kinds = None if spec.keep_deletes else window.kinds(spec)
@@ -100,7 +102,7 @@ def lone_rows(window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterato
 
 
 def small_windows(window: Window, copy_bytes: int = COPY_BYTES) -> Iterator[Window]:
-    """The same rows in windows of at most so many bytes, as far as keys allow: what is gathered at once stays small."""
+    """Splits a window into windows of at most copy_bytes, if keys allow it, to bound the memory of a gather."""
     if sum(piece.rows.nbytes for piece in window.pieces) <= copy_bytes:
         yield window
         return
@@ -120,10 +122,11 @@ def small_windows(window: Window, copy_bytes: int = COPY_BYTES) -> Iterator[Wind
 class Merged:
     """One row of each key, in key order.
 
-    rows: the row of the window whose key, sequence number and other unmerged columns each result has.
-    alone: True where it is not merged, and so the result.
-    kinds: of the results; None: none retracts, and those that are merged are +I.
-    sequences: their sequence numbers; None: those of rows.
+    Attributes:
+        rows: for each result the row of the window that supplies its key, sequence number and other unmerged columns.
+        alone: True where that row is the result without a merge.
+        kinds: the row kinds of the results; None: none retracts, and merged results are +I.
+        sequences: the sequence numbers of the results; None: those of rows.
     """
 
     rows: Rows
@@ -138,8 +141,11 @@ def merged_batch(
     """The results as a batch, without those that retract unless spec keeps them.
 
     Args:
+        window: the rows.
+        spec: says whether results that retract are kept.
         output: the columns; ``_SEQUENCE_NUMBER`` and ``_VALUE_KIND`` are those of the results.
-        value: the merged values of a column; None: it is not merged, those of ``merged.rows`` stand.
+        merged: the row of each key.
+        value: returns the merged values of a column; None: the column is not merged, and ``merged.rows`` supply it.
     """
     kept = None
     if not spec.keep_deletes and merged.kinds is not None:
@@ -173,7 +179,7 @@ def _window(pieces: Sequence[Piece]) -> Window:
 
 
 def order_within_keys(order: Rows, starts: Rows, criteria: Sequence[Words]) -> Rows:
-    """Sort the rows of each key by the criteria; mostly they are sorted already, since they come older runs first."""
+    """Sorts the rows of each key by the criteria. Usually they are sorted already, because older runs are first."""
     if not criteria or len(starts) == len(order):
         return order
     first_of_key = np.zeros(len(order), np.bool_)

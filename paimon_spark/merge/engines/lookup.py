@@ -1,8 +1,8 @@
-"""The rows that count where compaction looks keys up in higher levels (Java: LookupMergeFunction).
+"""Selects the rows that count in a table whose compaction looks keys up in higher levels (Java: LookupMergeFunction).
 
-In such a table a row that leaves level 0 is merged with the row of its key above before it is written. So of the rows
-of a key on levels above 0 the one on the lowest level holds all others already, and is the only one that counts, beside
-the rows of level 0. An engine that folds rows would count the others twice.
+In these tables a row that leaves level 0 is merged with the row of its key above before it is written. So among the
+rows of a key above level 0, the one on the lowest level already contains all others. Only this row counts, together
+with the rows of level 0. An engine that folds rows would count the others twice.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _NO_LEVEL = np.iinfo(np.int8).max
 
 @dataclass(frozen=True)
 class KeyLevels:
-    """What the levels of its rows say of each key.
+    """The levels of the rows of each key.
 
-    has_level_0: True where a row is on level 0.
-    upper: the row number of the row on the lowest level above 0; -1: there is none.
-    counts: per row, not per key: False for rows on levels above 0 that are not in upper; None: all count.
+    Attributes:
+        has_level_0: for each key, True if it has a row on level 0.
+        upper: for each key, the row number of its row on the lowest level above 0; -1 if none.
+        counts: for each row (not key), False for rows above level 0 that are not in upper; None: all rows count.
     """
 
     has_level_0: Mask
@@ -39,9 +40,9 @@ class KeyLevels:
 
 @dataclass(frozen=True)
 class LowestLevel:
-    """An engine that gets only the rows that count. The rows of the window must have ``_LEVEL``.
+    """Calls another engine with only the rows that count. The rows of the window must have ``_LEVEL``.
 
-    A row that is left alone is merged all the same: that is how Java calls its merge functions.
+    If only one row of a key counts, it is merged nevertheless, as in Java.
     """
 
     engine: Engine
@@ -57,17 +58,17 @@ class LowestLevel:
 
 
 def lowest_level(engine: Engine) -> Engine:
-    """The engine for a table whose compaction looks keys up; first-row needs it not, it finds the oldest row anyway."""
+    """The engine for a table whose compaction looks keys up. First-row tables do not need it: their oldest row wins."""
     return LowestLevel(engine)
 
 
 def counts_levels(section: Section, spec: MergeSpec, whole_rows: bool) -> bool:
-    """True if ``lowest_level`` gives another result for the files of a section than the engine itself.
+    """True if ``lowest_level`` can change the result of the engine for the files of a section.
 
     Args:
         section: files of a table whose compaction looks keys up.
-        spec: how their rows are ordered.
-        whole_rows: the engine picks one of the rows of a key, the newest.
+        spec: the order of their rows.
+        whole_rows: True if the engine picks the newest row of each key.
     """
     ranges: dict[int, tuple[int, int]] = {}
     for file in (file for run in section for file in run.files if file.level > 0):
@@ -88,16 +89,17 @@ def with_level(rows: pa.RecordBatch, level: int) -> pa.RecordBatch:
 
 
 def has_one_level(levels: npt.NDArray[np.int8]) -> bool:
-    """True if the rows on levels above 0, if any, are on one and the same."""
+    """True if all rows above level 0 are on the same level."""
     highest = levels.max()
     return bool(((levels == highest) | (levels <= 0)).all())
 
 
 def key_levels(groups: Groups, levels: npt.NDArray[np.int8]) -> KeyLevels:
-    """What the levels of all rows say of each key.
+    """The levels of the rows of each key.
 
     Args:
-        groups: the rows by key. levels: of each row; those of level 0 and below always count.
+        groups: the rows by key.
+        levels: the level of each row; rows on level 0 or below always count.
     """
     level = levels[groups.order]
     above = level > 0
@@ -115,7 +117,7 @@ def key_levels(groups: Groups, levels: npt.NDArray[np.int8]) -> KeyLevels:
 
 
 def row_where(mask: Mask, groups: Groups) -> Rows:
-    """For every key the number of its row for which the mask is true, -1 if there is none; no key has two.
+    """For each key the number of the row for which the mask is true, -1 if none; no key may have two.
 
     Args:
         mask: in the order of groups.

@@ -29,13 +29,14 @@ from paimon_spark.merge.keys.window import MergeSpec, Window
 class PartialUpdate:
     """The engine of one table.
 
-    values: the columns that are merged: all but the primary key.
-    required: those of them that are NOT NULL.
-    groups: the sequence groups; each column is in one at most.
-    functions: of the columns in groups that have one.
-    ignore_delete: rows of kind -U and -D are left out.
-    remove_on_delete: a row of kind -D deletes the record.
-    remove_on_groups: the groups for which a row of kind -D deletes the record, if it is fresh for one of them.
+    Attributes:
+        values: the columns to merge: all except the primary key.
+        required: the NOT NULL columns among them.
+        groups: the sequence groups; a column is in at most one.
+        functions: the functions of the columns in groups that have one.
+        ignore_delete: rows of kind -U and -D are dropped.
+        remove_on_delete: a row of kind -D deletes the record.
+        remove_on_groups: a row of kind -D that is fresh for one of these groups deletes the record.
     """
 
     values: frozenset[str]
@@ -52,8 +53,8 @@ class PartialUpdate:
         """The merged rows of a window, in key order.
 
         Raises:
-            DataError: a retraction that no option says what to do with; a null in a NOT NULL column; a function cannot
-                take back a value, or cannot fold the values.
+            DataError: a retraction, and no option defines how to treat it; a null in a NOT NULL column; a function
+                cannot retract a value, or cannot fold the values.
         """
         alone = lone_rows(window, spec, output)
         if alone is not None:
@@ -63,15 +64,15 @@ class PartialUpdate:
             yield from self._merge(part, spec, output)
 
     def columns(self, output: Sequence[str]) -> tuple[str, ...]:
-        """The columns that are read only to merge the output: sequence columns."""
+        """The columns that must be read only to merge the output: sequence columns."""
         groups = dict.fromkeys([*self.remove_on_groups, *(self._group_of[n] for n in output if n in self._group_of)])
         return tuple(dict.fromkeys(name for group in groups for name in group.sequence if name not in output))
 
     def left_alone(self, absent: Set[str]) -> frozenset[str]:
-        """Those of some columns that a row keeps as they are when it has null in all of them.
+        """The columns among absent that a row does not change when it has null in all of absent.
 
-        A sequence group whose clock is told takes its columns as they come, nulls too; one whose clock is not told
-        takes none, so the clock may be absent only together with all of them.
+        If a row has the sequence columns of a group, it replaces all columns of the group, with nulls too. If they are
+        null, it replaces none. So columns of a group can be left out only together with its sequence columns.
         """
         return frozenset(name for name in absent & self.values if self._keeps(name, absent))
 
@@ -87,7 +88,7 @@ class PartialUpdate:
 
     @cached_property
     def _group_of(self) -> dict[str, SequenceGroup]:
-        """The group of each column in one, sequence columns among them."""
+        """The group of each column that is in one, including sequence columns."""
         return {name: group for group in self.groups for name in (*group.members, *group.sequence)}
 
     def _merge(self, window: Window, spec: MergeSpec, output: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -122,7 +123,7 @@ class PartialUpdate:
         yield from merged_batch(window, spec, output, merged, value)
 
     def _records(self, rows: SortedRows, removing: Sequence[Sequences]) -> Records:
-        """What happens to the record of each key, as far as it concerns all columns."""
+        """The rows that count for the record of each key, the same for all columns."""
         if rows.merged_retractions is not None and not (self.ignore_delete or self.groups or self.remove_on_delete):
             count = int(np.count_nonzero(rows.merged_retractions))
             raise DataError(
@@ -138,7 +139,7 @@ class PartialUpdate:
 
 
 def _check_not_null(name: str, column: pa.Array, records: Records, rows: SortedRows) -> None:
-    """No row that is merged with others may hold a null in a NOT NULL column."""
+    """Raises DataError if a row that is merged with others holds a null in a NOT NULL column."""
     if not column.null_count:
         return
     nulls = column.is_null().to_numpy(zero_copy_only=False)[records.rows] & np.repeat(~rows.alone, records.sizes)

@@ -1,8 +1,8 @@
-"""The record of each key under partial-update: which rows count for it, and how its columns come out.
+"""The record of each key under partial-update: chooses the rows that count for it, and computes its columns.
 
 Java keeps one record per key and changes it row by row (PartialUpdateMergeFunction). Here the rows that count are
-chosen first, for all keys at once, and then each column finds its value among them. A record has a *seed* where a row
-has set all its columns at once: one that deletes it, or a retraction that is the first row of its key.
+chosen first, for all keys at once, and then each column is computed from them. A record has a *seed* if a row has set
+all its columns at once: a row that deletes the record, or a retraction that is the first row of its key.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from paimon_spark.merge.keys.winners import Mask, Rows
 
 @dataclass(frozen=True)
 class Settling:
-    """The rows of keys whose record was deleted on the way: they tell whether a first value was there before.
+    """The rows of keys whose record was deleted during the merge; they show whether there was a first value before.
 
-    rows, starts: from the first one of such a key to the last one that deletes. adds, retracts: True for rows before
-        that one that add, and that take back. keys: per key of the records, True for these.
+    Attributes:
+        rows, starts: the rows of each of these keys from its first one to the last one that deletes.
+        adds, retracts: True for rows before that last one that add, and that retract.
+        keys: for each key of the records, True if it is one of these.
     """
 
     rows: Rows
@@ -43,13 +45,16 @@ class Settling:
 class Records:
     """The rows that count, key by key in merge order; every key has one.
 
-    rows, starts: row numbers of the window, and where those of each key start.
-    last_rows: per key, the row whose key columns and sequence number the result has.
-    kinds: of the results; None: no result retracts.
-    numbered: per key, False where no row that counts gave the result its sequence number; None: all did.
-    retracts: True for rows that take back. seeds: True for rows that set the whole record; the first of their key.
-        Both None for no row. The row of a key that has no other is a seed if any row is.
-    settling: see there; None for no key.
+    Attributes:
+        rows, starts: row numbers of the window, and the position of the first one of each key.
+        last_rows: for each key the row that supplies the key columns and sequence number of the result.
+        kinds: the row kinds of the results; None: no result retracts.
+        numbered: for each key, False if no row that counts supplies the sequence number of the result; None: always
+            True.
+        retracts: True for rows that retract; None if there are none.
+        seeds: True for rows that set the whole record, always the first of their key; None if there are none. If any
+            row is a seed, the single row of a key is one too.
+        settling: the keys whose record was deleted during the merge; None if there are none.
     """
 
     rows: Rows
@@ -67,10 +72,10 @@ class Records:
         return result if self.numbered is None else np.where(self.numbered, result, 0)
 
     def overlay(self, column: pa.Array) -> pa.Array:
-        """A column in no group: the last value that is not null; rows that take back leave it alone."""
+        """A column in no group: the last value that is not null; retractions do not change it."""
         if self.retracts is None:
             rows = self.rows[self.lasts]
-            if column.null_count:  # where all are null, the last row is as good as any
+            if column.null_count:  # if all values are null, any row will do
                 counts: Mask = column.is_valid().to_numpy(zero_copy_only=False)[self.rows]
                 rows = self.rows[last_where(counts, self.starts, self.keys_of_rows, self.lasts)]
             return column.take(pa.array(rows))
@@ -78,10 +83,12 @@ class Records:
         return column.take(self._row_numbers(last_where(counts, self.starts, self.keys_of_rows)))
 
     def replace(self, column: pa.Array, sequences: Sequences, is_sequence: bool) -> pa.Array:
-        """A column in a group, without a function: that of the last fresh row, null if it takes back.
+        """A column in a group, without a function: the value of the last fresh row, null if that row retracts.
 
         Args:
-            is_sequence: it is a sequence column itself: rows that take back set it too.
+            column: the values.
+            sequences: the sequence columns of the group.
+            is_sequence: True for a sequence column itself, which retractions set too.
         """
         key = (sequences, is_sequence)
         if key not in self._chosen:
@@ -120,7 +127,7 @@ class Records:
 
     @cached_property
     def lasts(self) -> Rows:
-        """Where the last row of each key is."""
+        """The position of the last row of each key."""
         return self.starts + self.sizes - 1
 
     @cached_property
@@ -134,11 +141,11 @@ class Records:
 
     @cached_property
     def _chosen(self) -> dict[tuple[Sequences, bool], pa.Array]:
-        """The rows that give the columns of a group their values; sequence columns may have others."""
+        """The rows that supply the columns of a group; sequence columns may be supplied by other rows."""
         return {}
 
     def _judge(self, sequences: Sequences) -> GroupRows:
-        """What the rows are to a group; columns of one group ask for the same."""
+        """Which rows take part in a group and are fresh, cached for all columns of the group."""
         if sequences not in self._judged:
             seeds = np.zeros(len(self.rows), np.bool_) if self.seeds is None else self.seeds
             self._judged[sequences] = sequences.judge(self.rows, self.starts, seeds)
@@ -164,8 +171,9 @@ def plain_records(rows: SortedRows, ignore_delete: bool, remove_on_delete: bool)
     """The records of a table without sequence groups.
 
     Args:
-        ignore_delete: retractions are left out, but for one that is the first row of its key: it sets the record.
-        remove_on_delete: a row of kind -D sets the record anew, and deletes it if no row follows; -U is left out.
+        rows: the rows of the window by key.
+        ignore_delete: retractions are dropped, except one that is the first row of its key: it sets the record.
+        remove_on_delete: a row of kind -D resets the record, and deletes it if no row follows; -U is dropped.
     """
     retract = rows.merged_retractions
     if retract is None or rows.kinds is None:
@@ -189,7 +197,8 @@ def grouped_records(rows: SortedRows, ignore_delete: bool, removing: Sequence[Se
     """The records of a table with sequence groups.
 
     Args:
-        ignore_delete: as for ``plain_records``.
+        rows: the rows of the window by key.
+        ignore_delete: retractions are dropped, except one that is the first row of its key: it sets the record.
         removing: the groups whose fresh rows of kind -D delete the record.
     """
     retract = rows.merged_retractions
@@ -201,7 +210,7 @@ def grouped_records(rows: SortedRows, ignore_delete: bool, removing: Sequence[Se
     if ignore_delete:
         records = _without_retractions(rows, retract)
         return replace(records, seeds=_at(records.starts[seeds_key], len(records.rows)))
-    # A retraction that is the first row of its key counts twice: it sets the record, then it takes back.
+    # A retraction that is the first row of its key counts twice: it sets the record, then it retracts.
     twice = np.ones(len(rows.order), np.intp)
     twice[rows.starts[begins_with_retract]] = 2
     places = np.repeat(np.arange(len(rows.order)), twice)
@@ -235,9 +244,10 @@ def _without_retractions(rows: SortedRows, retract: Mask) -> Records:
 
 
 def _from_resets(records: Records, resets: Mask) -> Records:
-    """The records from their last reset on, which is their seed then.
+    """The records from their last reset on, which becomes their seed.
 
     Args:
+        records: the records.
         resets: True for rows that delete the record and take its place.
     """
     assert records.retracts is not None

@@ -1,4 +1,4 @@
-"""What the options of a merge engine must fulfil, and the sequence groups they name (features 3.24, 5.1).
+"""Checks the options of a merge engine, and reads the sequence groups they define (features 3.24, 5.1).
 
 Java: SchemaValidation, PartialUpdateMergeFunction.Factory, FieldAggregatorFactory.
 """
@@ -46,10 +46,13 @@ def sequence_groups(schema: TableSchema, options: Options) -> tuple[SequenceGrou
 def aggregates(
     schema: TableSchema, options: Options, names: Iterable[str], default: str | None
 ) -> dict[str, ColumnAggregate]:
-    """The functions of some columns: their own, or that of all columns, or the default; none where that is None.
+    """The functions of some columns: the column's own, else that for all columns, else the default.
 
     Args:
-        default: of columns for which no option says anything.
+        schema: the columns of the table.
+        options: the options of the table.
+        names: the columns.
+        default: the function of columns that no option covers; None: they have no function, and are left out.
 
     Raises:
         OptionError, UnsupportedFeature: a function does not exist, or does not fit its column.
@@ -64,10 +67,10 @@ def aggregates(
 
 
 def check_aggregation(functions: Mapping[str, ColumnAggregate], options: Options) -> None:
-    """Options of merge-engine=aggregation that contradict each other.
+    """Checks that no options of merge-engine=aggregation contradict each other.
 
     Raises:
-        OptionError: they do; the message names both.
+        OptionError: two options do; the message names both.
     """
     if not options.value(o.AGGREGATION_REMOVE_RECORD_ON_DELETE):
         return
@@ -77,10 +80,10 @@ def check_aggregation(functions: Mapping[str, ColumnAggregate], options: Options
 
 
 def check_partial_update(schema: TableSchema, groups: Iterable[SequenceGroup], options: Options) -> None:
-    """Options of merge-engine=partial-update that contradict each other.
+    """Checks that no options of merge-engine=partial-update contradict each other.
 
     Raises:
-        OptionError: they do; the message names both.
+        OptionError: two options do; the message names both.
     """
     on_delete, on_group = o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE, o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP
     groups = tuple(groups)
@@ -133,7 +136,7 @@ def _check_member(schema: TableSchema, key: str, name: str) -> None:
 
 
 def _claim(owner: dict[str, str], name: str, key: str) -> None:
-    """Note that a column is in the group of an option; it can be in one only."""
+    """Records that a column is in the group of an option; raises OptionError if it is already in another group."""
     if owner.setdefault(name, key) != key:
         raise OptionError(f"column '{name}' is in two sequence groups: '{owner[name]}' and '{key}'; leave it in one")
 

@@ -1,10 +1,10 @@
-"""Sequence groups of partial-update: which rows are newer than what their group holds.
+"""Sequence groups of partial-update: finds the rows that are newer than the current sequence of their group.
 
 Java: PartialUpdateMergeFunction.
 
 A group keeps the values of its sequence columns. A row whose sequence is not less replaces it (the row is *fresh* for
-the group), any other is late; a row whose sequence columns are all null does not take part. So what a group holds is
-the greatest sequence so far, counted from the seed of the key if it has one.
+the group), any other is late; a row whose sequence columns are all null does not take part. So the current sequence of
+a group is the greatest so far, counted from the seed of the key if it has one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from paimon_spark.merge.keys.winners import Mask, Rows
 
 @dataclass(frozen=True)
 class SequenceGroup:
-    """sequence: the columns that order the rows, the most important first. members: the columns they guard."""
+    """One sequence group.
+
+    Attributes:
+        sequence: the columns that order the rows, the most important first.
+        members: the columns that a fresh row replaces.
+    """
 
     sequence: tuple[str, ...]
     members: tuple[str, ...]
@@ -33,7 +38,7 @@ class SequenceGroup:
 
 @dataclass(frozen=True)
 class GroupRows:
-    """What every row is to one group: it takes part, and it is not older than what the group holds then."""
+    """For each row, whether it takes part in a group, and whether it is fresh for the group."""
 
     takes_part: Mask
     fresh: Mask
@@ -63,7 +68,7 @@ class Sequences:
         Args:
             rows: row numbers, key by key in merge order.
             starts: where the rows of each key start.
-            seeds: True for rows that only say what the group holds at first; only the first row of a key can be one.
+            seeds: True for rows that only set the first sequence of the group; only the first row of a key can be one.
         """
         takes_part = self.present(rows) & ~seeds
         keys = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(rows)))
@@ -75,13 +80,15 @@ class Sequences:
 def deleting_rows(groups: Sequence[Sequences], rows: Rows, starts: Rows, deletes: Mask, seeds: Mask) -> Mask:
     """True for the rows that delete the record of their key.
 
-    A row of kind -D that is fresh for one of the groups deletes the record and takes its place: from then on the groups
-    hold what that row says. So the next one is found only after the one before; each step finds one for all keys.
+    A row of kind -D that is fresh for one of the groups deletes the record and takes its place: from then on its values
+    are the sequences of the groups. So each such row depends on the one before; each step finds one for all keys.
 
     Args:
         groups: those of ``partial-update.remove-record-on-sequence-group``.
-        rows, starts, seeds: as for ``Sequences.judge``.
-        deletes: True for rows of kind -D; a seed is none.
+        rows: row numbers, key by key in merge order.
+        starts: where the rows of each key start.
+        deletes: True for rows of kind -D; never for a seed.
+        seeds: True for rows that only set the first sequence of the group; only the first row of a key can be one.
     """
     result = np.zeros(len(rows), np.bool_)
     place = np.arange(len(rows))

@@ -34,14 +34,18 @@ def sort_key(values: Sequence[Any], types: Sequence[DataType]) -> SortKey:
 
 
 def compare_keys(left: Sequence[Any], right: Sequence[Any], types: Sequence[DataType]) -> int:
-    """-1, 0 or 1 as the left key is before, equal to or after the right one. Raises as ``sort_key``."""
+    """-1, 0 or 1 if the left key is before, equal to or after the right one.
+
+    Raises:
+        TypeError: a type that cannot be a key, or a null in a key.
+    """
     make = sort_key_of(types)
     a, b = make(left), make(right)
     return (a > b) - (a < b)
 
 
 def sort_key_of(types: Sequence[DataType]) -> Callable[[Sequence[Any]], SortKey]:
-    """``sort_key`` for many keys of the same types."""
+    """``sort_key`` for many keys of the same types: a function of the values alone."""
     converters = tuple(_converter(data_type) for data_type in types)
 
     def make(values: Sequence[Any]) -> SortKey:

@@ -1,4 +1,4 @@
-"""The smallest and largest keys of data files, as their metadata say."""
+"""The smallest and largest keys of data files, from their metadata."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from paimon_spark.merge.keys.key_order import SortKey, sort_key_of
 
 
 def key_range_of(key_types: Sequence[DataType]) -> Callable[[DataFileMeta], tuple[SortKey, SortKey]]:
-    """A function that gives the first and the last key of a file of a table with such a (trimmed primary) key.
+    """A function that returns the first and the last key of a data file.
 
     It raises CorruptFile, naming the file, for a key that does not decode, or holds a null.
+
+    Args:
+        key_types: the types of the trimmed primary key.
     """
     decode, make = arity_row_decoder(key_types), sort_key_of(key_types)
 

@@ -4,7 +4,7 @@ Three forms, each made from the one before:
 
 * Arrow columns, as read from files.
 * *Key columns*: for fixed-width types a numpy array of integers in key order (two for a wide DECIMAL), for strings and
-  binary the Arrow array itself. Made once a batch, mostly without a copy; a key is searched here.
+  binary the Arrow array itself. They are made once per batch, mostly without a copy, and serve to search for a key.
 * *Words*: unsigned 64-bit arrays for the rows of one window; comparing the words of two rows one after the other
   compares their keys. Bits that all rows share are left out and the rest is packed, so that a key of several columns
   often is a single word.
@@ -54,7 +54,7 @@ def key_columns(batch: pa.RecordBatch, names: Sequence[str]) -> tuple[KeyColumn,
 
 
 def ordered_columns(array: pa.Array, name: str) -> list[KeyColumn]:
-    """One Arrow array as key columns. What stands for a null is arbitrary: the caller looks at validity.
+    """One Arrow array as key columns. The values at nulls are arbitrary: the caller checks validity.
 
     Raises:
         UnsupportedFeature: a type without an order; the message holds name and type.
@@ -103,7 +103,7 @@ def rows_up_to(columns: Sequence[KeyColumn], key: Key, low: int, high: int) -> i
 
 
 def has_repeats(columns: Sequence[KeyColumn]) -> bool:
-    """Has any row the same key as the row before it?"""
+    """True if any row has the same key as the row before it."""
     repeated: npt.NDArray[np.bool_] | None = None
     for column in columns:
         if isinstance(column, np.ndarray):
@@ -132,8 +132,8 @@ def key_words(columns: Sequence[KeyColumn], starts: Sequence[int] | None, width:
         width: how many bits of a word to use.
 
     Returns:
-        At least one array of a word per row. Words hold only what differs between these rows: those of two calls must
-        not be compared.
+        At least one array with a word per row. Words hold only what differs between these rows, so words of two calls
+        must not be compared.
     """
     fields: list[Ints] = []
     for position, column in enumerate(columns):
@@ -146,10 +146,10 @@ def key_words(columns: Sequence[KeyColumn], starts: Sequence[int] | None, width:
 
 
 def order_fields(array: pa.Array, name: str) -> list[Ints]:
-    """The values of an array in no order as integer columns, for ``pack_fields``; what stands for a null is arbitrary.
+    """The values of an unsorted array as integer columns, for ``pack_fields``; the values at nulls are arbitrary.
 
     Raises:
-        UnsupportedFeature: as ``ordered_columns``.
+        UnsupportedFeature: a type without an order; the message holds name and type.
     """
     fields: list[Ints] = []
     for column in ordered_columns(array, name):
@@ -166,7 +166,7 @@ def _fixed(array: pa.Array, dtype: npt.DTypeLike) -> Ints:
 
 
 def _float_order(values: Ints, integer: npt.DTypeLike, nan: int) -> Ints:
-    """Signed integers in the order of Java's Double.compare: negative floats have their other bits turned round."""
+    """Signed integers in the order of Java's Double.compare: all bits of negative floats but the sign are inverted."""
     bits = values.view(integer)
     ordered: Ints = bits ^ ((bits >> (8 * bits.itemsize - 1)) & np.iinfo(bits.dtype).max)
     nans = np.isnan(values)
@@ -221,7 +221,7 @@ def _concat(columns: Sequence[KeyColumn]) -> KeyColumn:
 
 
 def _shared_prefix(column: pa.Array, starts: Sequence[int]) -> int:
-    """How many first bytes all values share: those that the first and last values of the sorted pieces share."""
+    """The length of the prefix that all values share: that of the first and last values of the sorted pieces."""
     edges = [*starts, *(start - 1 for start in starts[1:]), len(column) - 1]
     values = [column[row].as_py() for row in edges]
     first, last = min(values), max(values)
@@ -234,7 +234,7 @@ def _shared_prefix(column: pa.Array, starts: Sequence[int]) -> int:
 def _binary_fields(column: pa.Array, skip: int) -> list[Ints]:
     """Binary values as integers in order: their bytes after skip, eight a word, then the length.
 
-    Short values are filled up with zero bytes; the length, last, tells "a" from "a\0" and keeps the order.
+    Short values are padded with zero bytes; the length, which is last, separates "a" from "a\0" and keeps the order.
     """
     offsets, data = _buffers(column)
     lengths = offsets[1:] - offsets[:-1]
@@ -261,7 +261,7 @@ def _binary_fields(column: pa.Array, skip: int) -> list[Ints]:
 
 
 def _uniform_fields(data: npt.NDArray[np.uint8], start: int, stride: int, rows: int, width: int) -> list[Ints]:
-    """As above where all values have the same length: no offsets, no length word."""
+    """Binary values of one length as integers in order: their bytes after skip, eight a word, without a length."""
     fields: list[Ints] = []
     for i in range(0, width, _WORD):
         word = np.ndarray((rows,), ">u8", data, start + i, (stride,)).astype(np.uint64)
@@ -272,10 +272,10 @@ def _uniform_fields(data: npt.NDArray[np.uint8], start: int, stride: int, rows: 
 
 
 def pack_fields(fields: Sequence[Ints], rows: int, width: int = 64) -> list[Words]:
-    """Integer columns as few words: each column less its minimum, in as many bits as its range needs, end to end.
+    """Integer columns packed into few words: each column minus its minimum, in as many bits as its range needs.
 
-    A column that does not fit into what is left of a word is cut there: its high bits go into this word, its low bits
-    into the next. That keeps the order and fills the first word, the one that is sorted by.
+    A column that does not fit into the rest of a word is split: its high bits are in this word, its low bits in the
+    next. This keeps the order and fills the first word, which is the sort key.
 
     Args:
         fields: integer arrays of at least one row, the most important first.

@@ -1,4 +1,4 @@
-"""Record batches cut, filtered and put together by row numbers."""
+"""Slices, filters and combines record batches by row numbers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SMALL = 16  # a batch of less than 1/16 of the wanted rows is put together with
 
 
 def count_only(rows: int) -> pa.RecordBatch:
-    """A batch of so many rows and no columns."""
+    """A batch with this number of rows and no columns."""
     return pa.record_batch({"row": pa.nulls(rows)}).select([])
 
 
 def filter_rows(pieces: Sequence[pa.RecordBatch], mask: Mask | None) -> Iterator[pa.RecordBatch]:
-    """The rows of the pieces for which mask is true, piece by piece; a piece that stays whole is not copied.
+    """The rows of the pieces for which mask is true, piece by piece; a piece that is kept whole is not copied.
 
     Args:
         mask: as long as all pieces together; None: all rows.
@@ -40,8 +40,8 @@ def filter_rows(pieces: Sequence[pa.RecordBatch], mask: Mask | None) -> Iterator
 def take_rows(pieces: Sequence[pa.RecordBatch], rows: Rows, copy_bytes: int = COPY_BYTES) -> Iterator[pa.RecordBatch]:
     """The rows of these numbers, in this order; numbers count through all pieces.
 
-    The numbers that fall into one piece ascend: so a part of them needs only a part of each piece, and what is too big
-    to be copied at once is taken part by part.
+    The numbers of one piece must ascend. So a part of the numbers needs only a part of each piece, and rows that are
+    too large to copy at once are taken part by part.
     """
     if len(rows) == 0:
         return
@@ -87,10 +87,13 @@ def _used_slices(pieces: Sequence[pa.RecordBatch], ends: Rows, rows: Rows) -> tu
 def combine_rows(
     batches: Iterable[pa.RecordBatch], batch_rows: int, ordered: bool, copy_bytes: int = COPY_BYTES
 ) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of about batch_rows: small batches are put together, big ones pass.
+    """Combines rows into batches of about batch_rows: small batches are joined, large ones pass unchanged.
 
     Args:
-        ordered: the order of the rows stays; else a big batch overtakes the small ones that wait.
+        batches: the rows.
+        batch_rows: the wanted number of rows of a batch.
+        ordered: True keeps the order of the rows; False lets a large batch overtake small ones that wait.
+        copy_bytes: the most bytes that are copied at once.
     """
     waiting: list[pa.RecordBatch] = []
     rows = size = 0

@@ -1,4 +1,4 @@
-"""Which files of a bucket must be merged with each other (Java: IntervalPartition, SortedRun; format section 7.2)."""
+"""Finds the files of a bucket that must be merged together (Java: IntervalPartition, SortedRun; format section 7.2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_spark.merge.keys.key_ranges import key_range_of
 
 @dataclass(frozen=True, slots=True)
 class SortedRun:
-    """Files whose key ranges ascend and do not meet: read one after the other they are one sorted stream."""
+    """Files whose key ranges ascend without overlap: read one after the other they are one sorted stream."""
 
     files: tuple[DataFileMeta, ...]
 
@@ -41,9 +41,9 @@ class _Range:
 
 
 def partition_sections(files: Sequence[DataFileMeta], key_types: Sequence[DataType]) -> list[Section]:
-    """Cut the files of one bucket into sections that share no key, each with as few sorted runs as possible.
+    """Splits the files of one bucket into sections that share no key, each with as few sorted runs as possible.
 
-    Sections come in key order. A section of one run needs no merge. The runs of a section are in no order of age: see
+    Sections are in key order. A section of one run needs no merge. The runs of a section are not ordered by age: see
     ``runs_by_age``.
 
     Args:
@@ -57,12 +57,12 @@ def partition_sections(files: Sequence[DataFileMeta], key_types: Sequence[DataTy
 
 
 def runs_by_age(section: Section, key_types: Sequence[DataType]) -> Section | None:
-    """The files of a section as runs of which a later one is newer wherever keys meet, or None if there is none.
+    """The files of a section as runs in which a later run is newer wherever keys overlap; None if that is impossible.
 
-    With such runs the age of a row follows from its run, and nobody has to read ``_SEQUENCE_NUMBER``. They exist when
-    of any two files whose key ranges meet, one has only smaller sequence numbers than the other. Each file, oldest
-    first, goes into the first run above every file that it meets. None also where that takes more than twice as many
-    runs as there are now: reading that many files at once costs more than reading the numbers.
+    The age of a row then follows from its run, so ``_SEQUENCE_NUMBER`` need not be read. It is possible if, of any two
+    files whose key ranges overlap, one has only smaller sequence numbers than the other. Each file, oldest first, is
+    put into the first run above every file that it overlaps. The result is also None if this takes more than twice as
+    many runs as the section has: reading that many files at once costs more than reading the numbers.
     """
     files = [file for run in section for file in run]
     (ranges,) = _ranges_by_section(files, key_types)

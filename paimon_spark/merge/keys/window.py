@@ -1,7 +1,7 @@
-"""What a merge is about: its rules, and the rows of all runs in one range of keys.
+"""The input of a merge: its rules, and the rows of all runs in one range of keys.
 
-An engine is a function from a window to rows (``Engine``). It sees every row of each key of the window, and finds them
-with ``winners`` by ``Window.words`` (which rows have one key) and ``merge_criteria`` (in which order they count).
+An engine is a function from a window to rows (``Engine``). The window has all rows of each of its keys. Engines use
+``winners`` with ``Window.words`` (which rows have the same key) and ``merge_criteria`` (their order within a key).
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ from paimon_spark.merge.keys.winners import Groups, group_rows
 class MergeSpec:
     """How rows of equal keys become one row (format section 7.2; features section 3.4).
 
-    key_fields: the key columns in key order, by their names in the batches.
-    value_names: the value columns; engines that merge column by column need them.
-    sequence_fields, sequence_descending: ``sequence.field`` and its sort order.
-    ignore_delete, ignore_update_before: rows of kind -U and -D (-U) are dropped before anything else is looked at.
-    keep_deletes: keys whose merged row is a retraction stay; a compaction into any but the last level needs them.
-    has_sequence: batches hold ``_SEQUENCE_NUMBER``; else a later run is newer.
-    has_kind: batches hold ``_VALUE_KIND``; else every row is an insert.
+    Attributes:
+        key_fields: the key columns in key order, by their names in the batches.
+        value_names: the value columns; engines that merge column by column need them.
+        sequence_fields, sequence_descending: ``sequence.field`` and its sort order.
+        ignore_delete: rows of kind -U and -D are dropped before the merge.
+        ignore_update_before: rows of kind -U are dropped before the merge.
+        keep_deletes: keys whose merged row is a retraction are kept; a compaction into any but the last level needs
+            them.
+        has_sequence: batches hold ``_SEQUENCE_NUMBER``; if not, a later run is newer.
+        has_kind: batches hold ``_VALUE_KIND``; if not, every row is an insert.
     """
 
     key_fields: tuple[DataField, ...]
@@ -56,9 +59,10 @@ class MergeSpec:
 class Piece:
     """Neighbouring rows of one run.
 
-    keys: their key columns.
-    merged: True for rows that are merged even if their key has no other: by default a row alone stays as it is. None:
-        no row.
+    Attributes:
+        keys: the key columns of the rows.
+        merged: True for rows that are merged even if they are the only row of their key, which is otherwise kept
+            unchanged. None: for no row.
     """
 
     rows: pa.RecordBatch
@@ -75,8 +79,9 @@ class Piece:
 class Window:
     """All rows of all runs whose keys lie in one range.
 
-    pieces: not empty, sorted by key, older runs first.
-    grouped: ``groups``, if they are known.
+    Attributes:
+        pieces: not empty, sorted by key, older runs first.
+        grouped: ``groups``, if they are already known.
     """
 
     pieces: tuple[Piece, ...]
@@ -153,9 +158,11 @@ def ignored_rows(kinds: Kinds, spec: MergeSpec) -> npt.NDArray[np.bool_] | None:
 
 
 def merge_criteria(window: Window, spec: MergeSpec, kinds: Kinds | None) -> list[Words]:
-    """What tells the row of a key that counts, as words: rows that are ignored first, then as ``order_criteria``.
+    """The order of rows within a key, as words: ignored rows first, the others as in ``order_criteria``.
 
     Args:
+        window: the rows.
+        spec: the rules of the merge.
         kinds: ``window.kinds(spec)``.
     """
     ignored = None if kinds is None else ignored_rows(kinds, spec)
@@ -165,12 +172,14 @@ def merge_criteria(window: Window, spec: MergeSpec, kinds: Kinds | None) -> list
 def order_criteria(
     window: Window, spec: MergeSpec, kinds: Kinds | None, counts: npt.NDArray[np.bool_] | None = None
 ) -> list[Words]:
-    """What orders rows of one key, as words: the row with the greatest counts last; rows with equal words as they come.
+    """The order of rows within a key, as words: the newest row has the greatest; rows with equal words stay in order.
 
-    The sequence fields (a null lowest in both orders), then the sequence number, then retractions before additions
-    (Java: SortMergeReaderWithLoserTree, UserDefinedSeqComparator).
+    Rows are ordered by the sequence fields (a null lowest in both orders), then by the sequence number, then
+    retractions before additions (Java: SortMergeReaderWithLoserTree, UserDefinedSeqComparator).
 
     Args:
+        window: the rows.
+        spec: the rules of the merge.
         kinds: ``window.kinds(spec)``.
         counts: rows for which this is false come before all others.
     """
@@ -186,7 +195,7 @@ def order_criteria(
 
 
 def sequence_order(array: pa.Array, name: str, descending: bool) -> list[npt.NDArray[Any]]:
-    """A sequence field as integer columns of which the greater is newer; nulls lowest, and equal to each other."""
+    """A sequence field as integer columns in which the greater is newer; nulls are lowest, and equal to each other."""
     columns = order_fields(array, name)
     if descending:
         columns = [~column for column in columns]

@@ -1,4 +1,4 @@
-"""Which rows of a window win: exact kernels over words, without a loop over rows."""
+"""Finds the winning rows of a window: exact kernels over words, without a loop over rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paimon_spark.merge.keys.key_words import Words
 Rows: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-DIRECT_SPREAD = 32  # a table of all possible keys may be so many times longer than the rows
+DIRECT_SPREAD = 32  # a table of all possible keys may be this many times longer than the rows
 _MAX_PIECES = 255
 
 
@@ -23,7 +23,9 @@ _MAX_PIECES = 255
 class Groups:
     """Rows by key.
 
-    order: row numbers in key order, the rows of one key as they came. starts: where in order each key starts.
+    Attributes:
+        order: row numbers in key order; the rows of one key keep their order.
+        starts: the position in order of the first row of each key.
     """
 
     order: Rows
@@ -54,7 +56,12 @@ def last_rows(words: Sequence[Words], starts: Sequence[int]) -> Mask:
 
 
 def first_rows(words: Sequence[Words], starts: Sequence[int]) -> Mask:
-    """True for the first row of every key; the arguments are those of ``last_rows``."""
+    """True for the first row of every key.
+
+    Args:
+        words: the keys (see key_words) of at least one row.
+        starts: the rows at which a piece starts that is sorted by key.
+    """
     if len(words) == 1:
         mask = _one_by_table(words[0], starts, first=True)
         if mask is not None:
@@ -69,16 +76,17 @@ def group_rows(words: Sequence[Words]) -> Groups:
     """The rows sorted by key, stable.
 
     Args:
-        words: as in ``last_rows``. numpy's stable sort merges what is sorted already: right for windows of sorted runs.
+        words: the keys (see key_words) of at least one row. numpy's stable sort merges sorted stretches, which is fast
+            for windows of sorted runs.
     """
     order = np.argsort(words[0], kind="stable")
     return _groups(order, words[0][order], words)
 
 
 def group_unsorted_rows(words: Sequence[Words], width: int) -> Groups:
-    """The rows sorted by key, stable, where they come in no order: several times faster there than ``group_rows``.
+    """The rows sorted by key, stable; for unsorted rows several times faster than ``group_rows``.
 
-    numpy sorts plain integers with vector instructions, but not positions; so the position is made part of the integer.
+    numpy sorts plain integers with vector instructions, but not positions, so the position is made part of the integer.
 
     Args:
         words: the keys of at least one row in words of width bits.
@@ -92,7 +100,7 @@ def group_unsorted_rows(words: Sequence[Words], width: int) -> Groups:
 
 
 def spare_width(rows: int) -> int:
-    """How many bits of a word are left beside a row number."""
+    """The number of bits of a word that a row number leaves free."""
     return 64 - max(1, (rows - 1).bit_length())
 
 
@@ -101,7 +109,7 @@ def pick_last(groups: Groups, criteria: Sequence[Words]) -> Rows:
 
     Args:
         groups: the rows by key.
-        criteria: a word per row each; they are looked at only where a key has several rows that are equal so far.
+        criteria: arrays with a word per row; each is used only for keys whose rows are equal by those before it.
     """
     order, starts, sizes = groups.order, groups.starts, groups.sizes
     winners: Rows = order[starts + sizes - 1]
@@ -120,7 +128,7 @@ def pick_first(groups: Groups, criteria: Sequence[Words]) -> Rows:
 
 
 def _pick_last_of_several(order: Rows, sizes: Rows, criteria: Sequence[Words]) -> Rows:
-    """One row of every group: groups follow each other in order, sizes says how many rows each has."""
+    """One row of every group; the groups follow each other in order, with these sizes."""
     for word in criteria:
         starts = np.cumsum(sizes) - sizes
         values = word[order]
@@ -161,16 +169,16 @@ def _groups(order: Rows, values: Words, words: Sequence[Words]) -> Groups:
 
 
 def _settle_ties(order: Rows, values: Words, words: Sequence[Words]) -> Mask:
-    """Complete, in place, an order by the first word to one by all words.
+    """Refines, in place, an order by the first word to one by all words.
 
-    Most rows with the same first word have the same key: only where they do not, they are sorted by the next word.
+    Most rows with the same first word have the same key; only the others are sorted by the next word.
 
     Args:
         order: row numbers sorted by the first word, stable.
         values: the first word in this order.
 
     Returns:
-        For every row in order but the last: has the next one the same key?
+        For every row in order but the last: True if the next one has the same key.
     """
     same: Mask = values[1:] == values[:-1]
     for word in words[1:]:

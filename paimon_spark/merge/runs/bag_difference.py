@@ -1,7 +1,7 @@
-"""The rows wherein two states of a table without keys differ, each row as often as it occurs more on one side.
+"""The difference of two states of a table without keys: each row as often as it occurs more on one side.
 
-Rows have no order there, so they are dealt out by a hash of their values, and each share is compared by itself: memory
-holds one share of both states.
+The rows have no order, so they are divided into shares by a hash of their values, and each share is compared by itself:
+memory holds one share of both states.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Rows: TypeAlias = Callable[[], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class BagSpec:
-    """What is compared, and what comes out.
+    """The columns to compare, and the form of the result.
 
     Attributes:
-        fields: all columns of the rows. They are equal where all columns are: NaN to NaN, -0.0 not to 0.0.
+        fields: all columns of the rows. Rows are equal if all columns are: NaN equals NaN, -0.0 does not equal 0.0.
         output: names of the columns of the result; with ``_VALUE_KIND`` among them, +I or -D.
-        keeps_gone: whether rows come out, as -D, that the state before has more often.
-        shares: in how many parts the rows are compared. All are read once for each.
+        keeps_gone: whether the result has rows, as -D, that occur more often in the state before.
+        shares: the number of parts to compare one after the other. All rows are read once for each.
     """
 
     fields: tuple[DataField, ...]
@@ -43,7 +43,7 @@ class BagSpec:
 
 
 def bag_difference(before: Rows, after: Rows, spec: BagSpec) -> Iterator[pa.RecordBatch]:
-    """The rows that the state after has more often than the state before, and on request the others, as deletes.
+    """The rows that occur more often in the state after than before, and, if wanted, the opposite ones as deletes.
 
     Raises:
         UnsupportedFeature: a column of a type whose values cannot be compared.
@@ -60,7 +60,7 @@ def bag_difference(before: Rows, after: Rows, spec: BagSpec) -> Iterator[pa.Reco
 
 
 def _share(batch: pa.RecordBatch, spec: BagSpec, share: int) -> pa.RecordBatch:
-    """The rows of one share; the hash does not look at nested columns."""
+    """The rows of one share; the hash ignores nested columns."""
     flat = [field for field in spec.fields if field.type.root not in NESTED]
     if spec.shares == 1 or not flat:
         return batch.slice(0, batch.num_rows if share == 0 else 0)
@@ -68,16 +68,17 @@ def _share(batch: pa.RecordBatch, spec: BagSpec, share: int) -> pa.RecordBatch:
 
 
 def _unpaired(rows: pa.RecordBatch, spec: BagSpec, old_count: int) -> tuple[Mask, Mask]:
-    """Which rows of the state after, and which of the state before, have no equal row on the other side to go with.
+    """Which rows of the state after, and which of the state before, have no equal row on the other side to pair with.
 
     Args:
-        rows: those of the state before, then those of the state after.
-        old_count: how many are of the state before.
+        rows: the rows of the state before, then those of the state after.
+        spec: the columns to compare.
+        old_count: the number of rows of the state before.
     """
     columns = [column for f in spec.fields for column in equality_columns(rows.column(f.name), f.name)]
     groups = group_equal(columns, rows.num_rows)
     sizes = np.diff(groups.starts, append=rows.num_rows)
-    is_old = groups.order < old_count  # equal rows come as they were: old ones first
+    is_old = groups.order < old_count  # equal rows keep their order: old ones first
     old_sizes = np.add.reduceat(is_old, groups.starts, dtype=np.intp)
     place = np.arange(rows.num_rows) - np.repeat(groups.starts, sizes)
     pairs = np.repeat(np.minimum(old_sizes, sizes - old_sizes), sizes)

@@ -1,7 +1,7 @@
-"""The rows wherein two states of a table differ, as an engine of the sorted merge (Java: IncrementalDiffSplitRead).
+"""The difference of two states of a table, as an engine of the sorted merge (Java: IncrementalDiffSplitRead).
 
 Runs of the state before hold rows of kind -D, those of the state after rows that add; a key has at most one row in
-each state. So memory is bounded as in any merge, and no row is looked for by value.
+each state. So memory is bounded as in any merge, and no row is searched for by value.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from paimon_spark.merge.keys.winners import Mask, Rows, group_rows
 
 @dataclass(frozen=True)
 class StateDifference:
-    """What is new or other in the state after, and on request what has gone.
+    """An engine that returns the keys that are new or changed in the state after and, if wanted, the deleted ones.
 
     Attributes:
-        compared: the value columns: a key of both states differs when one of them does. NaN equals NaN, -0.0 is not
-            0.0, nulls are equal at every depth.
-        keeps_gone: whether keys that the state after lacks come out, as the row they had before.
+        compared: the value columns; a key of both states has changed if one of them has. NaN equals NaN, -0.0 does not
+            equal 0.0, nulls are equal at every depth.
+        keeps_gone: whether the result has keys that the state after lacks, with their row before.
     """
 
     compared: tuple[str, ...]
@@ -72,8 +72,8 @@ def equal_values(left: pa.Array, right: pa.Array, name: str) -> Mask:
     """Which values of two columns of one type are equal, row by row: null to null, NaN to NaN, -0.0 not to 0.0.
 
     Args:
-        left, right: of one length.
-        name: of the column, for messages.
+        left, right: arrays of one length.
+        name: the name of the column, for messages.
 
     Raises:
         UnsupportedFeature: a type whose values cannot be compared.

@@ -1,7 +1,7 @@
 """The k-way merge of sorted runs, in bounded memory (Java: SortMergeReader; performance notes: no value is sorted).
 
 Each run has one batch open. All rows up to the smallest last key of these batches form a *window*: no later batch can
-hold one of its keys. An engine turns the window into rows; the runs that ran out of rows open their next batch.
+hold one of its keys. An engine turns the window into rows; the runs that have no rows left open their next batch.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def merge_runs(
             is read). Batches may be empty, sliced, of any length, and may repeat a key; they hold the key columns, the
             sequence fields, ``_SEQUENCE_NUMBER`` and ``_VALUE_KIND`` as spec says, and the output columns.
         spec: the rules of the merge.
-        output: the columns of the result; without any, its batches only tell how many rows there are.
-        batch_rows: about how many rows a batch of the result has.
-        ordered: the result is sorted by key; without it no row has to move.
-        engine: what makes one row of the rows of a key.
+        output: the columns of the result; if empty, its batches have only a number of rows.
+        batch_rows: the approximate number of rows of a batch of the result.
+        ordered: True sorts the result by key; False avoids moving rows.
+        engine: merges the rows of each key.
 
     Raises:
         CorruptFile: a null in a key column.
@@ -46,7 +46,16 @@ def merge_runs(
 
 
 def windows(runs: Sequence[Iterator[pa.RecordBatch]], key_names: Sequence[str]) -> Iterator[Window]:
-    """The rows of sorted runs in windows, in key order; the arguments are those of ``merge_runs``."""
+    """The rows of sorted runs in windows, in key order.
+
+    Args:
+        runs: batches of each run, all sorted by key, oldest run first (see ``merge_runs``).
+        key_names: the key columns in key order.
+
+    Raises:
+        CorruptFile: a null in a key column.
+        UnsupportedFeature: a key column of a type without an order.
+    """
     cursors = [cursor for cursor in (_Cursor(run, key_names) for run in runs) if cursor.open_batch()]
     while cursors:
         bound = min(cursor.last_key for cursor in cursors)
@@ -72,7 +81,7 @@ def checked_keys(rows: pa.RecordBatch, key_names: Sequence[str]) -> tuple[KeyCol
 
 
 class _Cursor:
-    """A run, and the rows of its open batch that no window had yet."""
+    """A run, and the rows of its open batch that are not yet in a window."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], key_names: Sequence[str]) -> None:
         self._batches = batches
@@ -99,7 +108,7 @@ class _Cursor:
     def take_up_to(self, bound: Key) -> Iterator[Piece]:
         """The rows not taken so far with a key of at most bound.
 
-        When they reach to the end of a batch the next one is opened: it may begin with the same key.
+        If they reach the end of a batch, the next one is opened, because it may begin with the same key.
         """
         while self._rows is not None:
             rows, start, count = self._rows, self._position, self._rows.num_rows

@@ -1,7 +1,7 @@
-"""Which rows hold the same values (Java: RecordEqualiser): nulls are equal, NaN is, 0.0 and -0.0 are not.
+"""Compares the values of rows (Java: RecordEqualiser): null equals null, NaN equals NaN, 0.0 does not equal -0.0.
 
-A null in a list or as a value of a map is not: Java compares such items as SQL does, so values that hold one are equal
-to none, not even to themselves. Fields of a ROW compare as columns do.
+A null inside a list, or as a value of a map, equals nothing: Java compares these items as SQL does. So a value that
+holds one does not even equal itself. Fields of a ROW compare as columns do.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _equal_values(values: pa.Array, others: pa.Array, name: str) -> Mask:
 
 
 def _null_items(array: pa.Array) -> Mask:
-    """Per value, whether a list in it, at any depth, holds a null, or a map a null value."""
+    """For each value, whether a list in it, at any depth, holds a null, or a map holds a null value."""
     found = np.zeros(len(array), np.bool_)
     if pt.is_struct(array.type):
         for child in array.flatten():

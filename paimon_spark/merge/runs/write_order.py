@@ -1,6 +1,6 @@
-"""The rows of one level-0 file: sorted by key, one row a key (Java: SortBufferWriteBuffer, MergeTreeWriter).
+"""The rows of one level-0 file: sorted by key, one row per key (Java: SortBufferWriteBuffer, MergeTreeWriter).
 
-Moving values is what costs here: keys are sorted alone, and each column is gathered once.
+Moving values is the main cost, so only keys are sorted, and each column is gathered once.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ def sort_and_merge(
     sort_bytes: int = SORT_BYTES,
     engine: Engine = deduplicate,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows in write order, sorted by key, those of equal keys merged.
+    """Rows in write order, sorted by key, with the rows of equal keys merged.
 
-    The order of the rows of a key is that in which they come, or that of ``sequence.field``. Retractions are rows as
-    any other, and stay, for they must meet older rows in other files; ``ignore-delete`` and ``ignore-update-before``
-    drop theirs before anything else is looked at.
+    Within a key rows are ordered by arrival, or by ``sequence.field``. Retractions are kept like any other row, because
+    they must be merged with older rows in other files; ``ignore-delete`` and ``ignore-update-before`` drop theirs
+    before the merge.
 
     Args:
         rows: table columns, in the order in which they were written. To sort several selections of one table, put it
-            into one batch first, else it is copied for each.
-        spec: key columns by their names in rows, sequence fields, ignored retractions; the rest of it is not looked at.
+            into one batch first; otherwise it is copied for each.
+        spec: key columns by their names in rows, sequence fields, ignored retractions; the rest of it is not used.
         first_sequence: the sequence number of the first row; each next row has the next one.
         kinds: the row kind of each row (of rows, not of selection); None: all +I.
         selection: ascending numbers of the rows to take, for instance those of one bucket; None: all. Saves a gather
             before the sort. Sequence numbers count the selected rows only.
-        batch_rows: how many rows a batch of the result has at most.
-        sort_bytes: more rows than these bytes are sorted in parts, which are then merged.
-        engine: what makes one row of the rows of a key. Of deduplicate only the newest rows are gathered; any other
-            gets all rows, once.
+        batch_rows: the most rows of a batch of the result.
+        sort_bytes: rows of more bytes than this are sorted in parts, which are then merged.
+        engine: merges the rows of each key. For deduplicate only the newest rows are gathered; any other engine gets
+            all rows, once.
 
     Returns:
         The columns of rows, then ``_SEQUENCE_NUMBER`` int64 and ``_VALUE_KIND`` int8, both not null.
@@ -98,10 +98,14 @@ def sort_input(
     batch_rows: int = 131072,
     sort_bytes: int = SORT_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that ``sort_and_merge`` merges, all of them: what ``changelog-producer`` = ``input`` keeps of a write.
+    """All rows of a write, sorted but not merged: the changelog of ``changelog-producer`` = ``input``.
 
-    They are sorted by key, and inside a key as they count: by ``sequence.field``, then as they come. The arguments,
-    columns and errors are those of ``sort_and_merge``.
+    They are sorted by key, and within a key by ``sequence.field``, then by arrival. The arguments and columns are those
+    of ``sort_and_merge``.
+
+    Raises:
+        DataError: a null in a key column.
+        UnsupportedFeature: a key or sequence column of a type without an order.
     """
     if rows.num_rows == 0:
         return
@@ -116,7 +120,7 @@ def sort_input(
 
 
 def _every_row(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:
-    """No merge at all: an engine that only puts the rows in order."""
+    """An engine that sorts the rows without merging them."""
     groups = group_rows(window.words())
     order = order_within_keys(groups.order, groups.starts, order_criteria(window, spec, None))
     return take_rows([piece.rows.select(output) for piece in window.pieces], order)
@@ -130,13 +134,13 @@ def _one_batch(rows: pa.RecordBatch | pa.Table) -> pa.RecordBatch:
 
 
 def _kept_places(spec: MergeSpec, kinds: Kinds | None, selection: Rows | None, count: int) -> Rows:
-    """Where in the selection a row stands that no option drops."""
+    """The positions in the selection of the rows that no option drops."""
     ignored = None if kinds is None else ignored_rows(kinds if selection is None else kinds[selection], spec)
     return np.arange(count) if ignored is None else np.flatnonzero(~ignored)
 
 
 def _by_key(batch: pa.RecordBatch, spec: MergeSpec, rows: Rows) -> tuple[Groups, list[Words]]:
-    """Where in rows (ascending numbers, at least one) the rows of each key stand, and what orders them."""
+    """The positions in rows (ascending numbers, at least one) of the rows of each key, and their order criteria."""
     needed = batch.select([*spec.key_names, *(field.name for field in spec.sequence_fields)])
     if len(rows) < batch.num_rows:
         needed = needed.take(from_numpy(rows))
@@ -166,7 +170,7 @@ def _numbered(
     """The rows at these places of the selection, in this order, with their sequence numbers and kinds.
 
     Args:
-        cuts: where in places a batch of the result starts, and the end of places.
+        cuts: the positions in places where a batch of the result starts, and the end of places.
     """
     order = places if selection is None else selection[places]
     schema = batch.schema.append(pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False))
@@ -207,7 +211,7 @@ class _Part:
         return older, newer
 
     def small_parts(self, sort_bytes: int) -> Iterator[_Part]:
-        """Parts of at most so many bytes, or of one row."""
+        """Parts of at most sort_bytes, or of one row."""
         if self.rows.nbytes <= sort_bytes or self.rows.num_rows < 2:
             yield self
             return
@@ -218,7 +222,7 @@ class _Part:
 def _merge_all(
     part: _Part, spec: MergeSpec, batch_rows: int, sort_bytes: int, engine: Engine
 ) -> Iterator[pa.RecordBatch]:
-    """All rows sorted, then merged by an engine: merging parts first would not be the same for every engine."""
+    """Sorts all rows, then merges them by an engine: merging parts first would change the result of some engines."""
     output = [*part.rows.schema.names, SEQUENCE_NUMBER, VALUE_KIND]
     merge = replace(spec, keep_deletes=True, has_sequence=True, has_kind=True)
     runs = [_sorted(small, spec, batch_rows) for small in part.small_parts(sort_bytes)]
