@@ -1,5 +1,5 @@
-"""Verifies a whole table: that what its metadata say is true of its files.
+"""Verifies a whole table: that its files agree with its metadata.
 
-May import: all rooms of the store but ``store.upkeep``. It writes nothing.
-Invariant: a problem is a finding with a rule; only a storage that does not answer ends a check.
+May import: all rooms of the store except ``store.upkeep``. It writes nothing.
+Invariant: a problem is a finding with a rule; only an error of the storage ends a check.
 """

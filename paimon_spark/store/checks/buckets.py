@@ -1,4 +1,4 @@
-"""The files of one bucket beside each other: levels, deletion vectors, one live row of a key (format 7.2, 8.1)."""
+"""Checks the files of one bucket together: levels, deletion vectors, one live row per key (format 7.2, 8.1)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from paimon_spark.store.read.splits import DeletionFile
 
 
 def level_faults(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -> Iterator[str]:
-    """The files of one level above 0 whose key ranges meet, in words."""
+    """Descriptions of files on one level above 0 whose key ranges overlap."""
     key_range = key_range_of(key_types)
     levels: dict[int, list[DataFileMeta]] = {}
     for file in files:
@@ -45,18 +45,18 @@ def level_faults(files: Iterable[DataFileMeta], key_types: Sequence[DataType]) -
 
 
 def double_files(files: Iterable[DataFileMeta]) -> Iterator[str]:
-    """Files that are live more than once, in words."""
+    """Descriptions of files that are live more than once."""
     for name, count in Counter(file.file_name for file in files).items():
         if count > 1:
             yield f"{name} is live {count} times"
 
 
 def vector_faults(index: Iterable[IndexManifestEntry], live: Mapping[str, DataFileMeta]) -> Iterator[str]:
-    """Deletion vectors of files that are not live, and files with more than one, in words.
+    """Descriptions of deletion vectors of files that are not live, and of files with more than one vector.
 
     Args:
         index: the index files of a bucket.
-        live: its data files by name.
+        live: the live data files of the bucket by name.
     """
     holders: dict[str, str] = {}
     for entry in index:
@@ -73,12 +73,12 @@ def check_vector_file(
     """Reads all deletion vectors of an index file.
 
     Args:
-        table: of the file.
-        label: the snapshot that names it, in words.
-        path: of the file.
-        entry: what the index manifest says of it.
-        rows: of the live data files, by name.
-        findings: get what is wrong.
+        table: the table of the file.
+        label: the name of the snapshot, for problems.
+        path: the path of the file.
+        entry: its entry in the index manifest.
+        rows: the numbers of rows of the live data files, by name.
+        findings: receives the problems.
     """
     ranges = entry.deletion_ranges or ()
     if entry.row_count != len(ranges):
@@ -87,7 +87,7 @@ def check_vector_file(
     try:
         data = table.file_io.read_bytes(path)
     except FileNotFoundError:
-        return  # told as a file that is not there
+        return  # reported as a missing file
     for place in ranges:
         start, end = range_to_read(place.offset, place.length)
         try:
@@ -107,13 +107,13 @@ def check_vector_file(
 
 @dataclass(frozen=True)
 class OneRowTask:
-    """A bucket of which no key may have two rows that no deletion vector deletes.
+    """A bucket in which no key may have two rows that no deletion vector deletes.
 
     Attributes:
-        label: the snapshot in words.
-        where: the bucket in words.
+        label: the name of the snapshot, for problems.
+        where: the name of the bucket, for problems.
         partition, bucket: the bucket.
-        files: those above level 0.
+        files: the files above level 0.
         deletions: deletion vectors by data file name.
     """
 
@@ -126,9 +126,9 @@ class OneRowTask:
 
 
 def check_one_row(table: Table, task: OneRowTask, findings: Findings) -> None:
-    """Merges the keys of the files that share keys and notes those that come more than once.
+    """Merges the keys of files with overlapping key ranges, and reports keys that occur more than once.
 
-    Files that share no key with another are not read.
+    Files that overlap no other are not read.
     """
     keys = table.schema.key_fields
     spec = MergeSpec(keys, has_sequence=False, has_kind=False)
@@ -151,7 +151,7 @@ def check_one_row(table: Table, task: OneRowTask, findings: Findings) -> None:
 
 
 def repeated_keys(window: Window, spec: MergeSpec, output: Sequence[str], ordered: bool) -> Iterator[pa.RecordBatch]:
-    """An engine that gives a row of every key that has several."""
+    """An engine that returns one row of every key that has several."""
     groups = window.groups
     sizes = np.diff(groups.starts, append=len(groups.order))
     rows = pa.array(groups.order[groups.starts[sizes > 1]])

@@ -1,4 +1,4 @@
-"""From the states of a table to jobs: every file is looked at once, every bucket when it has changed."""
+"""Turns the states of a table into jobs: every file is checked once, every bucket when it has changed."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import DeletionFile
 
 _COMPACTED_CHANGELOG = ".cc-"
-_INDEX_FILE_COST = 1 << 20  # what reading an index file counts for in bytes of a job
+_INDEX_FILE_COST = 1 << 20  # the weight of reading an index file, in bytes of a job
 
 
 @dataclass(frozen=True)
 class Job:
-    """Something to read. weight: about how many bytes."""
+    """Something to read; weight is the approximate number of bytes."""
 
     weight: int
     run: Callable[[], None]
@@ -50,14 +50,15 @@ class Job:
 
 @dataclass
 class Collector:
-    """Takes the states of a table in order; notes what their metadata show, and makes jobs of what must be read.
+    """Takes the states of a table in order; reports problems in their metadata, and makes jobs of the files to read.
 
     Attributes:
-        table, findings: of the check.
+        table: the table.
+        findings: receives the problems.
         reads_files: whether data files are opened.
-        jobs: what is to be done.
+        jobs: the jobs so far.
         files: all data and changelog files so far, by path.
-        opened: how many of them a job opens.
+        opened: the number of files that the jobs open.
     """
 
     table: Table
@@ -89,16 +90,16 @@ class Collector:
             self._check_stored(state.label, path, None)
 
     def take_changelog(self, label: str, entries: Iterable[ManifestEntry]) -> None:
-        """The changelog files of a snapshot; label tells it."""
+        """Takes the changelog files of a snapshot; label is its name, for problems."""
         for entry in entries:
             self._take_file(label, entry, None, is_changelog=True)
 
     def finish(self, label: str, snapshot: Snapshot) -> None:
-        """After the last state, which is that of the snapshot: keys must not be in two buckets or partitions."""
+        """Ends with the last state, which is that of the snapshot: no key may be in two buckets or partitions."""
         if self.table.bucket_mode == BucketMode.KEY_DYNAMIC and self.reads_files:
             weight = sum(file.file_size for file in self.files.values())
             self._add_job(weight, partial(check_one_partition, self.table, label, snapshot, self.findings))
-        # The HASH index of a bucket only gets keys, so that one look at the last state is enough.
+        # Keys are only added to the HASH index of a bucket, so checking the last state is enough.
         partitions: dict[Partition, list[str]] = {}
         for (partition, _), path in self._hash_files.items():
             partitions.setdefault(partition, []).append(path)
@@ -237,7 +238,7 @@ class Collector:
     def _take_one_row(
         self, state: SnapshotState, place: Place, files: Iterable[DataFileMeta], options: Options
     ) -> None:
-        """Where readers skip level 0 and merge nothing; only when something above level 0 has changed."""
+        """For tables whose readers skip level 0 and do not merge; only if files above level 0 have changed."""
         has_vectors = options.value(o.DELETION_VECTORS_ENABLED)
         if not self.table.schema.primary_keys:
             return
@@ -260,5 +261,5 @@ class Collector:
 
 
 def _content(meta: DataFileMeta) -> tuple[object, ...]:
-    """What is said of a file and cannot change with its place in the tree, its sidecars or the ids of its rows."""
+    """The metadata of a file that do not depend on its level, its sidecars or the ids of its rows."""
     return meta.file_size, meta.row_count, meta.min_key, meta.max_key, meta.schema_id

@@ -1,4 +1,4 @@
-"""One data or changelog file against what its manifest says of it, in batches (format sections 4.2, 7)."""
+"""Compares one data or changelog file with its metadata in the manifest, in batches (format sections 4.2, 7)."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ Hashes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class FileTask:
-    """A file to look into.
+    """A file to read and check.
 
     Attributes:
-        label: the first snapshot that names it, in words.
-        path: where it lies.
-        entry: what the manifest says of it.
-        is_changelog: a changelog file: keys may repeat.
-        hashes: gives the hashes that the HASH index of its bucket knew in that snapshot, ascending; None, also as its
-            answer: not to be compared.
+        label: the first snapshot that names it, for problems.
+        path: the path of the file.
+        entry: its manifest entry.
+        is_changelog: True for a changelog file, in which keys may repeat.
+        hashes: returns the hashes in the HASH index of its bucket in that snapshot, ascending. None, as value or as
+            result: hashes are not compared.
     """
 
     label: str
@@ -93,7 +93,7 @@ def _row_checks(table: Table, schema: TableSchema, task: FileTask, reader: FileR
     """The rules that the rows of this file must follow."""
     entry, options, names = task.entry, table.options, reader.names
     partition = schema.partition_fields
-    if partition and all(field.name in names for field in partition):  # files imported from Hive lack these columns
+    if partition and all(field.name in names for field in partition):  # files imported from Hive have no such columns
         yield PartitionCheck(partition, entry.partition)
     bucket = bucket_fields(schema, options) if entry.total_buckets > 0 else ()
     if not schema.primary_keys:

@@ -1,4 +1,4 @@
-"""HASH indexes of dynamic buckets against the keys and against each other (format section 8.2)."""
+"""Checks HASH indexes of dynamic buckets against the keys and against each other (format section 8.2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class HashFiles:
         self._kept: OrderedDict[str, Hashes] = OrderedDict()
 
     def find(self, path: str) -> Hashes | None:
-        """The hashes of a file, ascending, each once; None where it is missing or damaged: that is told elsewhere."""
+        """The hashes of a file, ascending, each once; None if it is missing or damaged, which is reported elsewhere."""
         with self._lock:
             if path in self._kept:
                 self._kept.move_to_end(path)
@@ -46,14 +46,14 @@ class HashFiles:
 
 
 def check_hash_file(label: str, path: str, entry: IndexManifestEntry, findings: Findings) -> None:
-    """The file has as many hashes as the index manifest says, by its size."""
+    """Checks, by the size of the file, that it has as many hashes as the index manifest records."""
     if entry.file_size != 4 * entry.row_count:
         found = f"it is recorded with {entry.row_count} hashes of 4 bytes and {entry.file_size} bytes"
         findings.add(Rule.HASH_INDEX, label, path, found)
 
 
 def check_growth(label: str, path: str, old: Hashes | None, new: Hashes | None, findings: Findings) -> None:
-    """A HASH index only grows: a key that is written again must go where it was."""
+    """Checks that a HASH index has only grown: a key that is written again must be in the same bucket."""
     if old is None or new is None:
         return
     lost = len(np.setdiff1d(old, new, assume_unique=True))
@@ -62,7 +62,7 @@ def check_growth(label: str, path: str, old: Hashes | None, new: Hashes | None, 
 
 
 def check_disjoint(label: str, where: str, buckets: Iterable[Hashes | None], findings: Findings) -> None:
-    """No two buckets of a partition know one hash; all hashes of the partition are in memory meanwhile."""
+    """Checks that no two buckets of a partition have the same hash; holds all hashes of the partition in memory."""
     known = [hashes for hashes in buckets if hashes is not None]
     if len(known) < 2:
         return

@@ -1,4 +1,4 @@
-"""Manifest lists, manifests and index manifests: readable, and what they say of themselves is true (format 4)."""
+"""Checks that manifest lists, manifests and index manifests are readable and consistent (format 4)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ManifestReader:
-    """Reads the metadata files of a table for a check. What cannot be read is a problem, and None comes back."""
+    """Reads the metadata files of a table for a check. An unreadable file is a problem, and its result is None."""
 
     def __init__(self, table: Table, findings: Findings) -> None:
         self._table = table
@@ -30,14 +30,14 @@ class ManifestReader:
         self._canonical = same_partition(table.schema.partition_types)
 
     def read_list(self, label: str, name: str, size: int | None) -> list[ManifestFileMeta] | None:
-        """The manifests of a list; label tells the snapshot that names it."""
+        """The manifests of a list; label is the snapshot that names it, for problems."""
         io, location = self._table.file_io, self._table.location
         return self._read(label, name, lambda: read_manifest_list(io, location, name, size))
 
     def read_entries(self, label: str, meta: ManifestFileMeta) -> list[ManifestEntry] | None:
         """The entries of a manifest, without statistics, partitions in their canonical bytes.
 
-        The manifest is compared with what its list says of it; each manifest once.
+        Each manifest is compared once with its record in the manifest list.
         """
         return self._read(label, meta.file_name, lambda: self._entries(label, meta))
 
@@ -80,9 +80,9 @@ class ManifestReader:
 def manifest_faults(
     meta: ManifestFileMeta, entries: Sequence[ManifestEntry], partition_fields: Sequence[DataField]
 ) -> Iterator[str]:
-    """What a manifest list says wrongly of a manifest, in words.
+    """Descriptions of the errors in the record of a manifest in its list.
 
-    Ranges may be wider than the entries: readers leave manifests out by them, so they must only cover all entries.
+    Ranges may be wider than the entries: readers skip manifests by them, so they only have to cover all entries.
     """
     added = sum(entry.kind == FileKind.ADD for entry in entries)
     for what, recorded, found in (

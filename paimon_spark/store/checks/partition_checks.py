@@ -1,4 +1,4 @@
-"""Keys that say nothing of their partition: each lives in one partition (features section 5.2, KEY_DYNAMIC)."""
+"""Checks that each key is in one partition if keys do not contain it (features section 5.2, KEY_DYNAMIC)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ KEYS_AT_ONCE = 1 << 23
 def check_one_partition(
     table: Table, label: str, snapshot: Snapshot, findings: Findings, keys_at_once: int = KEYS_AT_ONCE
 ) -> None:
-    """Reads the keys of a snapshot as a reader does, and notes those that come more than once.
+    """Reads the keys of a snapshot as a reader does, and reports those that occur more than once.
 
     Args:
-        table: its primary key lacks a partition column.
-        label: the snapshot in words.
-        snapshot: what is read.
-        findings: get what is wrong.
-        keys_at_once: how many keys may be in memory; more are read several times, a share of their hashes each time.
+        table: a table whose primary key lacks a partition column.
+        label: the name of the snapshot, for problems.
+        snapshot: the snapshot to read.
+        findings: receives the problems.
+        keys_at_once: the most keys in memory; more are read several times, each time a share of their hashes.
     """
     shares = -(-snapshot.total_record_count // keys_at_once)
     count, example = 0, ""
@@ -39,7 +39,7 @@ def check_one_partition(
             repeated = _repeated_keys(table, snapshot, share, shares)
         except StorageError:
             raise
-        except PaimonError as error:  # a file that cannot be read is a problem of its own
+        except PaimonError as error:  # an unreadable file is reported as a problem itself
             findings.note(f"{label}: not looked for keys in more than one partition: {error}")
             return
         count += repeated.num_rows

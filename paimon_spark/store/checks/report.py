@@ -1,4 +1,4 @@
-"""What a check finds: problems, each under the name of the rule that is broken."""
+"""The report of a check: problems, each with the rule that is violated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from paimon_spark.store.reporting.result import Result
 
-KEPT = 100  # problems of one rule that are told in full; a table that lost a directory has one for every file
+KEPT = 100  # problems of one rule that are listed; a table that lost a directory has one for every file
 
 
 class Rule(StrEnum):
@@ -56,11 +56,11 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong.
+    """One violation of a rule.
 
     Attributes:
-        rule: which rule is broken.
-        snapshot: the first snapshot or tag that shows it, in words.
+        rule: the rule that is violated.
+        snapshot: the first snapshot or tag that shows it.
         where: the file, bucket or snapshot.
         found: what was found and what was expected.
     """
@@ -76,17 +76,17 @@ class Problem:
 
 @dataclass(frozen=True, repr=False)
 class CheckResult(Result):
-    """What a check looked at and found.
+    """The scope and the results of a check.
 
     Attributes:
-        location: of the table.
-        snapshots: the ids that were checked.
-        tags: the tags of snapshots that have expired, which were checked too.
-        files: data and changelog files in any of them; rows and bytes are theirs.
-        files_read: how many of these were opened.
-        live_files, live_rows: of the latest snapshot, rows as its metadata count them.
-        problems: what is wrong, at most KEPT of a rule.
-        left_out: how many more there are, by rule.
+        location: the location of the table.
+        snapshots: the ids of the checked snapshots.
+        tags: the checked tags of expired snapshots.
+        files, rows, bytes: the totals of the data and changelog files in any of these states.
+        files_read: the number of these files that were opened.
+        live_files, live_rows: the totals of the latest snapshot, rows by its metadata.
+        problems: the problems, at most KEPT for each rule.
+        left_out: the number of further problems, by rule.
         notes: what was not checked, and why.
     """
 
@@ -125,7 +125,7 @@ class CheckResult(Result):
 
 
 class Findings:
-    """Collects problems from several threads; each is told once."""
+    """Collects problems from several threads; each is reported once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -135,7 +135,7 @@ class Findings:
         self._notes: dict[str, None] = {}
 
     def add(self, rule: Rule, snapshot: str, where: str, found: str) -> None:
-        """Notes a problem; one with the same rule, place and words is known already."""
+        """Records a problem, unless one with the same rule, place and text is recorded already."""
         with self._lock:
             key = (rule, where, found)
             if key in self._seen:
@@ -146,18 +146,18 @@ class Findings:
                 self._problems.append(Problem(rule, snapshot, where, found))
 
     def note(self, text: str) -> None:
-        """Notes that something was not checked."""
+        """Records that something was not checked."""
         with self._lock:
             self._notes[text] = None
 
     def forget(self, snapshots: Iterable[str]) -> None:
-        """Drops the problems of snapshots that have expired during the check: their files may go."""
+        """Drops the problems of snapshots that have expired during the check: their files may be deleted."""
         gone = set(snapshots)
         self._counts.subtract(problem.rule for problem in self._problems if problem.snapshot in gone)
         self._problems = [problem for problem in self._problems if problem.snapshot not in gone]
 
     def problems(self) -> tuple[tuple[Problem, ...], dict[Rule, int]]:
-        """The problems in the order of the rules, and how many more of a rule there are."""
+        """The problems in the order of the rules, and the number of further ones of each rule."""
         order = list(Rule)
         kept = Counter(problem.rule for problem in self._problems)
         more = {rule: self._counts[rule] - kept[rule] for rule in order if self._counts[rule] > kept[rule]}

@@ -1,4 +1,4 @@
-"""Rules for the rows of one data file: each looks at all batches in file order, then says what is wrong."""
+"""Rules for the rows of one data file: each takes all batches in file order, then reports violations."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ class RowCheck(Protocol):
 
     @property
     def fields(self) -> Sequence[DataField]:
-        """The columns it needs, as the file names them."""
+        """The columns that the rule needs, as the file names them."""
 
     def look(self, batch: pa.RecordBatch) -> None:
         """Takes the next rows, at least one."""
 
     def faults(self) -> Iterator[tuple[Rule, str]]:
-        """After all rows: the rules that are broken, and what was found."""
+        """After all rows: the violated rules, each with a description."""
 
 
 class KeyCheck:
     """Rows are sorted by key, and smallest and greatest key are the recorded ones."""
 
     def __init__(self, keys: Sequence[DataField], meta: DataFileMeta, repeats: bool) -> None:
-        """
+        """The check of one file.
+
         Args:
             keys: the key columns, at least one.
-            meta: of the file.
-            repeats: whether neighbouring rows may have one key.
+            meta: the metadata of the file.
+            repeats: whether neighbouring rows may have the same key.
         """
         self.fields = keys
         self._meta = meta
@@ -93,7 +94,7 @@ class KeyCheck:
 
 
 def _ascends(columns: Sequence[KeyColumn], repeats: bool) -> bool:
-    """Is every row after the one before it (or, with repeats, not before it)?"""
+    """True if every row is after the one before it (or, with repeats, not before it)."""
     words = key_words(columns, None)
     equal = np.ones(len(words[0]) - 1, np.bool_)
     after = np.zeros(len(words[0]) - 1, np.bool_)
@@ -107,9 +108,10 @@ class SystemCheck:
     """Every row has a sequence number and a kind; numbers and retractions are the recorded ones."""
 
     def __init__(self, meta: DataFileMeta, numbers: bool) -> None:
-        """
+        """The check of one file.
+
         Args:
-            meta: of the file.
+            meta: the metadata of the file.
             numbers: whether the recorded sequence numbers are those of the rows.
         """
         self.fields = (_SEQUENCE, _KIND) if numbers else (_KIND,)
@@ -165,10 +167,11 @@ class BucketCheck:
     """All rows belong to the bucket that the manifest names."""
 
     def __init__(self, fields: Sequence[DataField], entry: ManifestEntry, function: str) -> None:
-        """
+        """The check of one file.
+
         Args:
             fields: the bucket key, in its order.
-            entry: of the file.
+            entry: the manifest entry of the file.
             function: `bucket-function.type`.
         """
         self.fields = fields
@@ -193,13 +196,14 @@ class BucketCheck:
 
 
 class HashCheck:
-    """The HASH index of the bucket knows all keys."""
+    """The HASH index of the bucket has all keys."""
 
     def __init__(self, keys: Sequence[DataField], hashes: npt.NDArray[np.int32]) -> None:
-        """
+        """The check of one file.
+
         Args:
             keys: the key columns.
-            hashes: those that the index knows, ascending.
+            hashes: the hashes in the index, ascending.
         """
         self.fields = keys
         self._hashes = hashes

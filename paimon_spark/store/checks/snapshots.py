@@ -1,7 +1,7 @@
-"""The snapshots of a table one after the other, each with what lives in it (format sections 3.1, 4.5).
+"""Visits the snapshots of a table in order, each with its live files (format sections 3.1, 4.5).
 
-A snapshot differs little from the one before, so only what is new is read: its delta, and the manifests of its base
-that the last snapshot did not have, with those they stand for. Both must leave the same files.
+A snapshot differs little from the one before, so only new metadata are read: its delta, and the manifests of its base
+that the last snapshot did not have, with those that they replace. Both must result in the same files.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class SnapshotState:
-    """What lives in a snapshot. The mappings change when the walk goes on.
+    """The live files of a snapshot. The mappings change when the walk continues.
 
     Attributes:
-        label: the snapshot in words, for problems.
-        snapshot: itself.
+        label: the name of the snapshot, for problems.
+        snapshot: the snapshot.
         live: the live files by place.
         index: the live index files by place.
-        changed: the places whose files or index files are not those of the state before; all if that is not known.
-        added: files that were not live in the state before; all if that is not known.
+        changed: the places whose files or index files differ from the state before; all places if that is unknown.
+        added: files that were not live in the state before; all files if that is unknown.
         changelog: the changelog files of the snapshot.
-        follows: whether the state before is that of the snapshot before.
+        follows: whether the state before is that of the preceding snapshot.
     """
 
     label: str
@@ -52,7 +52,7 @@ class SnapshotState:
 
 @dataclass
 class _Known:
-    """What the walk remembers of the snapshot before."""
+    """The state of the snapshot before, as the walk keeps it."""
 
     id: int
     manifests: dict[str, ManifestFileMeta]
@@ -63,7 +63,7 @@ class _Known:
 
 
 class Walk:
-    """Goes through snapshots in the order of their ids and notes what is wrong with their metadata."""
+    """Visits snapshots in the order of their ids and reports problems in their metadata."""
 
     def __init__(self, table: Table, findings: Findings) -> None:
         self._table = table
@@ -84,11 +84,11 @@ class Walk:
                 yield from files.values()
 
     def visit(self, label: str, snapshot: Snapshot) -> SnapshotState | None:
-        """The next snapshot; None when too little of it can be read.
+        """The state of the next snapshot; None if too little of it can be read.
 
         Args:
-            label: the snapshot in words.
-            snapshot: its id is greater than that of the last one; for one that does not follow it, see ``forget``.
+            label: the name of the snapshot, for problems.
+            snapshot: its id must be greater than that of the last one; if it does not follow it, call ``forget`` first.
         """
         self._check_schema(label, snapshot)
         last, self._known = self._known, None
@@ -115,11 +115,11 @@ class Walk:
         return SnapshotState(label, snapshot, state.live, index, frozenset(changed), tuple(added), changelog, follows)
 
     def forget(self) -> None:
-        """The next snapshot does not follow the last one."""
+        """Declares that the next snapshot does not follow the last one."""
         self._known = None
 
     def changelog(self, label: str, snapshot: Snapshot) -> tuple[ManifestEntry, ...]:
-        """The changelog files of a snapshot; their rows must be as many as it says."""
+        """The changelog files of a snapshot; their number of rows must be the recorded one."""
         if snapshot.changelog_manifest_list is None:
             return ()
         size = snapshot.changelog_manifest_list_size
@@ -211,12 +211,12 @@ class Walk:
 
 
 def place_in(entry: ManifestEntry | IndexManifestEntry) -> Place:
-    """Where an entry of a check belongs: its reader has given the partition our bytes (``ManifestReader``)."""
+    """The partition and bucket of an entry, whose partition is in canonical bytes already (``ManifestReader``)."""
     return Partition(entry.partition), entry.bucket
 
 
 def _net(entries: Iterable[ManifestEntry]) -> dict[tuple[int, Identity], ManifestEntry]:
-    """What remains of entries: additions that they do not delete, and deletions of what they do not add."""
+    """The net effect of entries: additions that they do not delete, and deletions of files that they do not add."""
     left: dict[tuple[int, Identity], ManifestEntry] = {}
     for entry in entries:
         opposite = (FileKind.ADD if entry.kind == FileKind.DELETE else FileKind.DELETE, entry.identity)

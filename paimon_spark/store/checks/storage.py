@@ -1,4 +1,4 @@
-"""Which files are there, by listing every directory once."""
+"""Finds existing files and their sizes by listing every directory once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Storage:
         self._lock = threading.Lock()
 
     def size(self, path: str) -> int | None:
-        """The size of a file in bytes; None when it is not there."""
+        """The size of a file in bytes; None if it does not exist."""
         directory, _, name = path.rpartition("/")
         with self._lock:
             if directory not in self._sizes:
@@ -24,7 +24,7 @@ class Storage:
             return self._sizes[directory].get(name)
 
     def wrong_size(self, path: str, recorded: int | None) -> str | None:
-        """What is wrong with a file, in words; recorded None: any size is right."""
+        """A description of what is wrong with the size of a file, None if nothing; recorded None allows any size."""
         found = self.size(path)
         if found is None:
             return "the file does not exist"

@@ -1,4 +1,4 @@
-"""The check of a whole table: its snapshots in order, then every file that they name, once.
+"""Checks a whole table: its snapshots in order, then every file that they name, once.
 
 Memory: the live files of one snapshot without their statistics, the metadata of all files, and for each thread a few
 batches of key columns.
@@ -35,23 +35,23 @@ def check(
     latest_only: bool = False,
     progress: Progress | None = None,
 ) -> CheckResult:
-    """Verifies that everything the metadata of a table say is true: of every snapshot, and of every file they name.
+    """Verifies every snapshot of a table and every file that they name against the metadata.
 
-    Nothing is changed. Snapshots that come or expire meanwhile do no harm.
+    Nothing is changed. Snapshots may be committed or expire during the check.
 
     Args:
-        table: its location, or an opened table.
+        table: the location of the table, or an opened table.
         options: storage options, and ``branch``, for a location.
-        read_files: False looks at metadata, file sizes and deletion vectors only, and opens no data file.
-        latest_only: True looks at the latest snapshot only.
-        progress: is told how far it is.
+        read_files: False checks metadata, file sizes and deletion vectors only, and opens no data file.
+        latest_only: True checks the latest snapshot only.
+        progress: called with the progress.
 
     Returns:
-        What was looked at and what is wrong; see Rule for what is checked.
+        The scope of the check and the problems; see Rule for what is checked.
 
     Raises:
-        TableNotFound, SnapshotNotFound: there is no such table or branch.
-        StorageError: the storage failed; a file that is not there is a problem in the report instead.
+        TableNotFound, SnapshotNotFound: the table or the branch does not exist.
+        StorageError: the storage failed. A missing file is a problem in the report instead.
     """
     if isinstance(table, str):
         table = find_stored_table(table, options) or open_table(table, options)
@@ -99,7 +99,7 @@ def _visit(walk: Walk, collector: Collector, label: str, snapshot: Snapshot) -> 
 
 
 def _snapshots(table: Table, findings: Findings, ids: Sequence[int], walk: Walk) -> Iterator[tuple[str, Snapshot]]:
-    """The snapshots with their names; the walk is told where one does not follow the one before."""
+    """The snapshots with their names; calls ``walk.forget`` before one that does not follow the one before."""
     for position, snapshot_id in enumerate(ids):
         label = f"snapshot {snapshot_id}"
         if position and ids[position - 1] != snapshot_id - 1:
@@ -120,7 +120,7 @@ def _snapshots(table: Table, findings: Findings, ids: Sequence[int], walk: Walk)
 
 
 def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[str, Snapshot]:
-    """The tags whose snapshots are there no more, oldest first."""
+    """The tags whose snapshots have expired, oldest first."""
     found: dict[str, Snapshot] = {}
     for name in table.snapshots.tag_names():
         try:
@@ -131,7 +131,7 @@ def _expired_tags(table: Table, findings: Findings, ids: Sequence[int]) -> dict[
             findings.add(Rule.SNAPSHOT, f"tag {name}", f"tag {name}", str(error))
             continue
         if tag is not None and tag.snapshot.id not in ids:
-            found[name] = replace(tag.snapshot, changelog_manifest_list=None)  # which expires with the snapshot
+            found[name] = replace(tag.snapshot, changelog_manifest_list=None)  # it expires with the snapshot
     return dict(sorted(found.items(), key=lambda item: item[1].id))
 
 
@@ -148,7 +148,7 @@ def _take_changelogs(
         except PaimonError as error:
             findings.add(Rule.SNAPSHOT, label, label, str(error))
             continue
-        if snapshot is not None:  # else it has just expired
+        if snapshot is not None:  # otherwise it has just expired
             collector.take_changelog(label, walk.changelog(label, snapshot))
 
 

@@ -1,4 +1,4 @@
-"""From commit messages to a snapshot.
+"""Commits: turns commit messages into a snapshot.
 
 States of a commit::
 
@@ -11,7 +11,7 @@ States of a commit::
 
 Invariants (protocol C1 to C10 in docs/internals/protocol.md): a snapshot becomes visible in one atomic step; no file is
 deleted after a step whose outcome is unknown (CommitStateUnknown); a commit of the same user and identifier happens
-once; nobody builds on a snapshot that may be withdrawn.
+once; no commit builds on a snapshot that may be withdrawn.
 
 May import: ``store.metadata``, ``store.holds``, ``store.buckets`` and what lies below. It reads no rows.
 """

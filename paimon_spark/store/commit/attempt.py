@@ -65,7 +65,7 @@ class CommitRequest(Generic[Detail]):
     """What shall become one snapshot.
 
     Attributes:
-        user, identifier, kind: name the commit; no two snapshots of a table agree in all three.
+        user, identifier, kind: identify the commit; no two snapshots of a table agree in all three.
         operation: what the user did (WRITE, OVERWRITE, ...), for people who read the snapshot.
         propose: the changes on top of a state; asked anew in every attempt.
         checks_files: whether live files must be compared with the changes. A plain append of new files needs none.
@@ -89,7 +89,7 @@ class CommitRequest(Generic[Detail]):
     statistics: str | None = None
 
     def names(self, snapshot: Snapshot) -> bool:
-        """True if the snapshot is this very commit."""
+        """True if the snapshot was made by this commit."""
         return (snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind) == (
             self.user,
             self.identifier,
@@ -99,12 +99,12 @@ class CommitRequest(Generic[Detail]):
 
 @dataclass(frozen=True)
 class TableState:
-    """The table as an attempt found it.
+    """The state of the table that an attempt builds on.
 
     Attributes:
-        snapshot: the latest one; None of a table without snapshots.
-        manifests: those of the snapshot, base before delta.
-        schema_ids: of all schemas, ascending.
+        snapshot: the latest snapshot; None if the table has none.
+        manifests: the manifests of the snapshot, base before delta.
+        schema_ids: the ids of all schemas, ascending.
     """
 
     table: Table
@@ -124,9 +124,9 @@ class TableState:
 
     @property
     def index_entries(self) -> list[IndexManifestEntry]:
-        """The live index files, read when they are first asked for.
+        """The live index files, read on the first call.
 
-        Not a cached_property: that of Python 3.11 lets one commit of the process read at a time.
+        Not a cached_property: in Python 3.11 its lock is shared by all commits of the process.
         """
         name = None if self.snapshot is None else self.snapshot.index_manifest
         if name not in self._index_entries:
@@ -135,7 +135,7 @@ class TableState:
 
 
 def table_state(table: Table, snapshot: Snapshot | None) -> TableState:
-    """The table as it stands in its latest snapshot."""
+    """The state of the table in its latest snapshot."""
     manifests = () if snapshot is None else read_data_manifests(table.file_io, table.location, snapshot)
     return TableState(table, snapshot, tuple(manifests), tuple(table.schemas.ids()))
 
@@ -150,12 +150,12 @@ def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChang
         merges: whether to keep the number of manifests small on the way; a second attempt has no time for that.
 
     Returns:
-        The published snapshot; None when another writer was faster, and then nothing is left of this attempt.
+        The published snapshot; None if another writer was faster. The files of this attempt are deleted then.
 
     Raises:
         CommitConflict: the changes do not fit the latest snapshot.
-        CommitStateUnknown: see publish; all files stay.
-        StorageError: the storage failed before anything was published; what this attempt wrote is deleted.
+        CommitStateUnknown: the store gave no answer; the snapshot may exist, so no file is deleted.
+        StorageError: the storage failed before anything was published; the files of this attempt are deleted.
     """
     table = state.table
     _check(state, request, changes)
@@ -165,7 +165,7 @@ def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChang
         snapshot = _prepare(state, request, changes, writer, merges)
         writer.flush()
         undo.pop_all()
-    # From here on the outcome decides: an interrupted publication may have been one.
+    # From here on nothing may be deleted on an interrupt: the snapshot may have been published.
     try:
         published = publish(table.snapshots, snapshot)
     except NotCreated:
@@ -190,7 +190,7 @@ def _check(state: TableState, request: CommitRequest[Any], changes: CommitChange
 
 
 def conflict_rules(table: Table) -> ConflictRules:
-    """The table in the words of conflict detection."""
+    """The properties of the table that conflict detection needs."""
     types = table.schema.partition_types
     return ConflictRules(
         table=table.location,
@@ -204,14 +204,14 @@ def conflict_rules(table: Table) -> ConflictRules:
 def _has_expired(table: Table, row: bytes) -> bool:
     try:
         return expired_by_values(table.schema, table.options, datetime.now())(row)
-    except OptionError:  # a formatter that cannot be read is told where partitions expire
+    except OptionError:  # the expiry of partitions reports a bad formatter
         return False
 
 
 def _prepare(
     state: TableState, request: CommitRequest[Any], changes: CommitChanges, writer: ManifestWriter, merges: bool
 ) -> Snapshot:
-    """The snapshot, and all that it will name given to the writer."""
+    """The new snapshot; the files that it names are handed to the writer."""
     table, latest = state.table, state.snapshot
     manifests: Sequence[ManifestFileMeta] = state.manifests
     whole = request.rewrites_manifests or request.brings_back
@@ -280,7 +280,7 @@ def _watermark(latest: Snapshot | None, given: int | None) -> int | None:
 
 
 def _statistics(table: Table, latest: Snapshot | None, schema_id: int) -> str | None:
-    """The statistics of ANALYZE are inherited as long as they speak of the current schema."""
+    """The statistics of ANALYZE, which are inherited as long as their schema is the current one."""
     if latest is None or latest.statistics is None:
         return None
     path = statistics_path(table.location, latest.statistics)

@@ -36,11 +36,11 @@ _log = logging.getLogger(__name__)
 
 
 class _Base(StrEnum):
-    """What became of the snapshot that a commit was built on."""
+    """The state of the snapshot that a commit was built on."""
 
     PRESENT = "present"
     ROLLED_BACK = "rolled back"
-    EXPIRED = "expired"  # or there never was one
+    EXPIRED = "expired"  # or the commit is the first
 
 
 def may_be_withdrawn(table: Table, latest: Snapshot) -> bool:
@@ -57,7 +57,7 @@ def may_be_withdrawn(table: Table, latest: Snapshot) -> bool:
         return _was_rolled_back(store, latest.id - 1)
     try:
         return not builds_on(table, before, latest)
-    except MissingFile:  # one of the two is being removed: the next check tells
+    except MissingFile:  # one of the two is being removed: the next check decides
         return True
 
 
@@ -129,7 +129,7 @@ def _was_rolled_back(store: SnapshotStore, snapshot_id: int) -> bool:
 def _withdraw(store: SnapshotStore, published: Snapshot) -> None:
     """Removes a snapshot whose base was rolled back, after the snapshots that others have built on it.
 
-    Its files stay for the removal of orphan files, because somebody may still read them.
+    Its files are left to the removal of orphan files, because a reader may still use them.
 
     Raises:
         CommitStateUnknown: the storage failed; the snapshot may still be there, with the rows of the lost state.
@@ -180,7 +180,7 @@ def _is_overtaken(table: Table, published: Snapshot) -> bool:
 
 
 def _withdraw_overtaken(table: Table, published: Snapshot) -> None:
-    """Removes a snapshot that no later one contains. Its files stay for the removal of orphan files.
+    """Removes a snapshot that no later one contains. Its files are left to the removal of orphan files.
 
     Raises:
         StorageError: the storage failed; the snapshot does no harm where it is.

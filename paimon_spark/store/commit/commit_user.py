@@ -1,4 +1,4 @@
-"""Who commits (format section 3.1; Java: CoreOptions.createCommitUser)."""
+"""Commit users (format section 3.1; Java: CoreOptions.createCommitUser)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from paimon_spark.store.metadata.table import Table
 
 
 def new_user(table: Table) -> str:
-    """A commit user nobody had before, with the prefix of the table's options."""
+    """A new, unique commit user, with the prefix in the table's options."""
     prefix = table.options.value(o.COMMIT_USER_PREFIX)
     return f"{prefix}_{uuid.uuid4()}" if prefix else str(uuid.uuid4())

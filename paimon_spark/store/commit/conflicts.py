@@ -1,4 +1,4 @@
-"""May these changes be applied to the latest snapshot? (format section 3.2; Java: ConflictDetection)"""
+"""Checks whether changes may be applied to the latest snapshot (format section 3.2; Java: ConflictDetection)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class ConflictRules:
-    """What the checks need to know of a table.
+    """The properties of a table that the checks need.
 
     Attributes:
-        table: its location, for messages.
-        key_types: of the trimmed primary key; empty for append tables, which have no order to protect.
-        canonical: makes two rows of one partition the same bytes.
-        partition_text: a partition row in words.
-        has_expired: whether a partition row is one of those that leave because of their age.
+        table: the location, for messages.
+        key_types: the types of the trimmed primary key; empty for append tables, which have no key ranges.
+        canonical: gives all rows of one partition the same bytes.
+        partition_text: formats a partition row, for messages.
+        has_expired: whether a partition expires because of its age.
     """
 
     table: str
@@ -42,7 +42,7 @@ def check_conflicts(
     """Refuses changes that do not fit the files which are live in the latest snapshot.
 
     Args:
-        rules: of the table.
+        rules: the properties of the table.
         latest: the snapshot that live belongs to.
         live: the live files of (at least) the partitions that delta changes.
         delta: the changes, in order.
@@ -50,7 +50,7 @@ def check_conflicts(
 
     Raises:
         CommitConflict: a file to delete is not live, a file to add is, key ranges of one level would overlap, or the
-            number of buckets of a partition would change. Nothing has been committed; the message tells which and why.
+            number of buckets of a partition would change. Nothing was committed; the message says which and why.
     """
     if kind != CommitKind.OVERWRITE:
         check_total_buckets(rules, latest, [*live, *delta])
@@ -80,7 +80,7 @@ def check_conflicts(
 
 
 def check_total_buckets(rules: ConflictRules, latest: Snapshot | None, entries: Iterable[ManifestEntry]) -> None:
-    """All files of a partition must be spread over one number of buckets.
+    """Checks that all files of a partition have the same number of buckets.
 
     Raises:
         CommitConflict: two entries of a partition differ.
@@ -106,18 +106,21 @@ def check_vectors(
     index: Iterable[IndexManifestEntry],
     index_delta: Iterable[IndexManifestEntry],
 ) -> None:
-    """Data files and their deletion vectors must change together, else deleted rows come back.
+    """Checks that data files and their deletion vectors change together; otherwise deleted rows would come back.
 
-    That the index files which index_delta deletes are live is checked where the next index manifest is made
-    (index_manifests.combine_index_entries). Java checks this for unaware append tables alone.
+    ``index_manifests.combine_index_entries`` checks that the index files which index_delta deletes are live. Java
+    checks this only for unaware append tables.
 
     Args:
-        rules, latest, live, delta: as for check_conflicts.
+        rules: the properties of the table.
+        latest: the snapshot that live belongs to.
+        live: the live files of (at least) the partitions that delta changes.
+        delta: the changes, in order.
         index: the live index files.
         index_delta: the changes of index files.
 
     Raises:
-        CommitConflict: a file that delta deletes has a deletion vector that stays, or a file that gets its first
+        CommitConflict: a file that delta deletes has a deletion vector that is kept, or a file that gets its first
             deletion vector is not live.
     """
     changed = [e for e in index_delta if e.index_type == DELETION_VECTORS]
@@ -151,7 +154,7 @@ def _data_files(entry: IndexManifestEntry) -> Iterable[str]:
 
 
 def _check_key_ranges(rules: ConflictRules, latest: Snapshot, entries: Iterable[ManifestEntry]) -> None:
-    """Files of one level above 0 are one sorted run: their key ranges must not meet."""
+    """Raises CommitConflict if key ranges of files on one level above 0 overlap: they must be one sorted run."""
     key_range = key_range_of(rules.key_types)
     levels: dict[tuple[bytes, int, int], list[ManifestEntry]] = {}
     for entry in entries:

@@ -1,7 +1,7 @@
-"""Jobs that would put one key into two buckets (features 2.2). Java leaves this to its users: one job at a time.
+"""Detects jobs that would put one key into two buckets (features 2.2). Java requires its users to run one at a time.
 
-A job looks up where the keys of the table are, and takes places for new ones. Another job that has done the same since
-may have given a key another place: then the commit is refused, nothing is lost, and the job can run again.
+A job looks up the buckets of the table's keys, and chooses buckets for new keys. A concurrent job may have chosen
+another bucket for the same key. Then the commit is refused; nothing is lost, and the job can run again.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def check_hash_index(state: TableState, since: int | None, planned: str | None, 
     """Checks that the HASH index of some partitions is as it was when the job was planned.
 
     Args:
-        state: the table now.
-        since: the snapshot the job was planned on, to tell who came after it; None: unknown.
+        state: the current state of the table.
+        since: the snapshot the job was planned on, to name the jobs that committed after it; None: unknown.
         planned: the index manifest of that snapshot; None: it had none.
-        partitions: those the job writes to.
+        partitions: the partitions that the job writes to.
 
     Raises:
         CommitConflict: another job has changed it.
@@ -59,17 +59,17 @@ def check_hash_index(state: TableState, since: int | None, planned: str | None, 
 
 
 def check_cross_partition(state: TableState, since: int, user: str, planned: str | None = None) -> None:
-    """Checks that nobody has moved or added keys since a job on a cross-partition table was planned.
+    """Checks that no other job has moved or added keys since a job on a cross-partition table was planned.
 
     Args:
-        state: the table now.
-        since: the snapshot in which the job looked for keys; 0: there was none.
-        user: of the job.
+        state: the current state of the table.
+        since: the snapshot in which the job looked up keys; 0: there was none.
+        user: the commit user of the job.
         planned: the base manifest list of the snapshot since; None: unknown.
 
     Raises:
-        CommitConflict: somebody has, or a rollback has taken away what the job looked at, or the snapshots that could
-            tell have expired.
+        CommitConflict: another job has changed keys, a rollback has removed the snapshot, or the snapshots needed for
+            the check have expired.
     """
     latest = state.snapshot
     if latest is None:

@@ -1,4 +1,4 @@
-"""What a commit that failed leaves behind: files that no snapshot names, unless it was made after all.
+"""Cleans up after a failed commit: deletes its files, unless its snapshot may exist.
 
 Invariants: protocol C7 and C8.
 """
@@ -23,13 +23,15 @@ _log = logging.getLogger(__name__)
 def discarding_if_failed(
     table: Table, request: CommitRequest[Any], since: int, created: Callable[[], Iterable[str]]
 ) -> Iterator[None]:
-    """Deletes the files of the commit within when it fails for certain; the error goes on.
+    """Deletes the files of the commit in the block if it certainly failed; the error is raised again.
 
-    After CommitStateUnknown they stay, for the snapshot may be there.
+    After CommitStateUnknown they are kept, because the snapshot may exist.
 
     Args:
-        since: as for commit_request.
-        created: the paths of files that only this commit knows of, asked for after the failure.
+        table: the table.
+        request: the commit.
+        since: the latest snapshot id when the commit user was drawn: only later snapshots can be this commit.
+        created: returns the paths of the files of this commit; called after the failure.
     """
     try:
         yield

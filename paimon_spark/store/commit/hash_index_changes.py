@@ -1,4 +1,4 @@
-"""The HASH index in a commit: what the tasks add is united with what is there (format 8.2)."""
+"""The HASH index in a commit: merges the hashes that tasks add with the existing index (format 8.2)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ from paimon_spark.store.metadata.table import Table
 
 
 class HashIndexUpdate:
-    """The index files of one commit, made when the first attempt needs them and kept for the next ones.
+    """The index files of one commit, written when the first attempt needs them and reused by later attempts.
 
-    They fit every attempt: an attempt on another index than the planned one is a conflict.
+    They are valid for every attempt: if the index is not the planned one, that is a conflict.
     """
 
     def __init__(self, table: Table, messages: Sequence[CommitMessage], since: int | None) -> None:
-        """
+        """Writes nothing yet.
+
         Args:
-            messages: of all tasks of the job.
+            table: the table.
+            messages: the messages of all tasks of the job.
             since: the snapshot the job was planned on; None: unknown.
         """
         self._table, self._since = table, since
@@ -60,7 +62,7 @@ class HashIndexUpdate:
         """The changes of an overwrite with their index files.
 
         Raises:
-            ValueError: the job was planned as an append, so its messages leave out hashes that are known.
+            ValueError: the job was planned as an append, so its messages omit known hashes.
         """
         if any(hashes.planned is not None for found in self._hashes.values() for hashes in found):
             raise ValueError("the overwrite was planned as an append: plan it with plan_write(table, overwrites=True)")
@@ -77,7 +79,7 @@ class HashIndexUpdate:
         return replace(new, index=(*new.index, *self._created)) if self._created else new
 
     def discard(self) -> None:
-        """Deletes the files. Only for a commit that was not made."""
+        """Deletes the files. Only for a commit that failed."""
         delete_hash_files(self._table, self._created or ())
         self._created = None
 

@@ -1,4 +1,4 @@
-"""What others have committed meanwhile, and whether one of it is this very commit (Java: FileStoreCommitImpl)."""
+"""Finds the snapshots that other jobs committed concurrently, or this commit itself (Java: FileStoreCommitImpl)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _THREADS = 8
 
 
 def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: int | None) -> list[Snapshot]:
-    """The snapshots newer than since (None: all that the table keeps), newest first; expired ones are left out.
+    """The snapshots newer than since (None: all existing ones), newest first; expired ones are left out.
 
     Args:
-        snapshots: of the table.
+        snapshots: the snapshots of the table.
         latest: the newest snapshot, as read.
-        since: a snapshot id, 0 for the time before the first.
+        since: a snapshot id; 0 for the time before the first.
     """
     if latest is None:
         return []
     earlier = snapshots.ids() if since is None else range(since + 1, latest.id)
     ids = [number for number in reversed(earlier) if number < latest.id]
-    few = len(ids) < _THREADS  # which are read sooner than threads have begun
+    few = len(ids) < _THREADS  # few are read faster than threads start
     found = [snapshots.find(i) for i in ids] if few else map_parallel(snapshots.find, ids, _THREADS)
     newest = [latest] if since is None or latest.id > since else []
     return [*newest, *(snapshot for snapshot in found if snapshot is not None)]
@@ -32,14 +32,14 @@ def recent_snapshots(snapshots: SnapshotStore, latest: Snapshot | None, since: i
 def is_committed(
     snapshots: SnapshotStore, since: int | None, names: Callable[[Snapshot], bool], planned: str | None = None
 ) -> bool:
-    """True if a commit is in the table after all. After a rollback its id may be older than what it was planned on.
+    """True if a commit exists in the table. After a rollback its id may be lower than that it was planned on.
 
     Args:
-        snapshots: of the table.
-        since: as for recent_snapshots.
+        snapshots: the snapshots of the table.
+        since: a snapshot id; 0 for the time before the first.
         names: whether a snapshot is this commit.
-        planned: the base manifest list of the snapshot since. None: it is not known whether there was a rollback, and
-            all snapshots are looked at.
+        planned: the base manifest list of the snapshot since. None: a rollback cannot be excluded, so all snapshots are
+            searched.
     """
     latest = snapshots.latest()
     base = None if since is None or planned is None else snapshots.find(since)
@@ -49,21 +49,22 @@ def is_committed(
 
 
 class CommitHistory:
-    """The snapshots of a table as a commit sees them come.
+    """The snapshots of a table that appear during a commit.
 
-    The first look searches for the latest snapshot. The next ones only walk on from there: who has lost a race is
-    sooner at the start of the next than who has just come, so that nobody loses for ever.
+    The first look searches for the latest snapshot. Later looks only continue from there. So a commit that lost a race
+    starts its next attempt sooner than a new one, and no commit loses forever.
 
     Attributes:
-        latest: the newest snapshot at the last look; None when there was none.
-        is_sure: whether the LATEST hint names it: its committer knows that it is there to stay.
+        latest: the newest snapshot at the last look; None if there was none.
+        is_sure: True if the LATEST hint names it: its committer has confirmed that it is permanent.
     """
 
     def __init__(self, snapshots: SnapshotStore, since: int | None) -> None:
-        """
+        """Reads nothing yet.
+
         Args:
-            snapshots: of the table.
-            since: where the first look begins: after this id, 0 for the first snapshot; None: all that are kept.
+            snapshots: the snapshots of the table.
+            since: the first look returns snapshots after this id; 0: from the first one; None: all existing ones.
         """
         self.latest: Snapshot | None = None
         self.is_sure = False
@@ -74,7 +75,7 @@ class CommitHistory:
     def look(self) -> list[Snapshot]:
         """The snapshots that were not returned before, newest first.
 
-        After a rollback or a fast-forward all that are kept, for other ones may have the ids of old ones.
+        After a rollback or a fast-forward these are all existing ones, because ids may have been used again.
         """
         found = self._walk() if self._has_looked else None
         if found is None:
@@ -88,11 +89,11 @@ class CommitHistory:
         return found
 
     def forget(self) -> None:
-        """Nothing seen so far counts any more: it was taken away."""
+        """Forgets the snapshots seen so far, because they were removed."""
         self._has_looked, self._seen = False, None
 
     def _walk(self) -> list[Snapshot] | None:
-        """The snapshots after the latest known one, newest first; None when that one is gone, and maybe more."""
+        """The snapshots after the latest known one, newest first; None if that one no longer exists."""
         found: list[Snapshot] = []
         last = 0 if self.latest is None else self.latest.id
         while (following := self._snapshots.find(last + 1)) is not None:

@@ -1,7 +1,7 @@
-"""Keeping the number of manifests small (Java: ManifestFileMerger, its minor and full compaction).
+"""Keeps the number of manifests small (Java: ManifestFileMerger, its minor and full compaction).
 
-Every commit adds a small manifest. The minor rule joins neighbours until they reach the target size; the full rule,
-once enough small or deletion-carrying manifests have piled up, drops deletions and what they delete.
+Every commit adds a small manifest. The minor rule joins neighbours until they reach the target size. The full rule
+applies when enough manifests are small or hold deletions; it drops deletions and the entries they delete.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def merge_manifests(
 
     Args:
         metas: all manifests of the snapshot, base before delta.
-        options: of the table (manifest.*).
-        read: gives name and bytes of some manifests in order; called for manifests that must be rewritten only.
+        options: the options of the table (manifest.*).
+        read: returns name and bytes of some manifests in order; called only for manifests that must be rewritten.
         writer: writes the new ones.
 
     Returns:
-        Manifests for the base list of the next snapshot; those that needed no change are the very same.
+        Manifests for the base list of the next snapshot; those that needed no change are the same objects.
     """
     full = _merge_full(metas, options, read, writer)
     return _merge_minor(metas, options, read, writer) if full is None else full
@@ -63,7 +63,7 @@ def _merge_minor(
 
 
 def _join(candidates: Sequence[ManifestFileMeta], read: ReadBytes, writer: ManifestWriter) -> list[ManifestFileMeta]:
-    """One sequence of changes for several. Deletions of files that stand in older manifests have to stay."""
+    """Merges the entries of several manifests. Deletions of files that older manifests add must be kept."""
     if len(candidates) == 1:
         return list(candidates)
     files = read(candidates)
@@ -81,10 +81,10 @@ def _join(candidates: Sequence[ManifestFileMeta], read: ReadBytes, writer: Manif
 
 @dataclass(frozen=True)
 class FullMerge:
-    """What a full merge does.
+    """The plan of a full merge.
 
     Attributes:
-        changing: names of the manifests that must be written anew: small ones, and those that delete.
+        changing: names of the manifests that must be rewritten: small ones, and those with deletions.
         opened: these, and others that may name a deleted file; more than one.
         deleted: identities of the data files that some manifest deletes.
     """
@@ -97,9 +97,9 @@ class FullMerge:
 def plan_full_merge(
     metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, partition_fields: Sequence[DataField]
 ) -> FullMerge | None:
-    """What to do so that no manifest deletes and only one is small; None when it is so already.
+    """The plan after which no manifest has deletions and at most one is small; None if that is already so.
 
-    Arguments as for merge_manifests. Only the manifests that delete are read.
+    Only the manifests with deletions are read. The arguments are those of merge_manifests.
     """
     target = options.value(MANIFEST_TARGET_FILE_SIZE)
     changing = {meta.file_name for meta in metas if meta.num_deleted_files > 0 or meta.file_size < target}
@@ -113,7 +113,14 @@ def plan_full_merge(
 def merge_fully(
     metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta]:
-    """As merge_manifests, but by the full rule however little there is to do."""
+    """The manifests of the previous snapshot, merged by the full rule even if there is little to do.
+
+    Args:
+        metas: all manifests of the snapshot, base before delta.
+        options: the options of the table (manifest.*).
+        read: returns name and bytes of some manifests in order; called only for manifests that must be read.
+        writer: writes the new ones.
+    """
     plan = plan_full_merge(metas, options, read, writer.partition_fields)
     return list(metas) if plan is None else _merge_by(plan, metas, read, writer)
 
@@ -121,7 +128,7 @@ def merge_fully(
 def _merge_full(
     metas: Sequence[ManifestFileMeta], options: Options, read: ReadBytes, writer: ManifestWriter
 ) -> list[ManifestFileMeta] | None:
-    """None when it is not time for it."""
+    """Merges by the full rule; None if its thresholds are not reached."""
     target = options.value(MANIFEST_TARGET_FILE_SIZE)
     changing = sum(meta.file_size for meta in metas if meta.num_deleted_files > 0 or meta.file_size < target)
     if changing < options.value(MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE):

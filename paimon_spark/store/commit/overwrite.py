@@ -1,4 +1,4 @@
-"""What an overwrite deletes, and at which level its files come in (Java: OverwriteChangesProvider, tryUpgrade)."""
+"""The changes of an overwrite, and the level of its new files (Java: OverwriteChangesProvider, tryUpgrade)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from paimon_spark.store.metadata.table import BucketMode
 
 
 def overwritten(state: TableState, new: CommitChanges, replaced: PartitionFilter | None) -> CommitChanges:
-    """The delta of an overwrite: every live file and index file of the replaced partitions goes, the new ones come.
+    """The delta of an overwrite: deletes all live files and index files of the replaced partitions, adds the new ones.
 
     Args:
-        state: what is live now; a lost race asks again.
-        new: the files that come.
+        state: the current state; after a lost race this is called again.
+        new: the new files.
         replaced: the partitions; None means all.
     """
     table = state.table
@@ -38,10 +38,10 @@ def overwritten(state: TableState, new: CommitChanges, replaced: PartitionFilter
 def upgraded(
     files: Sequence[ManifestEntry], key_types: tuple[DataType, ...], max_level: int
 ) -> tuple[ManifestEntry, ...]:
-    """New files of an overwrite moved to the highest level wherever those of a bucket are one sorted run.
+    """The new files of an overwrite, upgraded to the highest level in buckets where they are one sorted run.
 
-    Nothing older can lie below them, so a reader need not merge. If any file is not of level 0 or has no real bucket,
-    all stay as they are (Java: FileStoreCommitImpl.tryUpgrade, option overwrite-upgrade).
+    There are no older files below them, so readers need not merge. If any file is not of level 0 or has no real bucket,
+    all are left unchanged (Java: FileStoreCommitImpl.tryUpgrade, option overwrite-upgrade).
     """
     if not key_types or any(e.file.level > 0 or e.bucket < 0 for e in files):
         return tuple(files)

@@ -1,4 +1,4 @@
-"""Committing what tasks wrote: one new snapshot, or none (format section 3.2; Java: FileStoreCommitImpl).
+"""Commits the files of tasks as one new snapshot, or not at all (format section 3.2; Java: FileStoreCommitImpl).
 
 Invariants: protocol C1 to C3 and C10.
 """
@@ -39,13 +39,13 @@ Replaced = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Literal["dynamic"] 
 
 @dataclass(frozen=True, repr=False)
 class CommitResult(Result):
-    """What a commit did.
+    """The result of a commit.
 
     Attributes:
-        snapshot_id: the (last) snapshot it made, or found made by an earlier try of the same commit.
-        attempts: how often it had to start; 0 when it was found made.
-        rows, files, bytes: of the new data files; rows include deletions.
-        millis: wall time of the commit.
+        snapshot_id: the (last) snapshot of the commit, made now or by an earlier try of the same commit.
+        attempts: the number of attempts; 0 if an earlier try had made it.
+        rows, files, bytes: the totals of the new data files; rows include deletions.
+        millis: the duration of the commit.
     """
 
     snapshot_id: int
@@ -59,19 +59,19 @@ class CommitResult(Result):
 class TableCommit:
     """Commits of one user to one table.
 
-    A commit is named by (user, identifier, kind) and made at most once: trying it again, also from another process
+    A commit is identified by (user, identifier, kind) and happens at most once: a retry, even from another process
     after a crash, finds the snapshot of the first try. A batch job therefore draws a new user and commits once.
     """
 
     def __init__(self, table: Table, commit_user: str, since: int | None = None, planned: str | None = None) -> None:
-        """
+        """Checks that the table can be written.
+
         Args:
-            table: with the options of this write.
+            table: the table, with the options of this write.
             commit_user: the same in all processes of a job and in all its retries.
             since: the id of the latest snapshot (0: none) when the user was drawn: only newer ones can be its own.
-                None: unknown; all that the table keeps are searched, so a commit is found as long as its snapshot has
-                not expired.
-            planned: the base manifest list of that snapshot, which tells whether it is still the same after a rollback.
+                None: unknown; all existing snapshots are searched, so a commit is found until its snapshot expires.
+            planned: the base manifest list of that snapshot, which shows whether it was replaced after a rollback.
 
         Raises:
             UnsupportedFeature, OptionError: the table cannot be written.
@@ -91,15 +91,15 @@ class TableCommit:
         watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> CommitResult | None:
-        """Adds files. Messages that also delete some, or compact, are checked against the live files.
+        """Adds files. Messages that also delete or compact files are checked against the live files.
 
         Returns:
-            None when the messages hold nothing, and no `snapshot.ignore-empty-commit` = false wants a snapshot of that.
+            The result; None if the messages are empty and `snapshot.ignore-empty-commit` is true.
 
         Raises:
             CommitConflict: the table changed so that the messages no longer fit; nothing was committed.
-            RetriesExhausted: others were faster every time; nothing was committed.
-            CommitStateUnknown: the store did not answer; nothing was deleted, and nothing may be.
+            RetriesExhausted: other writers were faster in every attempt; nothing was committed.
+            CommitStateUnknown: the store did not answer; nothing was deleted, and no file of the commit may be deleted.
         """
         self._take(messages, identifier)
         new = self._new(messages)
@@ -120,22 +120,25 @@ class TableCommit:
         watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> CommitResult | None:
-        """Replaces all that lives in some partitions by the new files, also files that come in meanwhile.
+        """Replaces all live files of some partitions, including concurrently committed ones, by the new files.
 
-        No changelog is committed: what an overwrite takes away would not be in it. Changelog files are deleted.
+        No changelog is committed, because it would not contain the replaced rows. Changelog files are deleted.
 
         Args:
-            messages: the new files, maybe none.
+            messages: the new files; may be empty.
             partitions: None: the whole table. A mapping from partition columns to internal values (None for null), or
-                several: the partitions with these values, columns left out may have any. "dynamic": the partitions
-                that the new files are in (of a table without partition columns: all of it).
-            identifier, watermark, properties: of the snapshot.
+                several: the partitions with these values; omitted columns match any value. "dynamic": the partitions
+                of the new files (the whole table if it has no partition columns).
+            identifier, watermark, properties: stored in the snapshot.
 
         Returns:
-            None for a dynamic overwrite without new files, which replaces nothing.
+            The result; None for a dynamic overwrite without new files, which replaces nothing.
 
         Raises:
-            DataError: a new file is not in the replaced partitions. Others as in append.
+            DataError: a new file is not in the replaced partitions.
+            CommitConflict: the table changed so that the messages no longer fit; nothing was committed.
+            RetriesExhausted: other writers were faster in every attempt; nothing was committed.
+            CommitStateUnknown: the store did not answer; nothing was deleted, and no file of the commit may be deleted.
         """
         self._take(messages, identifier)
         changelog = [path for message in messages for path in changelog_paths(self._table, message)]
@@ -167,7 +170,7 @@ class TableCommit:
     def abort(self, messages: Sequence[CommitMessage], identifier: int = BATCH_COMMIT_IDENTIFIER) -> None:
         """Deletes the files of messages that were not committed.
 
-        Not to be called after CommitStateUnknown. Files of a commit that was made stay, whatever the caller thinks.
+        Do not call it after CommitStateUnknown. If the commit exists after all, its files are kept.
         """
         named = (self._user, identifier)
         if is_committed(
@@ -183,7 +186,7 @@ class TableCommit:
         discard(self._table.file_io, [p for message in messages for p in created_paths(self._table, message)])
 
     def _appended(self, messages: Sequence[CommitMessage], new: CommitChanges) -> Callable[[TableState], CommitChanges]:
-        """What an append changes; asked in every attempt, for only then it is known whether dynamic buckets fit."""
+        """The changes of an append; computed in every attempt, because dynamic buckets must fit its state."""
         index = self._index = HashIndexUpdate(self._table, messages, self._since)
         since, user, planned = self._since, self._user, self._planned
         crosses = bool(new.files) and self._table.bucket_mode == BucketMode.KEY_DYNAMIC
@@ -202,7 +205,7 @@ class TableCommit:
         return replace(new, files=created_at(new.files, local_wall_millis(time.time_ns() // 1_000_000)))
 
     def _take(self, messages: Sequence[CommitMessage], identifier: int) -> None:
-        """A second batch under one name would be taken for a retry of the first and be lost: refused."""
+        """Refuses a second batch under one identity, which would be treated as a retry of the first and be lost."""
         if identifier != BATCH_COMMIT_IDENTIFIER:
             return
         if self._batch is not None and self._batch != tuple(messages):

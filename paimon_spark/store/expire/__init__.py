@@ -1,4 +1,4 @@
-"""Snapshots and changelogs that expire, and the files that only they need.
+"""Expiry of snapshots and changelogs, with the files that only they need.
 
 May import: ``store.commit``, ``store.holds`` and what lies below.
 Invariant: a file is deleted only if no snapshot, tag, branch, changelog or hold needs it.

@@ -1,4 +1,4 @@
-"""Long-lived changelogs that expire (features 7.1; Java: ExpireChangelogImpl, ChangelogDeletion)."""
+"""Expiry of long-lived changelogs (features 7.1; Java: ExpireChangelogImpl, ChangelogDeletion)."""
 
 from __future__ import annotations
 
@@ -40,17 +40,36 @@ def expire_changelogs(
     max_deletes: int | None = None,
     dry_run: bool = False,
 ) -> ExpireSnapshotsResult:
-    """Expires old changelogs of ``changelog/`` with their files. The newest of them always stays.
+    """Expires old changelogs in ``changelog/`` with their files. The newest changelog is always kept.
 
-    Arguments and errors are those of expire_snapshots; what is not given is said by the options `changelog.*`, and
-    where these are not set, by `snapshot.*`. Snapshots count: a changelog is one of the newest N when its id is.
+    An argument that is None defaults to the option `changelog.*`, and if that is not set, to `snapshot.*`. Numbers of
+    changelogs to keep count snapshots too: a changelog is among the newest N if its id is.
+
+    Args:
+        table: the table, with the options of the call.
+        retain_max: at most this many are kept.
+        retain_min: at least this many are kept.
+        older_than: only changelogs committed before this time expire (except for retain_max); a datetime, text such as
+            "2026-11-01 12:30:00" in the local zone, or epoch millis.
+        max_deletes: at most this many expire; None: `snapshot.expire.limit`.
+        dry_run: True only reports what would be deleted.
+
+    Raises:
+        OptionError: the arguments contradict each other or the options.
+        CorruptFile: metadata of the table are damaged; nothing was deleted.
+        StorageError: the storage failed; the next expiry continues where this one stopped.
     """
     options, given = table.options, Limits(retain_max, retain_min, older_than, max_deletes)
     return expire_changelogs_by(table, changelog_retention(options, retention(options), given), dry_run)
 
 
 def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -> ExpireSnapshotsResult:
-    """The same by given rules. Errors as in expire_snapshots."""
+    """Expires old changelogs in ``changelog/`` by a given retention; dry_run only reports what would be deleted.
+
+    Raises:
+        CorruptFile: metadata of the table are damaged; nothing was deleted.
+        StorageError: the storage failed; the next expiry continues where this one stopped.
+    """
     began = time.monotonic()
     bounds = _range(table, kept)
     if bounds is None:
@@ -68,11 +87,11 @@ def expire_changelogs_by(table: Table, kept: Retention, dry_run: bool = False) -
 
 
 def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpireSnapshotsResult:
-    """Expires every long-lived changelog, whatever their age, and takes the hints away (Java: expireAll).
+    """Expires all long-lived changelogs, whatever their age, and deletes their hints (Java: expireAll).
 
     Raises:
         CorruptFile: metadata are damaged, or a changelog is not older than the snapshots; nothing was deleted.
-        StorageError: the storage failed; the next expiry goes on where this one stopped.
+        StorageError: the storage failed; the next expiry continues where this one stopped.
     """
     began = time.monotonic()
     ids, earliest = table.snapshots.changelog_ids(), table.snapshots.earliest_id()
@@ -89,12 +108,12 @@ def expire_all_changelogs(table: Table, dry_run: bool = False) -> ExpireSnapshot
 def _expire(
     table: Table, changelogs: Sequence[Snapshot], kept: Snapshot | None, end: int, dry_run: bool, began: float
 ) -> ExpireSnapshotsResult:
-    """kept: the first changelog that stays; None: none does."""
+    """Deletes changelogs and their files; kept is the first changelog that is kept, None if none is."""
     doomed = _doomed(table, changelogs)
     doomed.keep(_used(table, changelogs, kept, end, bool(doomed.data)))
     ids = [changelog.id for changelog in changelogs]
     first = table.snapshots.earliest_id()
-    if first is not None and ids and first <= ids[-1]:  # else what they let go is in no snapshot any more
+    if first is not None and ids and first <= ids[-1]:  # otherwise no snapshot has the files to delete
         _log.info("no changelog of %s expires: the table went back to snapshot %d meanwhile", table.location, first)
         return ExpireSnapshotsResult(dry_run=dry_run)
     paths = [changelog_path(table.location, number, table.branch) for number in ids]
@@ -108,13 +127,13 @@ def _expire(
         table.file_io.delete_many([f"{directory}/{EARLIEST}", f"{directory}/{LATEST}"])
     else:
         table.file_io.overwrite(f"{directory}/{EARLIEST}", str(end).encode())
-        again = [n for n in table.snapshots.changelog_ids() if n < end]  # by a slow expiry
+        again = [n for n in table.snapshots.changelog_ids() if n < end]  # written by a slow expiry
         table.file_io.delete_many([changelog_path(table.location, number, table.branch) for number in again])
     return result_of(doomed, ids, [*deleted, *paths], 0, dry_run, began)
 
 
 def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
-    """The first changelog, and the first that stays; None: all stay, however old (Java: ExpireChangelogImpl.expire)."""
+    """(first changelog, first to keep); None: all are kept, however old they are (Java: ExpireChangelogImpl.expire)."""
     earliest = _earliest_id(table)
     latest = None if earliest is None else _latest_id(table)
     latest_snapshot = None if latest is None else table.snapshots.latest_id()
@@ -128,14 +147,17 @@ def _range(table: Table, kept: Retention) -> tuple[int, int] | None:
         if changelog is not None and changelog.time_millis >= kept.keep_since:
             end = number
             break
-    if end > earliest:  # else consumers need not be asked, after every commit
+    if end > earliest:  # otherwise consumers need not be read after every commit
         end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
     return earliest, max(end, earliest)
 
 
 def _doomed(table: Table, changelogs: Sequence[Snapshot]) -> DeletionPlan:
-    """Where there is no changelog list, the changelog is the data files that a change added, and some later change
-    deleted: they go with that one."""
+    """The files to delete with changelogs.
+
+    A changelog without a changelog list consists of the data files that its change added. They are deleted with the
+    later change that deleted them.
+    """
     finder, doomed = FileFinder(table), DeletionPlan()
     plain = [changelog for changelog in changelogs if changelog.changelog_manifest_list is None]
     doomed.data = finder.deleted(plain, keeps_appended=False)
@@ -154,7 +176,7 @@ def _used(
     for tag in tags_before(tags, (changelog.id for changelog in changelogs)) if needs_data else ():
         add_live(table, tag, used)
     overlapping = overlapping_tags(tags, changelogs[0].id, end) if changelogs else []
-    above = [tag for tag in tags if tag.id >= end][:1]  # kept may have lost its base list with a tag
+    above = [tag for tag in tags if tag.id >= end][:1]  # the base list of kept may have been deleted with a tag
     later = _later_overwrites(table, end) if needs_data else []
     staying = [snapshot for snapshot in (kept, first) if snapshot is not None]
     add_found_metadata(table, [*overlapping, *above, *staying, *later], used)
@@ -165,14 +187,14 @@ def _used(
 
 
 def _later_overwrites(table: Table, end: int) -> list[Snapshot]:
-    """Changes after the expired ones that may have taken up files again, as a rollback does."""
+    """Changes after the expired ones that may use their files again, as a rollback does."""
     latest = table.snapshots.latest_id()
     found = map_parallel(table.snapshots.find_change, range(end, (latest or end) + 1))
     return [change for change in found if change is not None and change.commit_kind == CommitKind.OVERWRITE]
 
 
 def _find_all(table: Table, ids: Iterable[int]) -> list[Snapshot]:
-    """Those of the ids that are there, in order."""
+    """The existing changelogs among the ids, in order."""
     return [change for change in map_parallel(table.snapshots.find_changelog, ids) if change is not None]
 
 

@@ -1,4 +1,4 @@
-"""Deleting files in bulk, in parallel, stage by stage (Java: FileDeletionBase, the deleting half)."""
+"""Deletes files in bulk, in parallel, stage by stage (Java: FileDeletionBase, the deleting half)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ _BULK = 500  # files of one request, where the store takes several
 
 
 def delete_doomed(table: Table, doomed: DeletionPlan) -> list[str]:
-    """Deletes files, and the directories that hold nothing any more if `snapshot.clean-empty-directories` says so.
+    """Deletes files and, if `snapshot.clean-empty-directories` is set, the directories that become empty.
 
     Returns:
-        The paths of the files that are gone, in order. Errors as in delete_stages and delete_empty_directories.
+        The paths of the deleted files, in order; they include files that were missing already.
+
+    Raises:
+        PermissionError: no file of a stage may be deleted; the stages after it were not begun.
+        StorageError: the storage failed; files of the stage may or may not be deleted.
     """
     deleted = delete_stages(table, doomed.stages())
     if table.options.value(o.SNAPSHOT_CLEAN_EMPTY_DIRECTORIES):
@@ -33,17 +37,17 @@ def delete_doomed(table: Table, doomed: DeletionPlan) -> list[str]:
 
 
 def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
-    """Deletes files; a stage begins when the one before is done. Absent files are fine.
+    """Deletes files; a stage begins when the one before is complete. Missing files are no error.
 
-    A file that the store refuses to delete holds up nothing: a warning tells of it, it is left behind as an orphan, and
-    a later removal of orphan files tries again. A store that refuses all files of a stage refuses the job.
+    A file that the store refuses to delete does not stop the work: a warning is logged, the file is left as an orphan,
+    and a later removal of orphan files tries again. If the store refuses all files of a stage, that is an error.
 
     Returns:
-        The paths of what is gone, in order.
+        The paths of the deleted files, in order; they include files that were missing already.
 
     Raises:
         PermissionError: no file of a stage may be deleted; the stages after it were not begun.
-        StorageError: the storage failed; what became of the stage is open, those after it were not begun.
+        StorageError: the storage failed; files of the stage may or may not be deleted, later stages were not begun.
     """
     deleted: list[str] = []
     for stage in stages:
@@ -60,7 +64,7 @@ def delete_stages(table: Table, stages: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _delete(file_io: FileIO, paths: Sequence[str]) -> dict[str, PermissionError]:
-    """Deletes files; why which may not be deleted. Of a bulk request that fails, each file is tried on its own."""
+    """Deletes files; returns the refused ones with their errors. If a bulk request fails, each file is tried alone."""
     try:
         file_io.delete_many(paths)
         return {}
@@ -80,10 +84,10 @@ def _united(pieces: Iterable[dict[str, PermissionError]]) -> dict[str, Permissio
 
 
 def delete_empty_directories(table: Table, places: Iterable[StoredPlace]) -> None:
-    """Removes the directories of buckets and partitions that hold nothing any more, the deepest first.
+    """Removes the directories of buckets and partitions that are empty, the deepest first.
 
     Raises:
-        StorageError: the storage failed; an empty directory harms nobody.
+        StorageError: the storage failed; empty directories that are left do no harm.
     """
     level = sorted({bucket_directory(table, *place) for place in places})
     for _ in range(1 + len(table.schema.partition_fields)):
@@ -92,7 +96,7 @@ def delete_empty_directories(table: Table, places: Iterable[StoredPlace]) -> Non
 
 
 def remove_directory(file_io: FileIO, path: str) -> bool:
-    """Removes a directory that holds nothing. False: it is still there, maybe because the store refuses it.
+    """Removes a directory if it is empty. False: it still exists, perhaps because the store refuses to remove it.
 
     Raises:
         StorageError: the storage failed.
@@ -105,5 +109,5 @@ def remove_directory(file_io: FileIO, path: str) -> bool:
 
 
 def file_threads(table: Table) -> int:
-    """How many files of a table are looked at or deleted at a time."""
+    """The number of threads that read or delete files of a table."""
     return table.options.value(o.FILE_OPERATION_THREAD_NUM) or _THREADS

@@ -1,4 +1,4 @@
-"""Which files go with snapshots or changelogs (Java: FileDeletionBase, the planning half)."""
+"""Plans which files are deleted with snapshots or changelogs (Java: FileDeletionBase, the planning half)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ _CHUNK = 64  # changes decoded at a time
 
 @dataclass(frozen=True)
 class DoomedFile:
-    """A data or changelog file that nothing needs. paths: its own, then those of its sidecars."""
+    """A data or changelog file that nothing needs.
+
+    Attributes:
+        paths: its own path, then those of its sidecars.
+    """
 
     name: str
     place: StoredPlace
@@ -45,7 +49,7 @@ class DoomedFile:
 
 @dataclass
 class DeletionPlan:
-    """All that goes, by the order in which it has to go; mappings from file names to paths, or to the file."""
+    """All files to delete, in the order of deletion: mappings from file names to paths, or to the file."""
 
     data: dict[str, DoomedFile] = field(default_factory=dict)
     changelog: dict[str, DoomedFile] = field(default_factory=dict)
@@ -55,7 +59,7 @@ class DeletionPlan:
     lists: dict[str, str] = field(default_factory=dict)
 
     def stages(self) -> Iterator[tuple[str, ...]]:
-        """The paths of each kind; one stage must be done before the next one begins."""
+        """The paths of each kind of file; a stage must be complete before the next one begins."""
         yield tuple(path for doomed in (self.data, self.changelog) for file in doomed.values() for path in file.paths)
         yield (*self.indexes.values(), *self.statistics.values())
         yield tuple(self.manifests.values())
@@ -66,17 +70,17 @@ class DeletionPlan:
         return {file.place for doomed in (self.data, self.changelog) for file in doomed.values()}
 
     def left(self, gone: Iterable[str]) -> tuple[str, ...]:
-        """The paths that are not among those that went."""
+        """The paths that are not among the deleted ones."""
         found = set(gone)
         return tuple(path for stage in self.stages() for path in stage if path not in found)
 
     @property
     def may_be_revived(self) -> bool:
-        """True if a later snapshot may have taken up some of it: each has manifest lists of its own."""
+        """True if later snapshots may use some of the files again; their manifest lists are never shared."""
         return any((self.data, self.indexes, self.statistics, self.manifests))
 
     def keep(self, used: ReferencedFiles) -> None:
-        """Takes out what is used."""
+        """Removes used files from the plan."""
         for doomed in (self.data, self.changelog):
             for name in used.data & doomed.keys():
                 del doomed[name]
@@ -86,21 +90,21 @@ class DeletionPlan:
 
 
 class FileFinder:
-    """Finds the files of one table that go with its snapshots."""
+    """Finds the files of one table to delete with its snapshots."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._directories: dict[StoredPlace, str] = {}
 
     def deleted(self, snapshots: Sequence[Snapshot], keeps_appended: bool) -> dict[str, DoomedFile]:
-        """The data files that the changes of snapshots delete and none of them adds again.
+        """The data files that the changes of snapshots delete and that none of them adds again.
 
-        A change of which a manifest is gone counts for nothing: an earlier expiry was through with it, and half of a
-        change could miss that a file only moved to another level.
+        A change with a missing manifest is ignored: an earlier expiry has processed it already, and a part of a change
+        might not show that a file was only upgraded to another level.
 
         Args:
             snapshots: in the order of their ids.
-            keeps_appended: whether files of writers stay, because they are the changelog too.
+            keeps_appended: whether files of writers are kept, because they are also the changelog.
 
         Raises:
             CorruptFile: a manifest is damaged; nothing may be deleted then.
@@ -136,7 +140,11 @@ class FileFinder:
                 doomed[file.file_name] = self._doomed(file, place)
 
     def live(self, snapshot: Snapshot) -> dict[str, DoomedFile]:
-        """The live data files of a snapshot; none when a manifest is gone: then they are too. Errors as in deleted."""
+        """The live data files of a snapshot; none if a manifest is missing, because they are deleted before it.
+
+        Raises:
+            CorruptFile: a manifest is damaged; nothing may be deleted then.
+        """
         lists = find_manifest_lists(self._table, (snapshot.base_manifest_list, snapshot.delta_manifest_list))
         manifests = find_manifests(self._table, [meta for metas in lists.values() for meta in metas])
         present = [manifest for manifest in manifests if manifest is not None]
@@ -149,7 +157,11 @@ class FileFinder:
         return {file.file_name: self._doomed(file, place) for file, place in _files(columns, live)}
 
     def added(self, names: Iterable[str | None]) -> dict[str, DoomedFile]:
-        """The files that manifest lists add; what of their manifests is gone is passed over. Errors as in deleted."""
+        """The files that the manifests in these lists add; missing lists and manifests are ignored.
+
+        Raises:
+            CorruptFile: a manifest is damaged; nothing may be deleted then.
+        """
         lists = find_manifest_lists(self._table, names)
         doomed: dict[str, DoomedFile] = {}
         for columns in found_entries(self._table, (meta for metas in lists.values() for meta in metas)):
@@ -158,14 +170,14 @@ class FileFinder:
         return doomed
 
     def add_lists(self, names: Iterable[str | None], doomed: DeletionPlan) -> None:
-        """Adds manifest lists and the manifests they name; lists that are gone are passed over."""
+        """Adds manifest lists and the manifests they name to the plan; missing lists are ignored."""
         for name, metas in find_manifest_lists(self._table, names).items():
             doomed.lists[name] = self._metadata_path(name)
             for meta in metas:
                 doomed.manifests[meta.file_name] = self._metadata_path(meta.file_name)
 
     def add_indexes(self, snapshots: Sequence[Snapshot], doomed: DeletionPlan) -> None:
-        """Adds index manifests, the index files they name, and statistics."""
+        """Adds index manifests, the index files they name, and statistics to the plan."""
         manifests = find_index_manifests(self._table, (snapshot.index_manifest for snapshot in snapshots))
         for name, entries in manifests.items():
             doomed.manifests[name] = self._metadata_path(name)
@@ -192,7 +204,7 @@ class FileFinder:
 
 
 def _files(columns: ManifestColumns, numbers: list[int]) -> Iterator[tuple[DataFileMeta, StoredPlace]]:
-    """The files of some entries, without their statistics, and where they lie."""
+    """The files of some entries, without their statistics, and their places."""
     places = zip(columns.partition_code[numbers].tolist(), columns.bucket[numbers].tolist(), strict=True)
     for file, (code, bucket) in zip(columns.data_files(numbers, False, False), places, strict=True):
         yield file, (columns.partitions[code], bucket)

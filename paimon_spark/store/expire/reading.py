@@ -1,4 +1,4 @@
-"""Reading metadata that another expiry may just be deleting: what is gone is left out, any other error is an error."""
+"""Reads metadata that another expiry may be deleting concurrently: missing files are skipped, other errors raised."""
 
 from __future__ import annotations
 
@@ -22,31 +22,51 @@ T = TypeVar("T")
 
 
 def find_manifest_list(table: Table, name: str) -> list[ManifestFileMeta] | None:
-    """Errors as in decode_manifest_list."""
+    """The manifests that a manifest list names; None if the list is missing.
+
+    Raises:
+        CorruptFile: not a manifest list, truncated or damaged.
+        UnsupportedFeature: a record version this release does not know.
+    """
     path = manifest_path(table.location, name)
     data = find_bytes(table.file_io, path)
     return None if data is None else decode_manifest_list(data, path)
 
 
 def find_manifest_lists(table: Table, names: Iterable[str | None]) -> dict[str, list[ManifestFileMeta]]:
-    """What manifest lists name, each list read once. Errors as in decode_manifest_list."""
+    """The manifests in manifest lists, by the name of the list, each list read once; missing lists are left out.
+
+    Raises:
+        CorruptFile: not a manifest list, truncated or damaged.
+        UnsupportedFeature: a record version this release does not know.
+    """
     return _each_once(names, lambda name: find_manifest_list(table, name))
 
 
 def find_index_manifest(table: Table, name: str) -> list[IndexManifestEntry] | None:
-    """Errors as in decode_index_manifest."""
+    """The entries of an index manifest; None if it is missing.
+
+    Raises:
+        CorruptFile: not an index manifest, truncated or damaged.
+        UnsupportedFeature: a record version this release does not know.
+    """
     path = manifest_path(table.location, name)
     data = find_bytes(table.file_io, path)
     return None if data is None else decode_index_manifest(data, path)
 
 
 def find_index_manifests(table: Table, names: Iterable[str | None]) -> dict[str, list[IndexManifestEntry]]:
-    """What index manifests name, each read once. Errors as in decode_index_manifest."""
+    """The entries of index manifests by name, each manifest read once; missing ones are left out.
+
+    Raises:
+        CorruptFile: not an index manifest, truncated or damaged.
+        UnsupportedFeature: a record version this release does not know.
+    """
     return _each_once(names, lambda name: find_index_manifest(table, name))
 
 
 def find_manifests(table: Table, metas: Sequence[ManifestFileMeta]) -> list[tuple[str, bytes] | None]:
-    """(path, content) of manifests in order; None of each that is gone."""
+    """(path, content) of manifests in order; None for each missing one."""
 
     def find(meta: ManifestFileMeta) -> tuple[str, bytes] | None:
         path = manifest_path(table.location, meta.file_name)
@@ -57,7 +77,7 @@ def find_manifests(table: Table, metas: Sequence[ManifestFileMeta]) -> list[tupl
 
 
 def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[ManifestColumns]:
-    """The entries of manifests, each read once, some manifests at a time.
+    """The entries of manifests, each read once, some manifests at a time; missing ones are skipped.
 
     Raises:
         CorruptFile: a manifest is damaged.
@@ -69,7 +89,7 @@ def found_entries(table: Table, metas: Iterable[ManifestFileMeta]) -> Iterator[M
 
 
 def find_snapshots(store: SnapshotStore, ids: Iterable[int]) -> list[Snapshot]:
-    """Those of the ids that are there, in order."""
+    """The existing snapshots among the ids, in order."""
     return [snapshot for snapshot in map_parallel(store.find, ids) if snapshot is not None]
 
 

@@ -1,8 +1,8 @@
-"""Snapshots that expire, with the files only they need (features 7.1; Java: ExpireSnapshotsImpl, SnapshotDeletion).
+"""Expires snapshots with the files that only they need (features 7.1; Java: ExpireSnapshotsImpl, SnapshotDeletion).
 
-All that will be deleted is known before the first file goes; what cannot be read stops everything. Then data files go,
-index files and statistics, manifests, lists, at last the snapshots, oldest first: after a crash at any point the
-snapshots that stay are whole, and the next expiry finds the same files again.
+The list of files is complete before the first one is deleted; an error while reading stops the expiry. Then data files
+are deleted, followed by index files and statistics, manifests, manifest lists, and finally the snapshots, oldest first.
+After a crash at any point the remaining snapshots are complete, and the next expiry finds the same files again.
 
 Invariants: protocol E1 to E7.
 """
@@ -50,18 +50,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, repr=False)
 class ExpireSnapshotsResult(Result):
-    """What went, or would go if it was a dry run.
+    """The result of an expiry; in a dry run, what would be deleted.
 
     Attributes:
-        ids: of the snapshots, or long-lived changelogs, that expired.
-        data_files, changelog_files, index_files, statistics_files, manifest_files: how many; manifest lists and index
-            manifests are manifest files too.
-        bytes: of the data and changelog files.
-        paths: of all files, in the order they went, the snapshots last. Some may have been gone already.
-        left: of files that the store refused to delete; nothing needs them, and they count above.
-        moved_changelogs: how many snapshots live on as changelogs.
-        dry_run: whether nothing was deleted.
-        millis: wall time.
+        ids: the ids of the expired snapshots, or long-lived changelogs.
+        data_files, changelog_files, index_files, statistics_files, manifest_files: the numbers of files; manifest lists
+            and index manifests count as manifest files.
+        bytes: the bytes of the data and changelog files.
+        paths: all deleted files, in the order of deletion, the snapshots last. Some may have been missing already.
+        left: the paths of files that the store refused to delete; nothing needs them, and they are counted above.
+        moved_changelogs: the number of snapshots kept as long-lived changelogs.
+        dry_run: True if nothing was deleted.
+        millis: the duration of the call.
     """
 
     ids: tuple[int, ...] = ()
@@ -88,23 +88,23 @@ def expire_snapshots(
 ) -> ExpireSnapshotsResult:
     """Expires old snapshots and deletes the files that only they need.
 
-    Tags keep the files of their snapshots, other branches theirs; consumers keep the snapshots they have not read.
-    Changelogs that the options `changelog.*` keep for longer are moved to ``changelog/``. What an expiry that broke off
-    was to take goes too, whatever is said here: its files may be gone.
+    Tags and other branches keep the files of their snapshots; consumers keep the snapshots they have not read.
+    Changelogs that the options `changelog.*` keep for longer are moved to ``changelog/``. The work of an expiry that
+    crashed is finished too, whatever the arguments are, because some of those files may already be deleted.
 
     Args:
-        table: with the options of the call.
-        retain_max: at most so many snapshots stay; None: `snapshot.num-retained.max`.
-        retain_min: at least so many stay; None: `snapshot.num-retained.min`.
-        older_than: only snapshots whose next one is older than this expire (but for retain_max); a datetime, text such
-            as "2026-11-01 12:30:00" in the local zone, or epoch millis. None: `snapshot.time-retained` before now.
-        max_deletes: at most so many expire; None: `snapshot.expire.limit`.
-        dry_run: whether only to tell what would go.
+        table: the table, with the options of the call.
+        retain_max: at most this many snapshots are kept; None: `snapshot.num-retained.max`.
+        retain_min: at least this many are kept; None: `snapshot.num-retained.min`.
+        older_than: only snapshots whose successor is older than this expire (except for retain_max); a datetime, text
+            such as "2026-11-01 12:30:00" in the local zone, or epoch millis. None: `snapshot.time-retained` before now.
+        max_deletes: at most this many expire; None: `snapshot.expire.limit`.
+        dry_run: True only reports what would be deleted.
 
     Raises:
         OptionError: the arguments contradict each other or the options.
         CorruptFile: metadata of the table are damaged; nothing was deleted.
-        StorageError: the storage failed; the next expiry goes on where this one stopped.
+        StorageError: the storage failed; the next expiry continues where this one stopped.
     """
     kept = retention(table.options, Limits(retain_max, retain_min, older_than, max_deletes))
     return expire_snapshots_by(table, retention_rules(table.options, kept), dry_run, finishes=True)
@@ -113,11 +113,18 @@ def expire_snapshots(
 def expire_snapshots_by(
     table: Table, rules: RetentionRules, dry_run: bool = False, finishes: bool = False
 ) -> ExpireSnapshotsResult:
-    """The same by given rules. Errors as in expire_snapshots.
+    """Expires old snapshots by given rules, and deletes the files that only they need.
 
     Args:
-        finishes: whether an expiry that broke off is finished even if the rules let nothing go. After a commit that is
-            not looked for.
+        table: the table, with the options of the call.
+        rules: the retention of snapshots and changelogs.
+        dry_run: True only reports what would be deleted.
+        finishes: whether an expiry that crashed is finished even if the rules delete nothing. After a commit this is
+            False, which saves looking for one.
+
+    Raises:
+        CorruptFile: metadata of the table are damaged; nothing was deleted.
+        StorageError: the storage failed; the next expiry continues where this one stopped.
     """
     began = time.monotonic()
     store = table.snapshots
@@ -126,13 +133,13 @@ def expire_snapshots_by(
         return ExpireSnapshotsResult(dry_run=dry_run)
     latest = newest.id
     end = _end(table, rules, earliest, latest)
-    if end > earliest and not is_sure and may_be_withdrawn(table, newest):  # then it counts for nothing
+    if end > earliest and not is_sure and may_be_withdrawn(table, newest):  # then it must not count
         _log.warning("nothing of %s expires: snapshot %d stands on one that was taken away", table.location, latest)
         return ExpireSnapshotsResult(dry_run=dry_run)
     if finishes or end > earliest:
-        end = max(end, min(expiring_below(store) or 0, latest))  # below a mark that a crash left, files may be gone
+        end = max(end, min(expiring_below(store) or 0, latest))  # files below a crash's mark may be missing
     if end <= earliest:
-        if not dry_run and not is_hinted:  # the last step of an expiry that broke off
+        if not dry_run and not is_hinted:  # last step of a crashed expiry
             delete_marks(store, earliest)
             store.write_earliest_hint(earliest)
         return ExpireSnapshotsResult(dry_run=dry_run)
@@ -155,7 +162,7 @@ def expire_snapshots_by(
     except BaseException:
         table.file_io.delete(mark)
         raise
-    if plan is None:  # another expiry was faster, or somebody wants to keep what was to go
+    if plan is None:  # another expiry was faster, or a holder needs one of the snapshots
         table.file_io.delete(mark)
         return ExpireSnapshotsResult()
     result = plan.result(began, plan.execute(mark), dry_run=False)
@@ -165,7 +172,7 @@ def expire_snapshots_by(
 
 
 def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:
-    """True if nobody came before the mark who needs a snapshot below end; who comes later sees the mark."""
+    """True if no holder registered before our mark needs a snapshot below end. Later holders see the mark."""
     needed = list(held_snapshot_ids(table.file_io, table.snapshots.directory))
     if rules.consumers_hold_snapshots:
         needed += consumer_positions(table.file_io, table.location, table.branch).values()
@@ -173,13 +180,13 @@ def _may_go_until(table: Table, rules: RetentionRules, end: int) -> bool:
 
 
 def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int:
-    """The first snapshot that stays (Java: ExpireSnapshotsImpl.expire)."""
+    """The first snapshot to keep (Java: ExpireSnapshotsImpl.expire)."""
     kept, store = rules.snapshots, table.snapshots
     begin = max(latest - kept.retain_max + 1, earliest)
     end = min(latest - kept.retain_min + 1, earliest + kept.max_deletes)
     if begin == earliest:
         begin = _end_by_time(store, kept, earliest, min(end, earliest + 1))
-        if begin <= earliest:  # so it is after most commits: consumers need not be asked
+        if begin <= earliest:  # the usual case after a commit: consumers need not be read
             return earliest
     if rules.consumers_hold_snapshots:
         end = min([end, *consumer_positions(table.file_io, table.location, table.branch).values()])
@@ -187,19 +194,20 @@ def _end(table: Table, rules: RetentionRules, earliest: int, latest: int) -> int
 
 
 def _end_by_time(store: SnapshotStore, kept: Retention, begin: int, end: int) -> int:
-    """A snapshot expires when the next one is old enough: until then it was the state of the table."""
+    """The first snapshot to keep by age. A snapshot's age counts from its successor: until then it was the latest."""
     following = store.walk(range(begin + 1, end + 1))
     return next((snapshot.id - 1 for snapshot in following if snapshot.time_millis >= kept.keep_since), end)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What one expiry does.
+    """The plan of one expiry.
 
     Attributes:
-        snapshots: that expire, oldest first.
-        end: the first id that stays.
-        moves: whether they live on as changelogs.
+        snapshots: the snapshots to expire, oldest first.
+        end: the first id to keep.
+        doomed: the files to delete.
+        moves: whether the snapshots are kept as long-lived changelogs.
     """
 
     table: Table
@@ -219,22 +227,29 @@ class _Plan:
         return [path for stage in (*self.doomed.stages(), self.snapshot_paths()) for path in stage]
 
     def execute(self, mark: str) -> list[str]:
-        """Deletes; returns the paths in order. mark: its path; who takes it away has taken the snapshots already."""
+        """Deletes the files and snapshots; returns the paths in order.
+
+        Args:
+            mark: the path of our expiry mark. If another expiry has deleted it, that one has deleted the snapshots too.
+        """
         table, store = self.table, self.table.snapshots
         deleted = delete_doomed(table, self.doomed)
         paths = self.snapshot_paths()
-        if not table.file_io.exists(mark):  # a rollback to a tag may have brought one of the snapshots back since
+        if not table.file_io.exists(mark):  # a rollback to a tag may have restored one of the snapshots since then
             return [*deleted, *paths]
         if self.moves:
             self._move_changelogs()
         table.file_io.delete_many(paths)
         delete_marks(store, self.end)
-        store.write_earliest_hint(self.end)  # the very last: who finds it wrong looks for marks that a crash left
+        store.write_earliest_hint(self.end)  # the last step: a reader that finds it wrong looks for marks of a crash
         return [*deleted, *paths]
 
     def _move_changelogs(self) -> None:
-        """What another expiry has moved and what has expired since is taken back, and what a rollback took out of a
-        tag, which has no changelog."""
+        """Writes the snapshots as long-lived changelogs.
+
+        Changelogs are deleted again if another expiry has moved them and they have expired since then, or if a
+        rollback restored the snapshot from a tag, which has no changelog.
+        """
         table, store = self.table, self.table.snapshots
         produces = table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE
 
@@ -261,7 +276,7 @@ class _Plan:
 def result_of(
     doomed: DeletionPlan, ids: Sequence[int], paths: Sequence[str], moved: int, dry_run: bool, began: float
 ) -> ExpireSnapshotsResult:
-    """What is told of an expiry; began: by time.monotonic."""
+    """The result of an expiry; began is its start by time.monotonic."""
     return ExpireSnapshotsResult(
         ids=tuple(ids),
         data_files=len(doomed.data),
@@ -279,7 +294,7 @@ def result_of(
 
 
 def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan | None:
-    """All that goes; None when the first snapshot to stay is gone, because others expire too."""
+    """The plan; None if the first snapshot to keep does not exist, because another expiry is faster."""
     found = find_snapshots(table.snapshots, range(earliest, end + 1))
     if len(found) < 2 or found[-1].id != end:
         return None
@@ -290,7 +305,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
     doomed.data = finder.deleted(found[1:], keeps_appended=decoupled and not produces)
     if not decoupled:
         doomed.changelog = finder.added(snapshot.changelog_manifest_list for snapshot in expired)
-    if produces or not decoupled:  # else the data files of changelogs are named in these
+    if produces or not decoupled:  # otherwise these name the data files of changelogs
         finder.add_lists((name for s in expired for name in (s.base_manifest_list, s.delta_manifest_list)), doomed)
     if not decoupled:
         finder.add_lists((snapshot.changelog_manifest_list for snapshot in expired), doomed)
@@ -300,7 +315,7 @@ def _plan(table: Table, rules: RetentionRules, earliest: int, end: int) -> _Plan
 
 
 def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DeletionPlan) -> None:
-    """Takes out what stays of the doomed files: in the snapshot after them, in tags, in other branches."""
+    """Removes files from the plan that the next snapshot, tags or other branches use."""
     used, begin, end = ReferencedFiles(), found[0].id, found[-1].id
     add_metadata(table, found[-1], used)
     doomed.keep(used)
@@ -309,7 +324,7 @@ def _keep_used(table: Table, found: Sequence[Snapshot], doomed: DeletionPlan) ->
         add_live(table, tag, used)
     for tag in overlapping_tags(tags, begin, end):
         add_metadata(table, tag, used)
-    if doomed.may_be_revived:  # else the later snapshots need not be read, as after most commits that only append
+    if doomed.may_be_revived:  # otherwise later snapshots need not be read, the usual case
         add_reviving(table, reviving_snapshots(table.snapshots, end), used)
     for root in other_roots(table):
         add_root(table, root, used)

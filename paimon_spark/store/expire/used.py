@@ -1,8 +1,8 @@
-"""What is still used of the files that an expiry might delete (Java: FileDeletionBase, the skipping sets).
+"""Finds which of the files that an expiry might delete are still used (Java: FileDeletionBase, the skipping sets).
 
-Beside what Java asks (the tags below the range, the first snapshot that stays) two more are asked, because a file of
-theirs would be lost: other branches, which share the files of the table, and later snapshots that took files up again,
-as a rollback to a tag does.
+Java considers the tags below the range and the first snapshot to keep. Two more users are considered here, because
+their files would be lost: other branches, which share the files of the table, and later snapshots that use files again,
+as after a rollback to a tag.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 @dataclass
 class ReferencedFiles:
-    """Names of files that must stay.
+    """Names of files that must be kept.
 
     Attributes:
         data: data and changelog files.
@@ -47,8 +47,8 @@ class BranchRoot:
     """A branch of the table (or its main branch): all that it keeps.
 
     Attributes:
-        states: snapshots of which all live files are used: its earliest one, those after a gap, and its tags.
-        changes: its snapshots and long-lived changelogs.
+        states: snapshots whose live files are all used: the earliest one, those after a gap, and those of tags.
+        changes: the snapshots and long-lived changelogs of the branch.
     """
 
     states: tuple[Snapshot, ...]
@@ -67,7 +67,7 @@ def overlapping_tags(tags: Sequence[Snapshot], begin: int, end: int) -> list[Sna
 
 
 def tags_before(tags: Sequence[Snapshot], ids: Iterable[int]) -> list[Snapshot]:
-    """For each id the tagged snapshot next below it, if there is one; after a rollback two may have one id."""
+    """For each id the nearest tagged snapshot below it, if any; after a rollback two may have the same id."""
     nearest = {max((tag.id for tag in tags if tag.id < number), default=None) for number in ids}
     found: list[Snapshot] = []
     for tag in tags:
@@ -80,13 +80,13 @@ def tagged_snapshots(store: SnapshotStore) -> list[Snapshot]:
     """The snapshots of all tags, in the order of their ids.
 
     Raises:
-        CorruptFile: a tag cannot be read; nothing can be deleted before it is mended or removed.
+        CorruptFile: a tag cannot be read; nothing can be deleted until it is repaired or removed.
     """
     return sorted((tag.snapshot for tag in store.tags().values()), key=lambda snapshot: snapshot.id)
 
 
 def reviving_snapshots(store: SnapshotStore, end: int) -> list[Snapshot]:
-    """The snapshots after end that may have taken up files deleted before: overwrites, which rollbacks are too."""
+    """The snapshots after end that may use files again that were deleted before: overwrites, including rollbacks."""
     latest = store.latest_id()
     later = find_snapshots(store, range(end + 1, (latest or end) + 1))
     return [snapshot for snapshot in later if snapshot.commit_kind == CommitKind.OVERWRITE]
@@ -100,8 +100,11 @@ def other_roots(table: Table) -> list[BranchRoot]:
 def all_roots(table: Table) -> list[BranchRoot]:
     """Every branch, the main one among them. Errors as in tagged_snapshots.
 
-    What a branch keeps may come under another name while they are read, as by a renaming: then all are read again. Main
-    comes last, as branches are taken over into it.
+    If the branches change during the reading, for example by a renaming, all are read again. Main is read last, because
+    a fast-forward moves states from branches to it.
+
+    Raises:
+        CorruptFile: a tag cannot be read; nothing can be deleted until it is repaired or removed.
     """
     return _roots(table, without=None)
 
@@ -126,7 +129,11 @@ def _root(table: Table, branch: str) -> BranchRoot:
 
 
 def add_state(table: Table, snapshot: Snapshot, used: ReferencedFiles) -> None:
-    """As add_live and add_metadata. Errors the same."""
+    """Adds the live data files of a snapshot, and its metadata and index files, without its changelog.
+
+    Raises:
+        CorruptFile: its metadata cannot be read.
+    """
     metas = read_data_manifests(table.file_io, table.location, snapshot)
     _add_live(table, metas, used)
     _add_metadata(table, snapshot, metas, used)
@@ -150,7 +157,11 @@ def _add_live(table: Table, metas: Sequence[ManifestFileMeta], used: ReferencedF
 
 
 def add_metadata(table: Table, snapshot: Snapshot, used: ReferencedFiles) -> None:
-    """Adds the metadata and index files that a state needs, without its changelog. Errors as in add_live."""
+    """Adds the metadata and index files of a snapshot, without its changelog.
+
+    Raises:
+        CorruptFile: its metadata cannot be read.
+    """
     _add_metadata(table, snapshot, read_data_manifests(table.file_io, table.location, snapshot), used)
 
 
@@ -166,21 +177,33 @@ def _add_metadata(table: Table, snapshot: Snapshot, metas: Iterable[ManifestFile
 
 
 def add_reviving(table: Table, snapshots: Sequence[Snapshot], used: ReferencedFiles) -> None:
-    """Adds what later snapshots took up. Errors as in add_live."""
+    """Adds the files that later snapshots use again.
+
+    Raises:
+        CorruptFile: their metadata cannot be read.
+    """
     for snapshot in snapshots:
         add_metadata(table, snapshot, used)
     _add_added(table, find_manifest_lists(table, (s.delta_manifest_list for s in snapshots)).values(), used)
 
 
 def add_found_metadata(table: Table, changes: Sequence[Snapshot], used: ReferencedFiles) -> None:
-    """As add_metadata, for snapshots that have expired and of which some metadata are gone. Errors as in add_live."""
+    """Adds the metadata and index files of expired snapshots; missing metadata are skipped.
+
+    Raises:
+        CorruptFile: metadata are damaged.
+    """
     names = (name for change in changes for name in (change.base_manifest_list, change.delta_manifest_list))
     _add_lists(find_manifest_lists(table, names), used)
     _add_found_indexes(table, changes, used)
 
 
 def add_found_deltas(table: Table, changes: Sequence[Snapshot], used: ReferencedFiles) -> None:
-    """Adds the delta lists of changes, their manifests, and the files they added. Errors as in add_live."""
+    """Adds the delta lists of changes, their manifests, and the files they added; missing metadata are skipped.
+
+    Raises:
+        CorruptFile: metadata are damaged.
+    """
     deltas = find_manifest_lists(table, (change.delta_manifest_list for change in changes))
     _add_lists(deltas, used)
     _add_added(table, deltas.values(), used)

@@ -1,4 +1,4 @@
-"""Tags, branches and consumers, and going back: rollback and fast-forward.
+"""Tags, branches and consumers, rollback and fast-forward.
 
 May import: ``store.expire``, ``store.scan``, ``store.commit`` and what lies below.
 Invariant: a name keeps its snapshot readable from the moment a call returns until the name is deleted.

@@ -1,8 +1,8 @@
-"""Tags that come by themselves (features 3.14; Java: TagAutoCreation, TagAutoManager, TagBatchCreation).
+"""Automatic creation of tags (features 3.14; Java: TagAutoCreation, TagAutoManager, TagBatchCreation).
 
-With `process-time` and `watermark` a tag stands for a period, named by its begin, and keeps the first snapshot after
-its end and the delay. With `batch` every batch write leaves a tag. Progress is nowhere stored: it is read from the
-newest such tag.
+With `process-time` and `watermark` a tag represents a period, is named by its beginning, and keeps the first snapshot
+after its end and the delay. With `batch` every batch write creates a tag. Progress is not stored: it is derived from
+the newest of these tags.
 """
 
 from __future__ import annotations
@@ -34,18 +34,29 @@ _HOURS = {"with-dashes": "%Y-%m-%d %H", "without-dashes": "%Y%m%d %H", "without-
 
 @dataclass(frozen=True, repr=False)
 class TriggerTagAutomaticCreationResult(Result):
-    """created: the new tags; deleted: names of those that were too many or too old."""
+    """The result of the automatic creation of tags.
+
+    Attributes:
+        created: the new tags.
+        deleted: the names of deleted tags, which were too many or too old.
+    """
 
     created: tuple[CreateTagResult, ...] = ()
     deleted: tuple[str, ...] = ()
 
 
 def trigger_tag_automatic_creation(table: Table) -> TriggerTagAutomaticCreationResult:
-    """Makes the tags that are due by the options `tag.*`, and deletes those that are too many or too old.
+    """Creates the tags that are due by the options `tag.*`, and deletes those that are too many or too old.
+
+    After an error, the tags created and deleted so far stay as they are.
 
     Raises:
         OptionError: the options contradict each other.
-        PaimonError, OSError: as in create_tag and delete_tags; what was done is done.
+        NameTaken: another job has created a tag of the name concurrently.
+        SnapshotNotFound: a snapshot to tag is expiring.
+        CorruptFile: metadata are damaged.
+        UnsupportedFeature: the table has `tag.callbacks`.
+        StorageError: the storage failed.
     """
     made = create_due_tags(table)
     expired = expire_tags(table).names if table.options.value(o.TAG_TIME_EXPIRE_ENABLED) else ()
@@ -53,13 +64,28 @@ def trigger_tag_automatic_creation(table: Table) -> TriggerTagAutomaticCreationR
 
 
 def expire_tags_by_options(table: Table) -> None:
-    """What follows a commit. Errors as in expire_tags."""
+    """Expires tags after a commit, if `tag.time-expire-enabled` is set.
+
+    Raises:
+        CorruptFile: metadata are damaged; nothing was deleted.
+        UnsupportedFeature: the table has `tag.callbacks`.
+        StorageError: the storage failed; the next deletion of a tag finishes the work.
+    """
     if table.options.value(o.TAG_TIME_EXPIRE_ENABLED):
         expire_tags(table)
 
 
 def create_due_tags(table: Table) -> TriggerTagAutomaticCreationResult:
-    """The part of trigger_tag_automatic_creation that makes tags. Errors the same."""
+    """Creates the tags that are due by the options `tag.*`, and deletes those above `tag.num-retained-max`.
+
+    Raises:
+        OptionError: the options contradict each other.
+        NameTaken: another job has created a tag of the name concurrently.
+        SnapshotNotFound: a snapshot to tag is expiring.
+        CorruptFile: metadata are damaged.
+        UnsupportedFeature: the table has `tag.callbacks`.
+        StorageError: the storage failed.
+    """
     mode = table.options.value(o.TAG_AUTOMATIC_CREATION)
     if mode not in ("process-time", "watermark"):
         return TriggerTagAutomaticCreationResult()
@@ -91,14 +117,21 @@ def create_due_tags(table: Table) -> TriggerTagAutomaticCreationResult:
 
 
 def _is_due(moment: datetime, next_tag: datetime | None, period: timedelta, delay: timedelta) -> bool:
-    """True if the period that begins at next_tag is over. None: there was no tag yet."""
+    """True if the period that begins at next_tag has ended, or if next_tag is None: there is no tag yet."""
     return next_tag is None or moment - delay >= next_tag + period
 
 
 def create_batch_tag(table: Table) -> None:
-    """After a batch write with `tag.automatic-creation` batch: a tag of the latest snapshot, in place of its namesake.
+    """Tags the latest snapshot after a batch write with `tag.automatic-creation` batch.
 
-    Of all tags only `tag.num-retained-max` stay then. Errors as in trigger_tag_automatic_creation.
+    A tag of the same name is replaced. Then the oldest of all tags above `tag.num-retained-max` are deleted.
+
+    Raises:
+        NameTaken: another job has created a tag of the name concurrently.
+        SnapshotNotFound: the snapshot is expiring.
+        CorruptFile: metadata are damaged.
+        UnsupportedFeature: the table has `tag.callbacks`.
+        StorageError: the storage failed.
     """
     options, store = table.options, table.snapshots
     if options.value(o.TAG_AUTOMATIC_CREATION) != "batch":
@@ -115,13 +148,13 @@ def create_batch_tag(table: Table) -> None:
 
 
 def tag_period(options: Options) -> timedelta:
-    """How long a tag stands for."""
+    """The length of the period that a tag represents."""
     given = options.value(o.TAG_CREATION_PERIOD_DURATION)
     return _PERIODS[options.value(o.TAG_CREATION_PERIOD)] if given is None else timedelta(milliseconds=given)
 
 
 def period_before(moment: datetime, period: timedelta) -> datetime:
-    """The begin of the last period that is over at a local time."""
+    """The beginning of the last period that has ended at a local time."""
     return _EPOCH + ((moment - _EPOCH) // period - 1) * period
 
 
@@ -143,7 +176,7 @@ def _delay(options: Options) -> timedelta:
 
 
 def _progress(table: Table, period: timedelta) -> tuple[datetime | None, int]:
-    """(begin of the period after the newest tag, id of the snapshot after the one it keeps)."""
+    """(beginning of the period after the newest tag, id of the snapshot after the one it keeps)."""
     store = table.snapshots
     times = {name: auto_tag_time(name, table.options) for name in store.tag_names()}
     newest = max(((time, name) for name, time in times.items() if time is not None), default=None)
@@ -154,7 +187,7 @@ def _progress(table: Table, period: timedelta) -> tuple[datetime | None, int]:
 
 
 def _moment(snapshot: Snapshot, options: Options) -> datetime | None:
-    """The local time that decides: of the commit, or the watermark if there is one."""
+    """The local time of the commit or, in mode `watermark`, of the watermark; None if it has no watermark."""
     if options.value(o.TAG_AUTOMATIC_CREATION) == "process-time":
         return _wall(snapshot.time_millis, _process_zone(options))
     if not has_watermark(snapshot) or snapshot.watermark is None:
@@ -163,7 +196,7 @@ def _moment(snapshot: Snapshot, options: Options) -> datetime | None:
 
 
 def _wall(millis: int, zone: tzinfo | None) -> datetime:
-    """The clock on the wall of a zone (None: of this machine) at an instant."""
+    """The local time in a zone (None: that of this machine) at an instant."""
     instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
     return instant.astimezone(zone).replace(tzinfo=None)
 
@@ -181,7 +214,7 @@ def _zone(name: str) -> tzinfo:
 
 
 def _delete_surplus(table: Table, counts: Callable[[str], bool]) -> Sequence[str]:
-    """Of the tags whose names count only `tag.num-retained-max` stay, the newest."""
+    """Deletes the oldest of the tags whose names count, until `tag.num-retained-max` are left; returns their names."""
     kept = table.options.value(o.TAG_NUM_RETAINED_MAX)
     if kept is None:
         return ()
@@ -191,7 +224,7 @@ def _delete_surplus(table: Table, counts: Callable[[str], bool]) -> Sequence[str
 
 
 def _by_age(store: SnapshotStore) -> list[str]:
-    """The names of all tags, those of the oldest snapshot first; of one snapshot, the one made first."""
+    """The names of all tags, ordered by their snapshot, then by their creation."""
     files, tags = store.tag_files(), store.tags()
     made = {name: status.modified_millis for name, status in files.items()}
     return sorted(tags, key=lambda name: (tags[name].snapshot.id, made.get(name, 0), name))

@@ -1,7 +1,7 @@
-"""Adding the files of one branch to another (features 7; Java: FileSystemBranchManager, BranchMergeHandler).
+"""Merges a branch into another by adding its files (features 7; Java: FileSystemBranchManager, BranchMergeHandler).
 
-No branch remembers where it began. So only tables whose rows have no key, and branches of which every snapshot since
-the first is there and only added files, can be merged: whatever is not in the target yet is new to it then.
+A branch does not record where it began. So a merge needs an append table, and branches that still have all their
+snapshots, which only added files. Then every file that is not in the target yet is new.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _ADDING = (CommitKind.APPEND, CommitKind.ANALYZE)
 
 @dataclass(frozen=True, repr=False)
 class MergeBranchResult(Result):
-    """What came into the target.
+    """The result of merging a branch.
 
     Attributes:
         snapshot_id: the new snapshot of the target; None: it had all files already.
-        files, rows, bytes: of the data files that came.
-        millis: wall time.
+        files, rows, bytes: the totals of the added data files.
+        millis: the duration of the call.
     """
 
     snapshot_id: int | None
@@ -50,14 +50,16 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> MergeB
 
     Args:
         table: opened on any branch.
-        source, target: names of branches, "main" one of them maybe.
+        source, target: names of branches; either may be "main".
 
     Raises:
-        OptionError: both are the same.
-        SnapshotNotFound: there is no such branch, it has no snapshot, or that of the source expires just now.
+        OptionError: both names are the same.
+        SnapshotNotFound: a branch does not exist or has no snapshot, or that of the source is expiring.
         UnsupportedFeature: the table has a primary key, cannot be written, or a branch has done more than add files.
-        SchemaError: the branches have other columns, or other schemas under one number.
-        Others as TableCommit.append.
+        SchemaError: the branches have different columns, or different schemas under one id.
+        CommitConflict: other jobs changed the target concurrently.
+        CommitStateUnknown: the storage did not answer; the files may or may not be committed.
+        StorageError: the storage failed.
     """
     began = time.monotonic()
     what = f"merging the branch '{source}' of {table.location} into '{target}'"
@@ -79,7 +81,7 @@ def merge_branch(table: Table, source: str, target: str = MAIN_BRANCH) -> MergeB
 
 
 def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: float) -> MergeBranchResult:
-    """latest: of ours."""
+    """Commits the files of their state that ours lacks; latest is the latest snapshot of ours."""
     now = {entry.identity for entry in table_state(ours, latest).live_entries(None)}
     entries = [entry for entry in theirs.live_entries(None) if entry.identity not in now]
     if not entries:
@@ -92,7 +94,7 @@ def _merge(what: str, theirs: TableState, ours: Table, latest: Snapshot, began: 
 
 
 def _whole_history(what: str, branch: Table) -> Snapshot:
-    """The latest snapshot of a branch, all of whose snapshots are there and only add files."""
+    """The latest snapshot of a branch; raises an error unless all its snapshots exist and only add files."""
     latest = branch.snapshots.latest()
     if latest is None:
         raise SnapshotNotFound(f"{what}: branch '{branch.branch}' has no snapshot")
@@ -112,7 +114,7 @@ def _whole_history(what: str, branch: Table) -> Snapshot:
 
 
 def _check_schemas(what: str, source: Table, target: Table, schema_ids: set[int]) -> None:
-    """A file is read by the number of its schema, which must be the same in both branches."""
+    """Checks that the schemas of these ids, by which files are read, are the same in both branches."""
     known = set(target.schemas.ids())
     for number in sorted(schema_ids):
         if number not in known:

@@ -1,7 +1,7 @@
-"""Branches: schemas, snapshots and tags of their own over shared data files (format section 3.6).
+"""Creates, deletes and renames branches: separate schemas, snapshots and tags over shared data files (format 3.6).
 
-Java: FileSystemBranchManager, BranchMergeHandler. Files are only copied and deleted one by one, in an order that lets
-readers see the old or the new state; after a crash a second call finishes the work.
+Java: FileSystemBranchManager, BranchMergeHandler. Files are copied and deleted one by one, in an order in which readers
+see either the old or the new state; after a crash a second call finishes the work.
 """
 
 from __future__ import annotations
@@ -35,13 +35,18 @@ from paimon_spark.store.storage.parallel import map_parallel
 _log = logging.getLogger(__name__)
 
 _READ_BRANCHES = ("scan.fallback-branch", "scan.primary-branch")
-_ROUNDS = 5  # commits to a branch that goes are few
-_DIRECTORIES = ("snapshot", "tag/tag-success-file", "tag", "changelog", "consumer", "schema")  # in the order they go
+_ROUNDS = 5  # few jobs commit to a branch being deleted
+_DIRECTORIES = ("snapshot", "tag/tag-success-file", "tag", "changelog", "consumer", "schema")  # in deletion order
 
 
 @dataclass(frozen=True, repr=False)
 class CreateBranchResult(Result):
-    """snapshot_id: its first snapshot; None: it has none. created: False when it was there already."""
+    """The result of creating a branch.
+
+    Attributes:
+        snapshot_id: the first snapshot of the branch; None: it has none.
+        created: False if the branch existed already.
+    """
 
     name: str
     snapshot_id: int | None
@@ -50,7 +55,12 @@ class CreateBranchResult(Result):
 
 @dataclass(frozen=True, repr=False)
 class DeleteBranchResult(Result):
-    """What went, or would go. names: of the branches; paths: of all files, in order."""
+    """The deleted branches; in a dry run, those that would be deleted.
+
+    Attributes:
+        names: the names of the branches.
+        paths: the paths of all files, in order.
+    """
 
     names: tuple[str, ...]
     paths: tuple[str, ...]
@@ -58,7 +68,7 @@ class DeleteBranchResult(Result):
 
 
 def branch_names(file_io: FileIO, location: str) -> list[str]:
-    """The branches but the main one, sorted."""
+    """The names of all branches except main, sorted."""
     names = list(list_branches(file_io, location))
     schemas = map_parallel(lambda name: SchemaStore(file_io, location, name).ids(), names)
     return [name for name, ids in zip(names, schemas, strict=True) if ids]
@@ -67,18 +77,20 @@ def branch_names(file_io: FileIO, location: str) -> list[str]:
 def create_branch(
     table: Table, name: str, tag: str | None = None, snapshot: int | None = None, ignore_if_exists: bool = False
 ) -> CreateBranchResult:
-    """Makes a branch of the branch that the table is opened on.
+    """Creates a branch from the branch that the table is opened on.
 
     Args:
-        name: not "main", not blank, not of digits alone.
-        tag: the branch begins with what this tag keeps, and has the tag too.
-        snapshot: the branch begins with this snapshot. Without both it is empty, with the schemas.
-        ignore_if_exists: whether a branch that is there is fine.
+        table: the table, opened on the source branch.
+        name: not "main", not blank, and not only digits.
+        tag: the branch begins with the snapshot of this tag, and has the tag too.
+        snapshot: the branch begins with this snapshot. Without tag and snapshot it has schemas only.
+        ignore_if_exists: True: an existing branch of the name is no error.
 
     Raises:
-        NameTaken: there is such a branch, or another one gets this name, or one that broke off began elsewhere.
-        SnapshotNotFound: there is no such tag or snapshot, or it is expiring just now; nothing was made.
-        OptionError: the name is none, or both a tag and a snapshot are given.
+        NameTaken: a branch of the name exists, another one is being renamed to it, or an unfinished one of the name
+            began with another snapshot.
+        SnapshotNotFound: the tag or snapshot does not exist or is expiring; nothing was created.
+        OptionError: the name is not valid, or both a tag and a snapshot are given.
     """
     _check_name(name)
     if tag is not None and snapshot is not None:
@@ -100,24 +112,25 @@ def create_branch(
     _check_rest(table, name, first, tag, schemas)
     if first is not None:
         _begin_with(table, name, first, None if tag is None or kept is None else (tag, kept))
-    for number in schemas:  # with the first the branch is there: it is the newest, which tells the columns
+    for number in schemas:  # the newest, which defines the columns, is first: with it the branch exists
         data = table.file_io.read_bytes(schema_path(table.location, number, table.branch))
         publish_file(table.file_io, schema_path(table.location, number, name), data)
     return CreateBranchResult(name, None if first is None else first.id, created=True)
 
 
 def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = False) -> DeleteBranchResult:
-    """Deletes branches. Data files that only they need are orphans then, and go with the other orphan files.
+    """Deletes branches. Data files that only they need become orphans, and are deleted with the other orphan files.
 
-    What is left of a branch whose making or renaming broke off is deleted too.
+    The rest of a branch whose creation or renaming crashed is deleted too.
 
     Args:
-        names: of the branches, as text several with commas between.
-        dry_run: whether only to tell what would go.
+        table: the table.
+        names: the names of the branches; a text may hold several, separated by commas.
+        dry_run: True only reports what would be deleted.
 
     Raises:
-        SnapshotNotFound: there is no such branch; nothing was deleted.
-        OptionError: the table reads from the branch, or the name is none.
+        SnapshotNotFound: a branch does not exist; nothing was deleted.
+        OptionError: the table reads from the branch, or the name is not valid.
     """
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     paths: dict[str, None] = {}
@@ -137,13 +150,14 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
 
 
 def rename_branch(table: Table, name: str, new_name: str) -> None:
-    """Gives a branch another name. A crash may leave it both names; a second call finishes the work.
+    """Renames a branch. A crash may leave it under both names; a second call finishes the work.
 
-    A mark beside the new schemas, a name that no reader of tables looks at, tells a second call where to go on.
+    A mark next to the new schemas, which table readers ignore, lets a second call continue.
 
     Raises:
-        SnapshotNotFound: there is no such branch. NameTaken: there is one of the new name.
-        OptionError: a name is none, or the table reads from the branch.
+        SnapshotNotFound: the branch does not exist.
+        NameTaken: a branch of the new name exists.
+        OptionError: a name is not valid, or the table reads from the branch.
     """
     _check_name(name)  # the files of "main" are those of the table
     _check_name(new_name)
@@ -166,10 +180,10 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
 
 
 def on_branch(table: Table, branch: str) -> Table:
-    """The table on another branch, as it is stored there: options of the caller do not count.
+    """The table opened on another branch, with the options stored there; options of the caller are dropped.
 
     Raises:
-        SnapshotNotFound: there is no such branch.
+        SnapshotNotFound: the branch does not exist.
     """
     is_name = "/" not in branch  # else it could lead out of the directory of branches
     schema = SchemaStore(table.file_io, table.location, branch).latest() if is_name else None
@@ -179,7 +193,7 @@ def on_branch(table: Table, branch: str) -> Table:
 
 
 def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag] | None) -> None:
-    """The branch has the snapshot, if its files are still there."""
+    """Copies the snapshot, and the tag if given, into the branch, if the files of the snapshot still exist."""
     with hold_snapshot(table.snapshots, snapshot):
         table.file_io.overwrite(snapshot_path(table.location, snapshot.id, name), encode_snapshot(snapshot))
         if tag is not None:
@@ -187,13 +201,13 @@ def _begin_with(table: Table, name: str, snapshot: Snapshot, tag: tuple[str, Tag
 
 
 def _files(table: Table, branch: str) -> list[str]:
-    """All files of a branch; the schemas last, as long as they are there the branch is."""
+    """All files of a branch, the schemas last: the branch exists as long as they do."""
     root = branch_root(table.location, branch)
     return [s.path for part in _DIRECTORIES for s in table.file_io.list(f"{root}/{part}") if not s.is_directory]
 
 
 def _rounds(table: Table, branch: str) -> Iterator[list[str]]:
-    """All files of a branch, to be deleted, and then those that a commit has made meanwhile."""
+    """The files of a branch to delete, then in each further round those that a commit has created since."""
     for _ in range(_ROUNDS):
         if not (files := _files(table, branch)):
             return
@@ -228,14 +242,14 @@ def _check_unused(table: Table, name: str, done: str) -> None:
 
 
 def _broke_off(table: Table, name: str, first: Snapshot | None, schemas: Sequence[int]) -> bool:
-    """True if the making of a branch from a snapshot ended among the schemas, which come last."""
+    """True if the creation of a branch from a snapshot crashed while writing the schemas, which are written last."""
     if first is None or set(schemas) <= set(SchemaStore(table.file_io, table.location, name).ids()):
         return False
     return SnapshotStore(table.file_io, table.location, name).find(first.id) == first
 
 
 def _check_rest(table: Table, name: str, first: Snapshot | None, tag: str | None, schemas: Iterable[int]) -> None:
-    """What a crash left of making a branch may be made again, but another branch would be a mix of two."""
+    """Raises NameTaken if an unfinished branch of the name began elsewhere: continuing it would mix two branches."""
     own = {schema_path(table.location, number, name) for number in schemas}
     if first is not None:
         own.add(snapshot_path(table.location, first.id, name))

@@ -1,4 +1,4 @@
-"""Consumers: where streaming reads stand; they hold snapshots (format section 3.5; Java: ConsumerManager)."""
+"""Consumers: the positions of streaming reads, which hold snapshots (format section 3.5; Java: ConsumerManager)."""
 
 from __future__ import annotations
 
@@ -21,23 +21,27 @@ from paimon_spark.store.storage.listing import find_bytes
 
 @dataclass(frozen=True, repr=False)
 class ClearConsumersResult(Result):
-    """What went, or would go if it was a dry run. names: of the consumers, sorted."""
+    """The deleted consumers; in a dry run, those that would be deleted.
+
+    Attributes:
+        names: their ids, sorted.
+    """
 
     names: tuple[str, ...]
     dry_run: bool = False
 
 
 def reset_consumer(table: Table, consumer: str, next_snapshot: int | None = None) -> None:
-    """Lets a consumer go on with another snapshot, or forgets it.
+    """Sets the next snapshot of a consumer, or deletes the consumer.
 
     Args:
-        table: on its branch the consumer is.
-        consumer: its id; it may be a new one.
-        next_snapshot: which it will read next; None deletes the consumer.
+        table: the table, opened on the branch of the consumer.
+        consumer: the id of the consumer, which may be new.
+        next_snapshot: the id of the snapshot that it reads next; None deletes the consumer.
 
     Raises:
-        OptionError: the id is none.
-        SnapshotNotFound: there is no such snapshot, or it is expiring just now; the consumer is where it was.
+        OptionError: the id is not valid.
+        SnapshotNotFound: the snapshot does not exist or is expiring; the consumer is unchanged.
     """
     if not consumer.strip() or "/" in consumer:
         raise OptionError(f"'{consumer}' is no id for a consumer: it must not be blank, and have no '/'")
@@ -67,13 +71,13 @@ def clear_consumers(
     """Deletes the consumers whose whole id matches a pattern.
 
     Args:
-        table: on its branch the consumers are.
-        including: a regular expression; None: all.
-        excluding: a regular expression; those that it matches stay.
-        dry_run: whether only to tell what would go.
+        table: the table, opened on the branch of the consumers.
+        including: a regular expression; None: all consumers.
+        excluding: a regular expression; consumers that match it are kept.
+        dry_run: True only reports what would be deleted.
 
     Raises:
-        OptionError: a pattern is none.
+        OptionError: a pattern is not a regular expression.
     """
     wanted, spared = _pattern(including or ".*"), _pattern(excluding) if excluding else None
     chosen = {
@@ -88,12 +92,12 @@ def expire_consumers(table: Table, older_than: Moment | None = None, dry_run: bo
     """Deletes the consumers that have not moved since a time.
 
     Args:
-        table: on its branch the consumers are.
+        table: the table, opened on the branch of the consumers.
         older_than: the time; None: the option `consumer.expiration-time` before now, and nothing if that is not set.
-        dry_run: whether only to tell what would go.
+        dry_run: True only reports what would be deleted.
 
     Raises:
-        OptionError: the time is none.
+        OptionError: the time is not valid.
     """
     if older_than is None:
         age = table.options.value(o.CONSUMER_EXPIRATION_TIME)

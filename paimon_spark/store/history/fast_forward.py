@@ -1,6 +1,6 @@
-"""Taking a table over to the state of one of its branches (features 7; Java: FileSystemBranchManager.fastForward).
+"""Replaces the state of a table by that of one of its branches (features 7; Java: FileSystemBranchManager.fastForward).
 
-The table reads at any point, as before or as after; a second call finishes the work.
+The table is readable at any time, in its old or its new state; after a crash a second call finishes the work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, repr=False)
 class FastForwardResult(Result):
-    """Ids of the snapshots that went and that came, and the names of tags that did."""
+    """The ids of the deleted and of the new snapshots, and the names of the deleted and of the new tags."""
 
     removed_snapshots: tuple[int, ...]
     added_snapshots: tuple[int, ...]
@@ -37,19 +37,22 @@ class FastForwardResult(Result):
 
 
 def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwardResult:
-    """Gives the table the snapshots, tags and schemas of a branch, in place of its own since the branch began.
+    """Replaces the snapshots, tags and schemas of the table since the branch began by those of the branch.
 
-    Older snapshots of the table stay if the first one of the branch was built on them. If not, as when those that the
-    branch began with have expired, they go too (in Java they stay): the next expiry would take what comes after the one
-    for changes of the other, and delete files that live. Data files of what goes stay for the removal of orphan files.
-    What others commit to the table meanwhile goes too, or is committed again on top of what came.
+    Older snapshots of the table are kept if the first one of the branch was built on them. Otherwise, for example if
+    the snapshots that the branch began with have expired, they are deleted too (Java keeps them): the next expiry would
+    treat the first snapshot of the branch as a change of the table's last one, and delete live files. Data files of
+    deleted snapshots are left to the removal of orphan files. Concurrent commits to the table are deleted too, or are
+    committed again on top of the new snapshots.
 
     Args:
-        dry_run: whether only to tell what would go and come.
+        table: the table.
+        branch: the name of the branch.
+        dry_run: True only reports what would be deleted and added.
 
     Raises:
         OptionError: the branch is the one that the table is opened on, or main.
-        SnapshotNotFound: there is no such branch, it has no snapshot, or an expiry takes some of them just now.
+        SnapshotNotFound: the branch does not exist or has no snapshot, or some of its snapshots are expiring.
     """
     if branch in (MAIN_BRANCH, table.branch):
         raise OptionError(f"fast-forward of {table.location} to '{branch}': name another branch than {table.branch}")
@@ -65,12 +68,14 @@ def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwar
 
 @dataclass(frozen=True)
 class _Forward:
-    """All that a fast-forward has to do, read before anything is changed.
+    """The plan of a fast-forward, made before anything is changed.
 
     Attributes:
-        own: ids of the snapshots of the table, ascending. new: the snapshots of the branch by their ids.
-        tags, schemas: of the branch by their names, and the bytes by their ids.
-        unrelated: whether the first new snapshot was not built on what the table has below.
+        own: the ids of the snapshots of the table, ascending.
+        new: the snapshots of the branch by id.
+        tags: the tags of the branch by name.
+        schemas: the bytes of the schemas of the branch by id.
+        unrelated: whether the first new snapshot was not built on the table's snapshot below it.
     """
 
     table: Table
@@ -99,7 +104,7 @@ class _Forward:
 
     @property
     def gone(self) -> tuple[int, ...]:
-        """The snapshots of the table that go, newest first."""
+        """The snapshots of the table to delete, newest first."""
         return tuple(number for number in reversed(self.own) if number >= self.first or self.unrelated)
 
     def told(self) -> FastForwardResult:
@@ -110,7 +115,7 @@ class _Forward:
         for number, data in self.schemas.items():
             if number >= self.new[self.first].schema_id:
                 table.file_io.overwrite(schema_path(table.location, number, table.branch), data)
-        removed = self._delete_tags()  # before a snapshot has the id of one that only a tag keeps
+        removed = self._delete_tags()  # before a new snapshot takes the id of one that only a tag keeps
         stays = 0 if self.unrelated else self.first - 1
         delete_changelogs(table, [number for number in reversed(changelogs) if number > stays], stays)
         self._replace_snapshots()
@@ -120,7 +125,7 @@ class _Forward:
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))
         table.snapshots.write_earliest_hint(self.first if self.unrelated else min([self.first, *self.own]))
         table.snapshots.write_latest_hint(max(self.new))
-        removed += self._delete_tags()  # of snapshots that went meanwhile
+        removed += self._delete_tags()  # tags of snapshots that were deleted in between
         added = [name for name, tag in self.tags.items() if _give_tag(table, self.theirs, name, tag)]
         for number in table.schemas.ids():
             if number > max(self.schemas):
@@ -131,7 +136,7 @@ class _Forward:
         table, own, new = self.table, self.own, self.new
         table.snapshots.write_earliest_hint(min([self.first, *own]))  # nothing below the hint is ever expired
         older = [number for number in new if number not in own and number < max(own, default=0)]
-        _write_snapshots(table, [new[number] for number in older])  # nobody sees these yet
+        _write_snapshots(table, [new[number] for number in older])  # no reader sees these yet
         for number in self.gone:
             if number >= self.first and number not in new:
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))
@@ -151,7 +156,7 @@ class _Forward:
 
 
 def _is_unrelated(table: Table, own: Sequence[int], first: Snapshot) -> bool:
-    """True if a snapshot was not built on the one below it, or that is not there to tell."""
+    """True if a snapshot was not built on the one below it, or if that one does not exist."""
     below = [number for number in own if number < first.id]
     if not below:
         return table.snapshots.find(first.id) != first
@@ -159,7 +164,7 @@ def _is_unrelated(table: Table, own: Sequence[int], first: Snapshot) -> bool:
     try:
         return before is None or not builds_on(table, before, first)
     except MissingFile:
-        return True  # it expires
+        return True  # it is expiring
 
 
 def _write_snapshots(table: Table, snapshots: Iterable[Snapshot]) -> None:
@@ -169,7 +174,7 @@ def _write_snapshots(table: Table, snapshots: Iterable[Snapshot]) -> None:
 
 
 def _give_tag(table: Table, theirs: Table, name: str, tag: Tag) -> bool:
-    """True if the table has the tag of a branch now; not if it is being deleted there."""
+    """Copies a tag of the branch to the table. False: the tag is being deleted in the branch, and was not copied."""
     try:
         with hold_snapshot(theirs.snapshots, tag.snapshot):
             table.file_io.overwrite(tag_path(table.location, name, table.branch), encode_tag(tag))

@@ -1,9 +1,10 @@
-"""Taking a table back to an older state (features 7; Java: RollbackHelper, the procedures rollback*).
+"""Rolls a table back to an older state (features 7; Java: RollbackHelper, the procedures rollback*).
 
-Newer tags go, snapshots, newest first, and long-lived changelogs; their data files stay for the removal of orphan
-files. A state that only a tag keeps becomes a snapshot again before anything goes. So at any point the table reads, as
-before or as after, or as one of the states between; a second call finishes the work. A writer of ours that has prepared
-a commit on a state that goes notices (``commit.base``); one of the official system does not (``rollback_as_latest``).
+A rollback deletes newer tags, snapshots (newest first) and long-lived changelogs; their data files are left to the
+removal of orphan files. If only a tag keeps the target, it becomes a snapshot again before anything is deleted. So the
+table is readable at any time, in its old state, its new state or one between; after a crash a second call finishes the
+work. Our writers detect that the state they prepared a commit on was deleted (``commit.base``); those of the official
+system do not (``rollback_as_latest``).
 
 Invariants: protocol R1 to R4.
 """
@@ -34,16 +35,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, repr=False)
 class RollbackResult(Result):
-    """What went, or would go if it was a dry run.
+    """The result of a rollback; in a dry run, what would be deleted.
 
     Attributes:
-        previous_snapshot_id: the latest before.
-        current_snapshot_id: the latest now, unless somebody wrote meanwhile.
-        snapshots, changelogs: ids of those that went, newest first.
-        tags: names of those that went.
-        paths: of all files that went, in order.
-        dry_run: whether nothing was deleted.
-        millis: wall time.
+        previous_snapshot_id: the latest snapshot before.
+        current_snapshot_id: the latest snapshot now, unless another job has committed since then.
+        snapshots, changelogs: the ids of the deleted ones, newest first.
+        tags: the names of the deleted tags.
+        paths: the paths of all deleted files, in order.
+        dry_run: True if nothing was deleted.
+        millis: the duration of the call.
     """
 
     previous_snapshot_id: int
@@ -63,20 +64,20 @@ def rollback(
     tag: str | None = None,
     dry_run: bool = False,
 ) -> RollbackResult:
-    """Takes a table back; give one of the three targets.
+    """Rolls a table back to one target: a version, a snapshot or a tag.
 
     Args:
-        table: the branch that goes back.
-        version: a snapshot id, also as digits, else the name of a tag.
-        snapshot: the id of a snapshot that is there, or that a tag keeps.
+        table: the table, opened on the branch to roll back.
+        version: a snapshot id, as a number or text of digits, else the name of a tag.
+        snapshot: the id of a snapshot that exists, or that a tag keeps.
         tag: the name of a tag.
-        dry_run: whether only to tell what would go.
+        dry_run: True only reports what would be deleted.
 
     Raises:
-        OptionError: not just one target is given.
-        SnapshotNotFound: there is no such target, it is expiring just now, or another snapshot has its id since;
-            nothing was changed.
-        CommitConflict: other jobs go on committing to what is taken away. Call it again.
+        OptionError: none or several targets are given.
+        SnapshotNotFound: the target does not exist or is expiring, or its id now belongs to another snapshot; nothing
+            was changed.
+        CommitConflict: other jobs continue to commit on top of deleted snapshots. Call it again.
         StorageError: the storage failed. Call it again.
     """
     return _roll_back(table, rollback_target(table, version, snapshot, tag)[0], dry_run)
@@ -85,7 +86,18 @@ def rollback(
 def rollback_target(
     table: Table, version: int | str | None, snapshot: int | None, tag: str | None
 ) -> tuple[Snapshot, str | None]:
-    """The state to go back to, and the name of the tag if one was asked for. Arguments and errors as in rollback."""
+    """The state to roll back to, and the name of the tag if one was given.
+
+    Args:
+        table: the table, opened on the branch to roll back.
+        version: a snapshot id, as a number or text of digits, else the name of a tag.
+        snapshot: the id of a snapshot that exists, or that a tag keeps.
+        tag: the name of a tag.
+
+    Raises:
+        OptionError: none or several targets are given.
+        SnapshotNotFound: the target does not exist.
+    """
     given = [target for target in (version, snapshot, tag) if target is not None]
     if len(given) != 1:
         raise OptionError(f"rolling back {table.location}: give just one of version, snapshot and tag")
@@ -105,7 +117,14 @@ def rollback_target(
 
 
 def rollback_to_timestamp(table: Table, timestamp: Moment, dry_run: bool = False) -> RollbackResult:
-    """Takes a table back to the newest snapshot that was committed at a time or before. Errors as in rollback."""
+    """Rolls a table back to the newest snapshot that was committed at a time or before.
+
+    Raises:
+        OptionError: the time is not valid.
+        SnapshotNotFound: no snapshot is old enough, or the target is expiring; nothing was changed.
+        CommitConflict: other jobs continue to commit on top of deleted snapshots. Call it again.
+        StorageError: the storage failed. Call it again.
+    """
     millis = epoch_millis(timestamp, "timestamp")
     found = table.snapshots.find_at_time(millis)
     if found is None:
@@ -117,9 +136,14 @@ def rollback_to_timestamp(table: Table, timestamp: Moment, dry_run: bool = False
 
 
 def rollback_to_watermark(table: Table, watermark: int, dry_run: bool = False) -> RollbackResult:
-    """Takes a table back to the newest snapshot whose watermark is not above the given one (epoch millis).
+    """Rolls a table back to the newest snapshot whose watermark is not above the given one (epoch millis).
 
-    Java takes the oldest snapshot with a watermark when all are above; here that is an error. Errors as in rollback.
+    If all watermarks are above, Java uses the oldest snapshot with a watermark; here that is an error.
+
+    Raises:
+        SnapshotNotFound: no snapshot qualifies, or the target is expiring; nothing was changed.
+        CommitConflict: other jobs continue to commit on top of deleted snapshots. Call it again.
+        StorageError: the storage failed. Call it again.
     """
     store = table.snapshots
     newest_first = (snapshot for snapshot in store.walk(store.ids()[::-1]) if has_watermark(snapshot))
@@ -149,14 +173,14 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
     if not dry_run:
         with hold(store, target.id):
             _make_snapshot(table, target)
-            delete_tag_files(table, tags)  # first: none may be left of a snapshot whose id a later commit gets
+            delete_tag_files(table, tags)  # first: no tag may be left of a snapshot whose id a later commit takes
             store.write_latest_hint(target.id)
-            for number in snapshots:  # one after the other: whoever finds one finds all before it
+            for number in snapshots:  # one by one: a reader that finds one finds all before it
                 table.file_io.delete(snapshot_path(table.location, number, table.branch))
             delete_unrelated_after(table, target)
             delete_changelogs(table, changelogs, target.id)
             late = {name: tag for name, tag in _later_tags(table, target).items() if not _is_there(table, tag.snapshot)}
-            delete_tag_files(table, late)  # they were made of a snapshot before it went
+            delete_tag_files(table, late)  # created before their snapshot was deleted
         _log.info("rolled %s back from snapshot %d to %d", table.location, latest, target.id)
     millis = round((time.monotonic() - began) * 1000)
     return RollbackResult(
@@ -165,7 +189,10 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
 
 
 def _check_id(table: Table, target: Snapshot) -> None:
-    """A rollback that broke off may leave a tag of a snapshot it took away, whose id a later commit gets."""
+    """Raises SnapshotNotFound if the target's id belongs to another snapshot now.
+
+    This happens if a rollback crashed and left a tag of a deleted snapshot, whose id a later commit took.
+    """
     found = table.snapshots.find(target.id)
     if found is not None and found != target:
         raise SnapshotNotFound(
@@ -187,28 +214,28 @@ def _is_there(table: Table, snapshot: Snapshot) -> bool:
 
 
 def _make_snapshot(table: Table, target: Snapshot) -> None:
-    """The target is a snapshot from now on, be it that only a tag kept it."""
+    """Makes the target a snapshot again if only a tag keeps it."""
     store = table.snapshots
     if store.exists(target.id):
         return
     with hold_tagged(store, target):
-        store.write_earliest_hint(target.id)  # before, for a crash: what is below the hint is never expired
+        store.write_earliest_hint(target.id)  # first, in case of a crash: snapshots below the hint are never expired
         publish_file(table.file_io, snapshot_path(table.location, target.id, table.branch), encode_snapshot(target))
-        store.write_earliest_hint(target.id)  # again, for the end of an expiry may have moved it
+        store.write_earliest_hint(target.id)  # again, because the end of an expiry may have moved it
 
 
 def delete_changelogs(table: Table, changelogs: Sequence[int], target: int) -> None:
-    """Deletes long-lived changelogs, newest first; target: the last id that stays."""
+    """Deletes long-lived changelogs, newest first; target is the last id that is kept."""
     if not changelogs:
         return
     left = (number for number in table.snapshots.changelog_ids() if number <= target)
     hint = f"{changelog_directory(table.location, table.branch)}/{LATEST}"
-    table.file_io.overwrite(hint, str(max(left, default=-1)).encode())  # -1: it tells nothing
+    table.file_io.overwrite(hint, str(max(left, default=-1)).encode())  # -1: there is none
     for number in changelogs:
         table.file_io.delete(changelog_path(table.location, number, table.branch))
 
 
 def delete_tag_files(table: Table, names: Iterable[str]) -> None:
-    """Deletes tags, but not the files that only they need: those stay for the removal of orphan files."""
+    """Deletes tags, but not the files that only they need: these are left to the removal of orphan files."""
     for name in names:
         table.file_io.delete(tag_path(table.location, name, table.branch))

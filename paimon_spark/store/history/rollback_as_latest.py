@@ -1,7 +1,7 @@
-"""Going back by a new snapshot that holds an older state (Java: RollbackToAsLatestProcedure, rollbackToAsLatest).
+"""Restores an older state as a new snapshot (Java: RollbackToAsLatestProcedure, rollbackToAsLatest).
 
-Nothing is deleted, and whoever commits meanwhile finds a new snapshot as after any other overwrite: also writers of the
-official system, which do not notice that a rollback has taken snapshots away.
+Nothing is deleted, and a concurrent commit finds a new snapshot as after any other overwrite. This is safe with writers
+of the official system too, which do not detect the deletion of snapshots by a rollback.
 
 Invariant: protocol R6.
 """
@@ -36,15 +36,15 @@ _PREFIX = "rollback-to-as-latest-"
 
 @dataclass(frozen=True, repr=False)
 class RollbackToAsLatestResult(Result):
-    """What was made.
+    """The result of restoring an older state.
 
     Attributes:
-        previous_snapshot_id: the latest before, which is still there.
-        rolled_back_snapshot_id: whose state the table has again.
+        previous_snapshot_id: the latest snapshot before, which still exists.
+        rolled_back_snapshot_id: the snapshot whose state the table has again.
         current_snapshot_id: the new snapshot.
-        tag: keeps the old state, so that an expiry of the official system leaves its files alone; delete it when the
-            snapshots before the new one have expired.
-        millis: wall time.
+        tag: a new tag that keeps the old state, so that an expiry of the official system does not delete its files;
+            delete it when the snapshots before the new one have expired.
+        millis: the duration of the call.
     """
 
     previous_snapshot_id: int
@@ -57,17 +57,21 @@ class RollbackToAsLatestResult(Result):
 def rollback_to_as_latest(
     table: Table, version: int | str | None = None, snapshot: int | None = None, tag: str | None = None
 ) -> RollbackToAsLatestResult:
-    """Makes an older state the latest snapshot again; later snapshots stay. Give one of the three targets.
+    """Commits an older state as the latest snapshot; later snapshots are kept. Give one of the three targets.
 
     Args:
-        table: the branch that goes back.
-        version, snapshot, tag: as for rollback.
+        table: the table, opened on the branch to roll back.
+        version: a snapshot id, as a number or text of digits, else the name of a tag.
+        snapshot: the id of a snapshot that exists, or that a tag keeps.
+        tag: the name of a tag.
 
     Raises:
-        OptionError: not just one target is given.
-        SnapshotNotFound: there is no such target, or it is expiring just now.
+        OptionError: none or several targets are given.
+        SnapshotNotFound: the target does not exist or is expiring.
         UnsupportedFeature: the table cannot be written.
-        Others as TableCommit.append.
+        CommitConflict: other jobs changed the table concurrently.
+        CommitStateUnknown: the storage did not answer; the snapshot may or may not exist.
+        StorageError: the storage failed.
     """
     began = time.monotonic()
     check_writable(table.schema, table.options)
@@ -101,7 +105,7 @@ def rollback_to_as_latest(
 
 
 def _changes(state: TableState, target: Snapshot) -> CommitChanges:
-    """From the latest state to the target, by files."""
+    """The changes of files that turn the latest state into the target."""
     then = table_state(state.table, target)
     now, wanted = state.live_entries(None), then.live_entries(None)
     known, back = {e.identity for e in now}, {e.identity for e in wanted}

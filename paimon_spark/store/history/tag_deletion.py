@@ -1,9 +1,9 @@
-"""Tags that go, with the files only they need (features 7.1; Java: TagManager.deleteTag, TagDeletion, TagTimeExpire).
+"""Deletes tags and the files that only they need (features 7.1; Java: TagManager, TagDeletion, TagTimeExpire).
 
-A tag of a snapshot that is there is a file and no more. Of an expired snapshot the tag is the last holder: what the
-tags and snapshots beside it need stays, and what other branches and changelogs need. All that goes is known before the
-tag goes; then the tag goes, then data files, index files and statistics, manifests, lists. A mark beside the tags tells
-of the work: after a crash the next deletion finishes it.
+To delete a tag of an existing snapshot, only the tag file is deleted. If the snapshot has expired, the tag is the last
+one to keep its files. Then the files are deleted that no neighbouring tag or snapshot, other branch or changelog needs.
+The list of these files is complete before the tag is deleted; then follow data files, index files and statistics,
+manifests, and manifest lists. A mark next to the tags records the work: after a crash the next deletion finishes it.
 
 Invariants: protocol T1 to T3.
 """
@@ -50,16 +50,17 @@ _NANOS = 1_000_000_000
 
 @dataclass(frozen=True, repr=False)
 class DeleteTagResult(Result):
-    """What went, or would go if it was a dry run.
+    """The deleted tags and files; in a dry run, those that would be deleted.
 
     Attributes:
-        names: of the tags, in the order they were asked for.
-        data_files, index_files, statistics_files, manifest_files: how many; manifest lists are manifest files too.
-        bytes: of the data files.
-        paths: of the tags, then of the files in the order they went. Some may have been gone already.
-        left: of files that the store refused to delete; nothing needs them, and they count above.
-        dry_run: whether nothing was deleted.
-        millis: wall time.
+        names: the names of the tags, in the order of the arguments.
+        data_files, index_files, statistics_files, manifest_files: the numbers of files; manifest lists count as
+            manifest files.
+        bytes: the bytes of the data files.
+        paths: the paths of the tags, then of the files in the order of deletion. Some may have been missing already.
+        left: the paths of files that the store refused to delete; nothing needs them, and they are counted above.
+        dry_run: True if nothing was deleted.
+        millis: the duration of the call.
     """
 
     names: tuple[str, ...] = ()
@@ -75,15 +76,15 @@ class DeleteTagResult(Result):
 
 
 def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False) -> DeleteTagResult:
-    """Deletes tags, and the files that nothing but they need; those also of tags whose deletion broke off.
+    """Deletes tags and the files that only they need, including files of tags whose deletion crashed.
 
-    Where a tag is marked, but still there, another deletion may be under way: its mark keeps others from making a tag
-    of that one, and stays.
+    If a tag is marked but still exists, another deletion may be running. Its mark is kept, because it prevents the
+    creation of another tag from this one.
 
     Args:
-        table: on its branch the tags are.
-        names: of the tags, as text several with commas between. One that is not there is passed over.
-        dry_run: whether only to tell what would go.
+        table: the table, opened on the branch of the tags.
+        names: the names of the tags; a text may hold several, separated by commas. Missing tags are ignored.
+        dry_run: True only reports what would be deleted.
 
     Raises:
         CorruptFile: metadata are damaged; nothing was deleted.
@@ -114,15 +115,18 @@ def delete_tags(table: Table, names: str | Iterable[str], dry_run: bool = False)
 
 
 def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = False) -> DeleteTagResult:
-    """Deletes the tags that have lived as long as they were given (Java: TagTimeExpire).
+    """Deletes the tags whose retention time has passed (Java: TagTimeExpire).
 
     Args:
-        table: on its branch the tags are.
-        older_than: tags made before this time go too, also those that were to live for ever.
-        dry_run: whether only to tell what would go.
+        table: the table, opened on the branch of the tags.
+        older_than: tags created before this time are deleted too, including those without a retention time.
+        dry_run: True only reports what would be deleted.
 
     Raises:
-        OptionError: the time is none. Others as in delete_tags.
+        OptionError: the time is not valid.
+        CorruptFile: metadata are damaged; nothing was deleted.
+        StorageError: the storage failed; the next deletion of a tag finishes the work.
+        UnsupportedFeature: the table has `tag.callbacks`.
     """
     before = None if older_than is None else epoch_millis(older_than, "older_than") * 1_000_000
     now, store = time.time_ns(), table.snapshots
@@ -139,7 +143,7 @@ def expire_tags(table: Table, older_than: Moment | None = None, dry_run: bool = 
 
 
 def _is_due(tag: Tag, modified_millis: int, now: int, before: int | None) -> bool:
-    """True if it has lived as long as it was given, or was made before a time; both in nanoseconds."""
+    """True if the retention time of a tag has passed, or the tag was created before a time; times in nanoseconds."""
     created = modified_millis * 1_000_000
     if tag.create_time is not None and tag.time_retained is not None:
         created = _instant(tag.create_time)
@@ -156,14 +160,14 @@ def _instant(local_nanos: int) -> int:
 
 
 def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]) -> tuple[DeletionPlan, Sequence[str]]:
-    """Deletes; returns what went, and the paths in order."""
+    """Deletes tags and their files; returns the plan, and the deleted paths in order."""
     store, file_io = table.snapshots, table.file_io
     lasting = {name: tag for name, tag in tags.items() if not store.exists(tag.snapshot.id)}
     marks = [deletion_mark_path(store, name) for name in lasting if name not in unfinished]
     for name, tag in lasting.items():
         file_io.overwrite(deletion_mark_path(store, name), encode_tag(tag))
     try:
-        # The files of others stay: their snapshots were there when nobody was warned, and may only just have expired.
+        # Files of the other tags are kept: their snapshots existed above, so no mark protects their deletion.
         doomed = _doomed(table, tags, {**unfinished, **lasting})
     except BaseException:
         for mark in marks:
@@ -182,11 +186,12 @@ def _delete(table: Table, tags: Mapping[str, Tag], unfinished: Mapping[str, Tag]
 
 
 def _doomed(table: Table, removed: Mapping[str, Tag], gone: Mapping[str, Tag]) -> DeletionPlan:
-    """The files that go with tags; a snapshot beside them that expires meanwhile makes it look again.
+    """The files to delete with tags; planned again if a neighbouring snapshot expires during the planning.
 
     Args:
-        removed: tags that are still there, to be left out of what stays.
-        gone: the same, and those of which only the files are left.
+        table: the table.
+        removed: tags to delete that still exist; they do not keep any files.
+        gone: these, and the deleted tags whose files are left.
     """
     for _ in range(_TRIES - 1):
         before = table.snapshots.ids()
@@ -231,9 +236,9 @@ def _files_of(table: Table, snapshot: Snapshot) -> DeletionPlan:
 
 
 def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Sequence[Snapshot]) -> ReferencedFiles:
-    """What the nearest tags and snapshots on both sides need, and later ones that took files up again.
+    """The files that the nearest tags and snapshots on both sides need, and later snapshots that use files again.
 
-    After a rollback that broke off a tag and a snapshot, or two tags, may have one id and differ.
+    After a rollback that crashed, a tag and a snapshot, or two tags, may have the same id and differ.
     """
     store, used = table.snapshots, ReferencedFiles()
     tagged = _beside((snapshot.id for snapshot in staying), number)
@@ -246,14 +251,14 @@ def _used_beside(table: Table, number: int, ids: Sequence[int], staying: Sequenc
 
 
 def _beside(numbers: Iterable[int], number: int) -> set[int]:
-    """The nearest below and the nearest above."""
+    """The nearest number below and the nearest above."""
     given = list(numbers)
     below, above = [n for n in given if n < number], [n for n in given if n > number]
     return {*([max(below)] if below else []), *([min(above)] if above else [])}
 
 
 def _add_changelogs(table: Table, used: ReferencedFiles) -> None:
-    """Long-lived changelogs of this branch are read from delta lists where no changelog files are made."""
+    """Adds the files of long-lived changelogs of this branch if these consist of delta lists."""
     if table.options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE:
         return
     found = map_parallel(table.snapshots.find_change, table.snapshots.changelog_ids())

@@ -1,6 +1,6 @@
 """Tags: names that keep snapshots (features 3.14, format section 3.3; Java: TagManager, SuccessFileTagCallback).
 
-Deleting tags, with the files that only they need, is the concern of tag_deletion.
+``tag_deletion`` deletes tags, with the files that only they need.
 """
 
 from __future__ import annotations
@@ -35,12 +35,14 @@ Duration: TypeAlias = timedelta | str
 
 @dataclass(frozen=True, repr=False)
 class CreateTagResult(Result):
-    """Attributes:
-    name: of the tag.
-    snapshot_id: what it keeps.
-    commit_millis: when that was committed, epoch millis.
-    watermark: of the snapshot.
-    retained_millis: how long the tag lives; None: until it is deleted.
+    """A new tag.
+
+    Attributes:
+        name: the name of the tag.
+        snapshot_id: the snapshot that it keeps.
+        commit_millis: the commit time of the snapshot, epoch millis.
+        watermark: the watermark of the snapshot, or None.
+        retained_millis: the lifetime of the tag; None: until it is deleted.
     """
 
     name: str
@@ -57,19 +59,19 @@ def create_tag(
     timestamp: Moment | None = None,
     time_retained: Duration | None = None,
 ) -> CreateTagResult:
-    """Makes a tag.
+    """Creates a tag.
 
     Args:
-        table: on its branch the tag is made.
-        name: of the tag.
-        snapshot: its id; it may have expired if another tag keeps it. None: the latest.
+        table: the table, opened on the branch of the tag.
+        name: the name of the tag.
+        snapshot: the id of the snapshot; it may have expired if another tag keeps it. None: the latest snapshot.
         timestamp: instead of an id: the first snapshot, or tag, committed at this time or later.
-        time_retained: how long the tag lives; None: the option `tag.default-time-retained`.
+        time_retained: the lifetime of the tag; None: the option `tag.default-time-retained`.
 
     Raises:
-        NameTaken: there is such a tag.
-        SnapshotNotFound: there is no such snapshot, or it is expiring just now.
-        OptionError: the arguments are no name, no time, or contradict each other.
+        NameTaken: a tag of this name exists.
+        SnapshotNotFound: the snapshot does not exist or is expiring.
+        OptionError: the name or a time is not valid, or both a snapshot and a timestamp are given.
         UnsupportedFeature: the table has `tag.callbacks`.
     """
     chosen = _chosen(table, name, snapshot, timestamp)
@@ -81,16 +83,17 @@ def create_tag(
 def replace_tag(
     table: Table, name: str, snapshot: int | None = None, time_retained: Duration | None = None
 ) -> CreateTagResult:
-    """Lets a tag keep another snapshot. The files of the old one stay until orphan files are removed.
+    """Changes the snapshot of a tag. The files of the old snapshot are left to the removal of orphan files.
 
     Args:
-        name: of a tag that is there.
-        snapshot: its id; None: the latest.
-        time_retained: how long the tag lives from now on; None: until it is deleted.
+        table: the table, opened on the branch of the tag.
+        name: the name of an existing tag.
+        snapshot: the id of the new snapshot; None: the latest snapshot.
+        time_retained: the lifetime of the tag from now on; None: until it is deleted.
 
     Raises:
-        SnapshotNotFound: there is no such tag or snapshot.
-        OptionError: an argument is no name, or no length of time.
+        SnapshotNotFound: the tag or snapshot does not exist.
+        OptionError: the name or the lifetime is not valid.
         UnsupportedFeature: the table has `tag.callbacks`.
     """
     check_tagging(table.options)
@@ -105,25 +108,38 @@ def replace_tag(
 
 
 def rename_tag(table: Table, name: str, new_name: str) -> None:
-    """Gives a tag another name. A crash may leave it both names; a second call finishes the work.
+    """Renames a tag. A crash may leave it under both names; a second call finishes the work.
 
     Raises:
-        SnapshotNotFound: there is no such tag.
+        SnapshotNotFound: the tag does not exist.
         NameTaken: the new name is taken.
-        OptionError: the new name is none.
+        OptionError: the new name is not valid.
     """
     store = table.snapshots
     tag = store.find_tag(_checked_name(name))
     if tag is None:
         raise no_such_tag(store, name)
-    if name == new_name or store.find_tag(_checked_name(new_name)) != tag:  # else a crash has left both
+    if name == new_name or store.find_tag(_checked_name(new_name)) != tag:  # else a crash has left both names
         publish_tag(store, _checked_name(new_name), tag)
         _warn_of_number(table, new_name)
     table.file_io.delete(tag_path(table.location, name, table.branch))
 
 
 def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None) -> CreateTagResult:
-    """As create_tag, of a snapshot that was found; millis: how long the tag lives."""
+    """Creates a tag of a snapshot that was read.
+
+    Args:
+        table: the table, opened on the branch of the tag.
+        name: the name of the tag.
+        snapshot: the snapshot to keep.
+        millis: the lifetime of the tag; None: until it is deleted.
+
+    Raises:
+        NameTaken: a tag of this name exists.
+        SnapshotNotFound: the snapshot is expiring.
+        OptionError: the name is not valid.
+        UnsupportedFeature: the table has `tag.callbacks`.
+    """
     check_tagging(table.options)
     store = table.snapshots
     _check_not_tagged_twice(table, name, snapshot)
@@ -135,21 +151,25 @@ def keep_as_tag(table: Table, name: str, snapshot: Snapshot, millis: int | None)
 
 
 def tagged_snapshot(store: SnapshotStore, snapshot_id: int) -> Snapshot:
-    """The snapshot of that id, be it only in a tag.
+    """The snapshot with this id, from its file or, if it has expired, from a tag.
 
     Raises:
-        SnapshotNotFound: neither is there.
+        SnapshotNotFound: neither the snapshot nor a tag of it exists.
     """
     return store.find_kept(snapshot_id) or store.load(snapshot_id)
 
 
 def success_file_path(store: SnapshotStore, name: str) -> str:
-    """Where the file lies that tells others that a tag is there."""
+    """The path of the success file, which announces a tag to other systems."""
     return f"{tag_directory(store.table, store.branch)}/tag-success-file/{name}_SUCCESS"
 
 
 def retained_millis(time_retained: Duration | None, options: Options) -> int | None:
-    """How long a new tag lives; None: for ever. Errors: OptionError."""
+    """The lifetime of a new tag in milliseconds; None: until it is deleted.
+
+    Raises:
+        OptionError: the given length of time is not valid.
+    """
     if time_retained is None:
         return options.value(o.TAG_DEFAULT_TIME_RETAINED)
     return duration_millis(time_retained, "time_retained")
@@ -159,7 +179,7 @@ def duration_millis(duration: Duration, argument: str) -> int:
     """A length of time in milliseconds.
 
     Raises:
-        OptionError: it is none; the message names the argument.
+        OptionError: it is not a length of time; the message names the argument.
     """
     if isinstance(duration, timedelta):
         return duration // timedelta(milliseconds=1)
@@ -185,7 +205,7 @@ def _chosen(table: Table, name: str, snapshot: int | None, timestamp: Moment | N
 
 
 def _since(store: SnapshotStore, millis: int) -> Snapshot:
-    """The first state committed at this time or later, of snapshots and tags."""
+    """The first state, among snapshots and tags, committed at this time or later."""
     tagged = [t.snapshot for t in store.tags().values() if t.snapshot.time_millis >= millis]
     first = store.find_since_time(millis)
     found = sorted([*([] if first is None else [first]), *tagged], key=lambda s: (s.time_millis, s.id))
@@ -213,7 +233,7 @@ def _warn_of_number(table: Table, name: str) -> None:
 
 
 def _check_not_tagged_twice(table: Table, name: str, snapshot: Snapshot) -> None:
-    """Automatic tags are counted by their snapshots, so that none may have two."""
+    """Raises NameTaken if a snapshot would get a second automatic tag: they are counted by their snapshots."""
     if table.options.value(o.TAG_AUTOMATIC_CREATION) not in ("process-time", "watermark"):
         return
     if auto_tag_time(name, table.options) is None:
@@ -234,12 +254,12 @@ def _created(name: str, tag: Tag) -> CreateTagResult:
 
 
 def no_such_tag(store: SnapshotStore, name: str) -> SnapshotNotFound:
-    """The error of who names a tag that is not there."""
+    """The error for a tag that does not exist."""
     return SnapshotNotFound(f"the table at {store.table} has no tag '{name}'; {store.available()}")
 
 
 def _write_success_file(store: SnapshotStore, name: str) -> None:
-    """The tag is made whatever happens here."""
+    """Writes the success file of a tag. An error is not raised, because the tag exists already."""
     path = success_file_path(store, name)
     try:
         touch_success_file(store.file_io, path)

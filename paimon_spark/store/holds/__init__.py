@@ -1,4 +1,4 @@
-"""Who keeps a snapshot, and who expires it: the one protocol between keepers and deletions.
+"""Holds and expiry marks: the protocol between operations that keep a snapshot and those that delete snapshots.
 
 A keeper (tag, branch, rollback, read) writes a hold mark, then looks for expiry marks::
 
@@ -7,7 +7,7 @@ A keeper (tag, branch, rollback, read) writes a hold mark, then looks for expiry
 
 Invariants (protocol H1 and E1 in docs/internals/protocol.md): a keeper writes its mark before it looks for expiries; an
 expiry writes its mark before it looks for keepers. So at least one of the two sees the other and gives up, and no file
-that somebody keeps is deleted.
+of a kept snapshot is deleted.
 
 May import: ``store.metadata`` and what lies below.
 """

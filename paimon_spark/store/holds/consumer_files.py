@@ -1,4 +1,4 @@
-"""How far the consumers of a table have read (format section 3.5; Java: ConsumerManager)."""
+"""Reads the positions of the consumers of a table (format section 3.5; Java: ConsumerManager)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def consumer_files(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> di
 
 
 def consumer_positions(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, int]:
-    """For each consumer the id of the snapshot it will read next.
+    """For each consumer the id of the snapshot that it reads next.
 
     Raises:
-        CorruptFile: a file of a consumer says something else.
+        CorruptFile: the file of a consumer is damaged.
     """
     paths = {name: status.path for name, status in consumer_files(file_io, table, branch).items()}
     found = zip(paths.items(), map_parallel(lambda path: find_bytes(file_io, path), paths.values()), strict=True)
     return {
         name: parse_json_object(data, path).integer("nextSnapshot")
         for (name, path), data in found
-        if data is not None  # else it was deleted meanwhile
+        if data is not None  # else it has been deleted since the listing
     }

@@ -1,6 +1,6 @@
-"""What a reader is told whose snapshot has expired: what is left, how long the table keeps, how to keep more.
+"""The error of a read whose snapshot has expired: the states still available, the retention, and how to keep more.
 
-A reader notices it when he asks for a snapshot, while he plans, or in a task that finds a file deleted.
+A read detects it when it looks up the snapshot, during planning, or in a task that finds a file deleted.
 
 Invariant: protocol F2.
 """
@@ -21,12 +21,12 @@ _ANY_NUMBER = 2**31 - 1
 
 
 def expired_error(store: SnapshotStore, options: Options, what: str) -> SnapshotNotFound:
-    """The error of a read that needs what has expired.
+    """The error of a read that needs an expired snapshot.
 
     Args:
-        store: of the table and branch that was read.
-        options: of the table: its retention is told.
-        what: was asked for, and was not found; without a full stop.
+        store: the snapshots of the table and branch that was read.
+        options: the options of the table; the message describes its retention.
+        what: the first part of the message: what was requested and not found; without a full stop.
     """
     return SnapshotNotFound(f"{what}; {store.available()}. {_retention(options)}. {_ADVICE}")
 
@@ -50,15 +50,17 @@ def _retention(options: Options) -> str:
 
 @contextmanager
 def translate_missing_files(store: SnapshotStore, options: Options, *snapshot_ids: int | None) -> Iterator[None]:
-    """A file that is missing within is told as the expiry of the snapshot that is read, if that is the reason.
+    """Turns MissingFile within the block into the error of an expired snapshot, if an expiry is the reason.
 
     Args:
-        store: of the table and branch that is read.
-        options: of the table.
-        snapshot_ids: what is read; None is one that is not known.
+        store: the snapshots of the table and branch that is read.
+        options: the options of the table.
+        snapshot_ids: the snapshots that are read; None stands for an unknown one.
 
     Raises:
-        SnapshotNotFound: in the place of MissingFile, when one of the snapshots and all its tags are gone, or going.
+        SnapshotNotFound: instead of MissingFile, if one of the snapshots and all its tags are deleted, or are being
+            deleted.
+        MissingFile: a file is missing for another reason.
     """
     try:
         yield
@@ -71,7 +73,7 @@ def translate_missing_files(store: SnapshotStore, options: Options, *snapshot_id
 
 
 def _is_gone(store: SnapshotStore, snapshot_id: int) -> bool:
-    """True if nothing keeps the snapshot, or an expiry that is under way takes it. Files go before their snapshot."""
+    """True if nothing keeps the snapshot, or a running expiry deletes it. Its files are deleted before it is."""
     if snapshot_id >= (expiring_below(store) or 0) and store.exists(snapshot_id):
         return False
     return all(tag.snapshot.id != snapshot_id for tag in store.tags().values())

@@ -1,8 +1,9 @@
-"""Marks of expiries under way: ``snapshot/.expiring-<end>-<uuid>``, a name that no other reader of tables looks at.
+"""Marks of running expiries: ``snapshot/.expiring-<end>-<uuid>``, a name that other table readers ignore.
 
-A mark is written before anything is looked at and goes when the snapshots below its end are gone. Who wants to keep one
-of them (a tag, a rollback) writes his file first and looks for marks then: either the expiry has seen his file, or he
-sees the mark. A mark that a crash left behind tells that the snapshots below it may be broken, and where to go on.
+An expiry writes its mark first, and deletes it when the snapshots below its end are deleted. An operation that keeps
+one of these snapshots (a tag, a rollback) first writes its own file and then looks for marks. So either the expiry sees
+the file, or the operation sees the mark. A mark that a crash left behind shows that the snapshots below its end may be
+incomplete, and where the next expiry must continue.
 
 Invariants: protocol E1 and E3 to E5.
 """
@@ -21,10 +22,10 @@ _MARK = re.compile(r"\.expiring-(\d+)-[0-9a-f-]{36}", re.ASCII)
 
 
 def expiring_below(store: SnapshotStore) -> int | None:
-    """The id below which snapshots are being expired, or were when a crash came; None when none are.
+    """The id below which snapshots are being expired, or were when an expiry crashed; None if there is no mark.
 
-    A new tag of a lower snapshot is to be taken back at once: its files may be gone already. A mark above all snapshots
-    tells nothing: a rollback came between the plan of that expiry and its mark, so that it took nothing.
+    A new tag of a lower snapshot must be deleted at once, because its files may already be deleted. A mark above all
+    snapshots is ignored: a rollback ran between the plan of that expiry and its mark, so it has deleted nothing.
     """
     listed = store.file_io.list(store.directory)
     newest = _newest(listed)
@@ -32,15 +33,15 @@ def expiring_below(store: SnapshotStore) -> int | None:
 
 
 def write_mark(store: SnapshotStore, end: int) -> str:
-    """Marks that snapshots below end go; returns the path."""
+    """Writes the mark of an expiry of the snapshots below end; returns its path."""
     path = f"{store.directory}/.expiring-{end}-{uuid.uuid4()}"
     store.file_io.write_bytes(path, b"")
     return path
 
 
 def delete_marks(store: SnapshotStore, end: int) -> None:
-    """Takes away the marks of expiries that end has caught up with, for no snapshot below is there any more, and those
-    above all snapshots."""
+    """Deletes the marks of expiries up to end, because no snapshot below it exists any more, and those above all
+    snapshots."""
     listed = store.file_io.list(store.directory)
     newest = _newest(listed)
     for mark_end, path in _marks(listed):
@@ -49,7 +50,7 @@ def delete_marks(store: SnapshotStore, end: int) -> None:
 
 
 def parse_expiry_mark(name: str) -> int | None:
-    """The id below which snapshots go, by the name of a mark; None for any other file."""
+    """The id below which snapshots are deleted, from the name of a mark; None for any other file."""
     match = _MARK.fullmatch(name)
     return None if match is None else int(match[1])
 

@@ -1,9 +1,10 @@
-"""Marks of those who are about to keep a snapshot: ``.holding-<id>-<uuid>``, a name that no other reader looks at.
+"""Hold marks of operations that are about to keep a snapshot: ``.holding-<id>-<uuid>``; other table readers ignore it.
 
-Who makes a tag or a branch, or takes a table back, marks the first snapshot he needs, in the directory of snapshots,
-and looks for expiries then; an expiry marks its work and looks for these marks then (expiry_marks): so one of the two
-sees the other and gives up. In the directory of tags the same marks stand between those who make a tag from another
-tag and those who delete that one. A mark that a crash left holds for a day, and goes with the next expiry then.
+An operation that creates a tag or a branch, or rolls a table back, writes a mark for the first snapshot that it needs,
+in the directory of snapshots, and then looks for expiries. An expiry writes its own mark and then looks for these marks
+(expiry_marks). So one of the two sees the other and gives up. In the directory of tags, the same marks protect a tag
+from which another one is created against its deletion. A mark left by a crash holds for a day; the next expiry after
+that deletes it.
 
 Invariants: protocol H1 to H5.
 """
@@ -31,9 +32,9 @@ _DAY_MILLIS = 24 * 3600 * 1000
 
 @contextmanager
 def hold_file(file_io: FileIO, directory: str, number: int) -> Iterator[None]:
-    """There is a mark for a snapshot as long as the context lasts.
+    """Keeps a mark for a snapshot as long as the context lasts.
 
-    One that cannot be taken away is logged: what was done within is done, and an error would tell otherwise.
+    A mark that cannot be deleted is logged and not raised, because the work within the context has succeeded.
     """
     path = f"{directory}/{HOLD_PREFIX}{number}-{uuid.uuid4()}"
     file_io.write_bytes(path, b"")
@@ -48,10 +49,10 @@ def hold_file(file_io: FileIO, directory: str, number: int) -> Iterator[None]:
 
 @contextmanager
 def hold(store: SnapshotStore, first: int) -> Iterator[None]:
-    """No expiry takes the snapshot of that id, or a later one, as long as the context lasts.
+    """Prevents the expiry of a snapshot and of all later ones as long as the context lasts.
 
     Raises:
-        SnapshotNotFound: an expiry is about to; nothing was changed.
+        SnapshotNotFound: an expiry is about to delete the snapshot; nothing was changed.
     """
     with hold_file(store.file_io, store.directory, first):
         if (expiring_below(store) or 0) > first:
@@ -63,12 +64,12 @@ def hold(store: SnapshotStore, first: int) -> Iterator[None]:
 
 
 def held_snapshot_ids(file_io: FileIO, directory: str) -> set[int]:
-    """The ids that the marks in a directory hold. Marks of a crash, older than a day, are taken away."""
+    """The ids that the marks in a directory hold. Marks older than a day, left by a crash, are deleted."""
     listed = file_io.list(directory)
     newest = _newest(listed)  # by the clock of the store
     since = time.time_ns() // 1_000_000 - _DAY_MILLIS
     if any(_MARK.fullmatch(s.name) and newest - _DAY_MILLIS <= s.modified_millis < since for s in listed):
-        newest = _now(file_io, directory)  # nothing has come for a day, or one of the two clocks is wrong
+        newest = _now(file_io, directory)  # no new file for a day, or one of the two clocks is wrong
     return {number for status in listed if (number := _held(file_io, status, newest)) is not None}
 
 
@@ -77,7 +78,7 @@ def _newest(listed: Iterable[FileStatus]) -> int:
 
 
 def _now(file_io: FileIO, directory: str) -> int:
-    """What the clock of the store shows, epoch millis."""
+    """The time by the clock of the store, epoch millis."""
     path = f"{directory}/.probe-{uuid.uuid4()}"
     file_io.write_bytes(path, b"")
     try:

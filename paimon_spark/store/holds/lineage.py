@@ -1,7 +1,7 @@
 """Checks that snapshots with successive ids were built on one another.
 
-A rollback takes snapshots away while others commit, and ids are used again: then a snapshot may follow one that it
-knows nothing of. Its base manifest list tells.
+A rollback deletes snapshots while other jobs commit, and ids are used again, so a snapshot may follow one that it was
+not built on. Its base manifest list shows this.
 
 Invariant: protocol R5.
 """
@@ -22,12 +22,13 @@ _ROUNDS = 5
 
 
 def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
-    """True if the changes of a snapshot are in the base of the following one; if it adds no file, the same files.
+    """True if the base of the following snapshot has the changes of a snapshot, or the same files if it adds none.
 
-    Manifests are mostly taken over as they are, and nobody else has their names: then the lists are enough.
+    Manifests are mostly reused unchanged, and their names are unique, so comparing the lists is usually enough.
 
     Raises:
-        CorruptFile: the metadata of one cannot be read. MissingFile: one of them has expired.
+        CorruptFile: the metadata of one cannot be read.
+        MissingFile: one of them has expired.
     """
     base, changes = _metas(table, following.base_manifest_list), _metas(table, snapshot.delta_manifest_list)
     if changes and _names(changes) <= _names(base):
@@ -36,22 +37,23 @@ def builds_on(table: Table, snapshot: Snapshot, following: Snapshot) -> bool:
     if any((found.get(file) == FileKind.ADD) != (kind == FileKind.ADD) for file, kind in kinds.items()):
         return False
     if FileKind.ADD in kinds.values():
-        return True  # nobody else has its files
+        return True  # its file names are unique
     try:
         before = _kinds(table, _metas(table, snapshot.base_manifest_list))
     except MissingFile:
-        return False  # what it names has expired: nothing that is there was built on it
+        return False  # its metadata have expired: no existing snapshot was built on it
     return _live({**before, **kinds}) == _live(found)
 
 
 def delete_unrelated_after(table: Table, last: Snapshot) -> None:
-    """Takes the snapshots after one away that are not built on it, with all that follow them, newest first.
+    """Deletes the snapshots after one that are not built on it, with all that follow them, newest first.
 
-    Whoever has not noticed yet that his base went may put one more on top, so it looks again after each round.
+    A job that has not noticed yet that its base was deleted may publish one more, so each round lists them again.
 
     Raises:
-        CommitConflict: others go on putting snapshots there.
-        CorruptFile: the metadata of a snapshot cannot be read. StorageError: the storage failed.
+        CommitConflict: other jobs continue to publish snapshots there.
+        CorruptFile: the metadata of a snapshot cannot be read.
+        StorageError: the storage failed.
     """
     for _ in range(_ROUNDS):
         loose = _loose(table, last)
@@ -66,7 +68,7 @@ def delete_unrelated_after(table: Table, last: Snapshot) -> None:
 
 
 def _loose(table: Table, last: Snapshot) -> list[int]:
-    """What is listed may lack a snapshot that came a moment ago: what is missing is looked for by its name."""
+    """The ids after one that are not built on it. Ids that the listing lacks are looked up by name: they may be new."""
     store = table.snapshots
     ids = store.ids()
     while (following := store.find(last.id + 1)) is not None and builds_on(table, last, following):
@@ -83,7 +85,7 @@ def _names(metas: Iterable[ManifestFileMeta]) -> set[str]:
 
 
 def _kinds(table: Table, metas: Sequence[ManifestFileMeta]) -> dict[Identity, int]:
-    """What the last entry of each file says."""
+    """The kind of the last entry of each file."""
     return {entry.identity: entry.kind for entry in read_manifests(table.file_io, table.location, metas)}
 
 

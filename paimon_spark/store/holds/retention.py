@@ -18,14 +18,14 @@ Moment: TypeAlias = dt.datetime | str | int
 
 @dataclass(frozen=True)
 class Retention:
-    """What stays of the snapshots, or of the long-lived changelogs.
+    """The retention of snapshots, or of long-lived changelogs.
 
     Attributes:
-        retain_max: at most so many of the newest stay, however young.
-        retain_min: at least so many of the newest stay, however old.
-        millis_retained: what is younger stays.
-        keep_since: the same as a time, epoch millis.
-        max_deletes: at most so many go at a time.
+        retain_max: at most this many of the newest are kept, however young they are.
+        retain_min: at least this many of the newest are kept, however old they are.
+        millis_retained: younger ones are kept; milliseconds.
+        keep_since: those committed at this time or later are kept; epoch millis.
+        max_deletes: at most this many are deleted by one expiry.
     """
 
     retain_max: int
@@ -37,9 +37,11 @@ class Retention:
 
 @dataclass(frozen=True)
 class RetentionRules:
-    """Attributes:
-    snapshots, changelogs: what stays of each.
-    consumers_hold_snapshots: whether a consumer keeps the snapshots it has not read, not only their changelogs.
+    """The retention of a table.
+
+    Attributes:
+        snapshots, changelogs: the retention of each.
+        consumers_hold_snapshots: whether a consumer keeps the snapshots it has not read, not only their changelogs.
     """
 
     snapshots: Retention
@@ -59,7 +61,11 @@ class RetentionRules:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a call says of Retention; what is None is left to the options. older_than: in place of an age."""
+    """The retention arguments of a call; None leaves a value to the options.
+
+    Attributes:
+        older_than: a time that replaces the age (``millis_retained``) in the options.
+    """
 
     retain_max: int | None = None
     retain_min: int | None = None
@@ -71,10 +77,10 @@ _NONE_GIVEN = Limits()
 
 
 def retention(values: Options, given: Limits = _NONE_GIVEN) -> Retention:
-    """What stays of the snapshots by the options `snapshot.*`, where the call does not say otherwise.
+    """The retention of snapshots by the arguments of the call, else by the options `snapshot.*`.
 
     Raises:
-        OptionError: the numbers contradict each other, or the time is none.
+        OptionError: the numbers contradict each other, or the time is not valid.
     """
     return _retention(
         _chosen(given.retain_max, values.value(o.SNAPSHOT_NUM_RETAINED_MAX)),
@@ -87,7 +93,11 @@ def retention(values: Options, given: Limits = _NONE_GIVEN) -> Retention:
 
 
 def changelog_retention(values: Options, snapshots: Retention, given: Limits = _NONE_GIVEN) -> Retention:
-    """What stays of the changelogs by the options `changelog.*`, else as of the snapshots. Errors the same."""
+    """The retention of changelogs by the arguments of the call, else by the options `changelog.*`, else as snapshots.
+
+    Raises:
+        OptionError: the numbers contradict each other, or the time is not valid.
+    """
     return _retention(
         _chosen(given.retain_max, values.value(o.CHANGELOG_NUM_RETAINED_MAX), snapshots.retain_max),
         _chosen(given.retain_min, values.value(o.CHANGELOG_NUM_RETAINED_MIN), snapshots.retain_min),
@@ -99,7 +109,11 @@ def changelog_retention(values: Options, snapshots: Retention, given: Limits = _
 
 
 def retention_rules(values: Options, snapshots: Retention | None = None) -> RetentionRules:
-    """The rules of a table; snapshots: other ones than the options say. Errors as in retention."""
+    """The rules of a table; snapshots, if given, replaces the retention of snapshots in the options.
+
+    Raises:
+        OptionError: the numbers in the options contradict each other.
+    """
     snapshots = snapshots or retention(values)
     rules = RetentionRules(snapshots, changelog_retention(values, snapshots), consumers_hold_snapshots=True)
     only_changelogs = values.value(o.CONSUMER_CHANGELOG_ONLY) and rules.is_decoupled
@@ -110,12 +124,12 @@ def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -
     """A time as epoch millis.
 
     Args:
-        moment: a text is a local time.
-        argument: that the time was given for.
-        zone: of local times; None: that of this process.
+        moment: the time; a text is a local time.
+        argument: the name of the argument that holds it, for the message.
+        zone: the zone of local times; None: that of this process.
 
     Raises:
-        OptionError: it is no time; the message names the argument.
+        OptionError: it is not a time; the message names the argument.
     """
     if isinstance(moment, dt.datetime):
         return int(moment.timestamp() * 1000)
@@ -132,7 +146,7 @@ def epoch_millis(moment: Moment, argument: str, zone: dt.tzinfo | None = None) -
 def _retention(
     retain_max: int, retain_min: int, millis_retained: int, older_than: Moment | None, max_deletes: int, key: str
 ) -> Retention:
-    """key: the option that gives retain_min."""
+    """Checks the numbers; key is the option of retain_min, for messages."""
     if retain_min < 1:
         raise OptionError(
             f"retain_min is {retain_min}: at least the newest snapshot has to stay, give 1 or more",
@@ -153,5 +167,5 @@ def _retention(
 
 
 def _chosen(*values: int | None) -> int:
-    """The first that is given; the last one always is."""
+    """The first value that is not None; the last one never is."""
     return next(value for value in values if value is not None)

@@ -1,4 +1,4 @@
-"""The file of a new tag: what it holds, and how it comes to be without losing the snapshot (format section 3.3).
+"""Creates the file of a new tag so that the snapshot cannot be lost (format section 3.3).
 
 Invariants: protocol T4 and T5.
 """
@@ -19,11 +19,11 @@ _MILLI = 1_000_000
 
 
 def new_tag(snapshot: Snapshot, millis: int | None) -> Tag:
-    """A tag made now.
+    """A tag with the creation time of now.
 
     Args:
-        snapshot: what it keeps.
-        millis: how long it lives; None: until it is deleted, and the time is left out, so that old releases read it.
+        snapshot: the snapshot that it keeps.
+        millis: its lifetime; None: until it is deleted; both times are left out then, so that old releases can read it.
     """
     if millis is None:
         return Tag(snapshot)
@@ -33,11 +33,11 @@ def new_tag(snapshot: Snapshot, millis: int | None) -> Tag:
 
 
 def publish_tag(store: SnapshotStore, name: str, tag: Tag) -> None:
-    """Makes the file of a tag.
+    """Creates the file of a tag.
 
     Raises:
-        NameTaken: there is such a tag.
-        SnapshotNotFound: the snapshot is expiring just now, or a rollback takes it away; there is no new tag.
+        NameTaken: a tag of this name exists.
+        SnapshotNotFound: the snapshot is being expired or rolled back; the tag was not created.
     """
     path = tag_path(store.table, name, store.branch)
     with hold_snapshot(store, tag.snapshot) as is_there:

@@ -1,7 +1,7 @@
-"""Keeping a snapshot by a tag or a branch, while others may delete its files.
+"""Protects a snapshot while a tag or branch of it is created and other jobs may delete its files.
 
-Before the file of the tag or branch is made, a mark says that it comes (hold_marks): nobody deletes files of the
-snapshot then, or the snapshot is going already and the keeper fails before it has made anything.
+Before the file of the tag or branch is created, a hold mark announces it (hold_marks). Then no other job deletes files
+of the snapshot; or the snapshot is already being deleted, and the operation fails before it has created anything.
 
 Invariants: protocol H1 and T3.
 """
@@ -23,12 +23,12 @@ DELETION_PREFIX = ".deleting-"
 
 
 def deletion_mark_path(store: SnapshotStore, name: str) -> str:
-    """The file that tells that the files of a tag are being deleted: it holds the tag."""
+    """The mark that the files of a tag are being deleted; its content is the tag."""
     return f"{tag_directory(store.table, store.branch)}/{DELETION_PREFIX}{name}"
 
 
 def tags_being_deleted(store: SnapshotStore) -> dict[str, Tag]:
-    """The tags whose files are being deleted, or were when a crash came, by name.
+    """The tags whose files are being deleted, or were when a deletion crashed, by name.
 
     Raises:
         CorruptFile: a mark is damaged.
@@ -43,16 +43,16 @@ def tags_being_deleted(store: SnapshotStore) -> dict[str, Tag]:
 
 @contextmanager
 def hold_snapshot(store: SnapshotStore, snapshot: Snapshot) -> Iterator[bool]:
-    """All files of a snapshot stay as long as the context lasts: make in it what keeps them for good.
+    """Protects all files of a snapshot as long as the context lasts; create the tag or branch within it.
 
-    It gives whether the snapshot itself is there, and not only a tag of it.
+    The context yields True if the snapshot itself exists, False if only a tag of it does.
 
     Args:
-        store: where the snapshot, or a tag of it, is.
-        snapshot: as read.
+        store: the store that has the snapshot, or a tag of it.
+        snapshot: as it was read.
 
     Raises:
-        SnapshotNotFound: the snapshot is expiring, or its last tag is being deleted; nothing was made.
+        SnapshotNotFound: the snapshot is expiring, or its last tag is being deleted; nothing was created.
     """
     with ExitStack() as held:
         is_there = _is_held(store, snapshot, held)
@@ -62,9 +62,9 @@ def hold_snapshot(store: SnapshotStore, snapshot: Snapshot) -> Iterator[bool]:
 
 
 def _is_held(store: SnapshotStore, snapshot: Snapshot, held: ExitStack) -> bool:
-    """True if the snapshot is there and does not expire; else only a tag may keep it.
+    """True if the snapshot exists and does not expire; if False, only a tag may keep it.
 
-    After a rollback or a fast-forward another one may have its id.
+    After a rollback or a fast-forward another snapshot may have its id.
     """
     if not store.exists(snapshot.id):
         return False
@@ -77,7 +77,11 @@ def _is_held(store: SnapshotStore, snapshot: Snapshot, held: ExitStack) -> bool:
 
 @contextmanager
 def hold_tagged(store: SnapshotStore, snapshot: Snapshot) -> Iterator[None]:
-    """The same for a snapshot that has expired, and that a tag keeps. Errors the same."""
+    """Protects the files of a snapshot that has expired and that a tag keeps, as long as the context lasts.
+
+    Raises:
+        SnapshotNotFound: no tag keeps the snapshot, or its last tag is being deleted; nothing was created.
+    """
     with hold_file(store.file_io, tag_directory(store.table, store.branch), snapshot.id):
         going = {tag.snapshot.id for tag in tags_being_deleted(store).values()}
         if snapshot.id in going or all(tag.snapshot != snapshot for tag in store.tags().values()):

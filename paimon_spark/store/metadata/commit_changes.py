@@ -1,4 +1,4 @@
-"""What a commit changes: the messages of the tasks as manifest entries (Java: ManifestEntryChanges)."""
+"""The changes of a commit: the messages of its tasks as manifest entries (Java: ManifestEntryChanges)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CommitChanges:
 
     @property
     def deletes(self) -> bool:
-        """True if live data is taken away, by file or by deletion vector: not an append then."""
+        """True if live data is removed, by file or by deletion vector, so that the commit is not an append."""
         return any(e.kind == FileKind.DELETE for e in self.files) or any(
             e.index_type == DELETION_VECTORS for e in self.index
         )
@@ -62,7 +62,7 @@ def compacted(messages: Sequence[CommitMessage]) -> CommitChanges:
 
 
 def numbered_by_snapshot(files: Sequence[ManifestEntry], snapshot_id: int) -> tuple[ManifestEntry, ...]:
-    """The entries, added files with their snapshot as their sequence number (`sequence.snapshot-ordering`)."""
+    """The entries with the id of the snapshot as sequence number of added files (`sequence.snapshot-ordering`)."""
 
     def numbered(file: DataFileMeta) -> DataFileMeta:
         return replace(file, min_sequence_number=snapshot_id, max_sequence_number=snapshot_id)
@@ -71,7 +71,7 @@ def numbered_by_snapshot(files: Sequence[ManifestEntry], snapshot_id: int) -> tu
 
 
 def created_files(message: CommitMessage) -> Iterator[DataFileMeta]:
-    """The data and changelog files that the task of a message wrote: not those that only moved to another level."""
+    """The data and changelog files that the task of a message wrote, without those that were only upgraded."""
     moved = {file.file_name for file in message.compact_before}
     yield from message.new_files
     yield from message.changelog_files

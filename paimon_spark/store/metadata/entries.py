@@ -1,4 +1,4 @@
-"""Manifest entries as changes: folding them into live files (format section 4.5; Java: FileEntry.mergeEntries)."""
+"""Folds manifest entries, which are changes, into live files (format section 4.5; Java: FileEntry.mergeEntries)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Identity: TypeAlias = tuple[bytes, int, int, str, tuple[str, ...], bytes | None,
 
 
 class AddedTwice(ValueError):
-    """A file was added that is already there."""
+    """A file was added although it is already live."""
 
 
 def fold_entries(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
-    """What remains of changes applied in order: files added and not deleted, and deletions of files added elsewhere.
+    """The result of changes applied in order: files added and not deleted, and deletions of files added elsewhere.
 
     Raises:
-        AddedTwice: an ADD of a file that is there already, or that was deleted before.
+        AddedTwice: an ADD of a file that is already live, or that was deleted before.
     """
     folded: dict[Identity, ManifestEntry] = {}
     for entry in entries:
@@ -36,5 +36,5 @@ def fold_entries(entries: Iterable[ManifestEntry]) -> list[ManifestEntry]:
 
 
 def record_count(entries: Iterable[ManifestEntry]) -> int:
-    """Rows added less rows deleted (format section 3.1, totals)."""
+    """Rows added minus rows deleted (format section 3.1, totals)."""
     return sum(e.file.row_count if e.kind == FileKind.ADD else -e.file.row_count for e in entries)

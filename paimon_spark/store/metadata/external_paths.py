@@ -1,8 +1,9 @@
-"""Where files of a table may lie outside of its directory, and which of them the table may delete.
+"""External paths: where files of a table may lie outside of its directory, and which of them it may delete.
 
-An option of the table names the roots, and who can write the table can write its options: so they alone license
-nothing. A data file goes only if it lies in the directory of a bucket, an index file of the whole table only if a UUID
-is part of its name, as writers make them; and no directory from the root on may be that of another table.
+Table options name the external roots. Everyone who can write the table can write its options, so the options alone are
+no permission to delete. A data file may be deleted only if it is in the directory of a bucket, and an index file of the
+whole table only if its name contains a UUID, as writers make them. No directory from the root on may belong to another
+table.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ def data_paths(options: Options) -> Iterator[str]:
 
 
 def check_external_path(file_io: FileIO, table: str, root: str) -> None:
-    """Checks that a root is fit to hold files of the table at that location.
+    """Checks that an external root may hold files of the table at that location.
 
     Raises:
-        OptionError: it is no absolute path, is the directory of a table, or holds this one.
+        OptionError: it is not an absolute path, is the directory of a table, or contains this table.
         OSError: the storage failed.
     """
     if not _is_root(root):
@@ -58,7 +59,7 @@ def _is_root(path: str) -> bool:
 
 @dataclass(frozen=True)
 class ExternalPaths:
-    """See file_io.Outside: by the schemas of all branches, and the options of the caller.
+    """The external paths of one table (see file_io.Outside), from the schemas of all branches and the caller's options.
 
     Attributes:
         file_io: the store, unconfined.
@@ -87,7 +88,7 @@ class ExternalPaths:
 
     @cached_property
     def _roots(self) -> dict[str, bool]:
-        """The roots, and whether data files lie there (else indexes)."""
+        """The roots; the value is True for a root of data files, False for one of indexes."""
         found: dict[str, bool] = {}
         for options in (Options(dict(self.given)), *self._stored()):
             found.update(dict.fromkeys(data_paths(options), True))
@@ -97,19 +98,19 @@ class ExternalPaths:
         return {root: is_for_data for root, is_for_data in found.items() if _is_root(root)}
 
     def _stored(self) -> Iterator[Options]:
-        """Options of all times: a file keeps its place when the option changes."""
+        """The options of all schemas: files are not moved when the option changes."""
         for branch in (MAIN_BRANCH, *list_branches(self.file_io, self.table)):
             schemas = SchemaStore(self.file_io, self.table, branch)
             yield from (Options(schemas.load(number).options) for number in schemas.ids())
 
 
 def confined(file_io: FileIO, table: str, given: Mapping[str, str]) -> ConfinedFileIO:
-    """The store of a table, which deletes nothing that is not the table's. given: the options of the caller."""
+    """The store of a table, which refuses to delete files of others; given are the options of the caller."""
     return ConfinedFileIO(file_io, table, ExternalPaths(file_io, table, tuple(given.items())))
 
 
 def _may_hold(directory: str, name: str, is_for_data: bool) -> bool:
-    """True if writers put such a file, or directory of a bucket or partition, below an external path."""
+    """True if writers create files, or directories of buckets or partitions, of this name below an external path."""
     if not is_for_data:
         return not directory and _UUID.search(name) is not None
     return is_bucket_directory(directory) or is_bucket_directory(name) or _PARTITION.fullmatch(name) is not None

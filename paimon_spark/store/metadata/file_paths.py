@@ -1,4 +1,4 @@
-"""Where the files of a table's partitions and buckets lie."""
+"""The paths of the files of a table's partitions and buckets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def bucket_directory(table: Table, partition: bytes, bucket: int) -> str:
     """The directory of one bucket.
 
     Args:
-        table: whose options decide about names and places.
+        table: the table; its options determine the paths.
         partition: arity-prefixed row.
-        bucket: -2 is the postponed one.
+        bucket: the bucket number; -2 is the postponed bucket.
     """
     fields = table.schema.partition_fields
     options = table.options

@@ -19,19 +19,19 @@ def combine_index_entries(
 ) -> list[IndexManifestEntry]:
     """The complete list of live index files after some changes.
 
-    HASH files, and deletion vectors of tables with buckets, are one to a (partition, bucket). Deletion vectors of
-    unaware append tables and all other indexes are known by their file names. A new HASH file replaces the old one of
-    its bucket. New deletion vectors must delete the old file by name: they were made from it, and if another job has
-    written others meanwhile, the rows that it deleted would come back.
+    HASH files, and deletion vectors of tables with buckets, exist once per (partition, bucket). Deletion vectors of
+    unaware append tables and all other indexes are identified by their file names. A new HASH file replaces the old one
+    of its bucket. New deletion vectors must delete the old file by name: they were made from it, and if another job has
+    written newer ones since then, the rows that these delete would come back.
 
     Args:
         previous: the live index files, all of kind ADD.
         changes: kind ADD or DELETE, in any order.
         unaware: whether the table is an append table without buckets.
-        canonical: makes two rows of one partition the same bytes.
+        canonical: gives all rows of one partition the same bytes.
 
     Raises:
-        CommitConflict: a deleted index file is gone already, or an added one is there, or a bucket has other deletion
+        CommitConflict: a deleted index file is no longer live, an added one already is, a bucket has other deletion
             vectors now, or two files hold the deletion vector of one data file.
     """
 

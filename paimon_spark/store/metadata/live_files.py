@@ -1,4 +1,4 @@
-"""The files that live in a snapshot: manifest entries folded, as columns (format section 4.5)."""
+"""The live files of a snapshot: manifest entries folded, as columns (format section 4.5)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def canonical_row(partition: bytes, types: Sequence[DataType]) -> Partition:
-    """The row with the bytes that this project gives to its values.
+    """The partition row, encoded again by this project.
 
-    Writers differ in the bytes they give to some nulls, so bytes alone do not identify a partition (format 5.1).
+    Writers encode some nulls differently, so bytes alone do not identify a partition (format 5.1).
     """
     if partition == EMPTY_ROW:
         return Partition(partition)
@@ -34,12 +34,13 @@ def canonical_partitions(columns: ManifestColumns, types: Sequence[DataType]) ->
 
 
 def fold(columns: ManifestColumns, partition_codes: Indices, chosen: Indices) -> Indices:
-    """The entries of chosen that add a file which no later entry deletes, in the order of chosen.
+    """The entries among chosen that add a file which no later entry deletes, in the order of chosen.
 
     Args:
         columns: entries in the order base, then delta.
         partition_codes: canonical code of each entry's partition, see canonical_partitions.
-        chosen: ascending indices. A choice must not split a file's entries: by partition, bucket or level only.
+        chosen: ascending indices. All entries of a file must be chosen or none: choose by partition, bucket or level
+            only.
     """
     deletes = chosen[columns.kind[chosen] == FileKind.DELETE]
     if not len(deletes):
@@ -52,10 +53,10 @@ def fold(columns: ManifestColumns, partition_codes: Indices, chosen: Indices) ->
 
 
 def _fold_one_by_one(columns: ManifestColumns, partition_codes: Indices, entries: Indices) -> Indices:
-    """The same for entries whose file name occurs in a DELETE.
+    """Folds the entries whose file name occurs in a DELETE; returns those that add a live file.
 
-    Partition, bucket, level and name tell files apart but where one file is replaced by itself with other sidecars;
-    only there the whole identity is compared.
+    Partition, bucket, level and name identify a file, unless a file is replaced by itself with other sidecars. Only in
+    that case the whole identity is compared.
     """
     alive: dict[tuple[int, int, int, str], list[int]] = {}
     keys = zip(
@@ -80,7 +81,7 @@ def _fold_one_by_one(columns: ManifestColumns, partition_codes: Indices, entries
 
 
 def group_by_bucket(columns: ManifestColumns, partition_codes: Indices, live: Indices) -> list[Indices]:
-    """The live entries cut into one group per (partition, bucket), in order of first appearance of the partition."""
+    """The live entries in one group per (partition, bucket), in order of first appearance of the partition."""
     if not len(live):
         return []
     partition, bucket = partition_codes[live], columns.bucket[live]

@@ -1,4 +1,4 @@
-"""Manifests, manifest lists and index manifests on storage (format section 4; Java: ManifestFile, ManifestList)."""
+"""Reads and writes manifests, manifest lists and index manifests (format section 4; Java: ManifestFile and others)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None 
         size: its recorded size in bytes, checked if known.
 
     Raises:
-        CorruptFile: the list is missing, of another size, or no manifest list.
+        CorruptFile: the list is missing (MissingFile), of another size, or not a manifest list.
+        UnsupportedFeature: a record version this release does not know.
     """
     path = manifest_path(table, name)
     data = _read(file_io, path, "manifest list")
@@ -49,7 +50,12 @@ def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None 
 
 
 def read_data_manifests(file_io: FileIO, table: str, snapshot: Snapshot) -> list[ManifestFileMeta]:
-    """All manifests that make up the live files of a snapshot: those of its base list, then of its delta list."""
+    """All manifests of the live files of a snapshot: those of its base list, then those of its delta list.
+
+    Raises:
+        CorruptFile: a list is missing (MissingFile), of another size, or not a manifest list.
+        UnsupportedFeature: a record version this release does not know.
+    """
     return [
         *read_manifest_list(file_io, table, snapshot.base_manifest_list, snapshot.base_manifest_list_size),
         *read_manifest_list(file_io, table, snapshot.delta_manifest_list, snapshot.delta_manifest_list_size),
@@ -60,7 +66,7 @@ def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFil
     """(path, content) of manifests, in order, read by several threads.
 
     Raises:
-        CorruptFile: one is missing or has another size than its list says.
+        CorruptFile: a manifest is missing (MissingFile), or its size is not the one in its list.
     """
 
     def read(meta: ManifestFileMeta) -> tuple[str, bytes]:
@@ -73,18 +79,33 @@ def read_manifest_bytes(file_io: FileIO, table: str, metas: Sequence[ManifestFil
 
 
 def read_manifests(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> list[ManifestEntry]:
-    """The entries of manifests in order, ADD and DELETE as they stand. Errors as in read_manifest_bytes."""
+    """The entries of manifests in order, not folded: both ADD and DELETE.
+
+    Raises:
+        CorruptFile: a manifest is missing (MissingFile), of another size than in its list, or damaged.
+        UnsupportedFeature: a record version this release does not know.
+    """
     columns = read_manifest_columns(file_io, table, metas)
     return columns.entries(range(len(columns)))
 
 
 def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestFileMeta]) -> ManifestColumns:
-    """The same as columns, for many entries of which few are looked at. Errors as in read_manifest_bytes."""
+    """The entries of manifests in order, not folded, as columns; faster when only few of many entries are used.
+
+    Raises:
+        CorruptFile: a manifest is missing (MissingFile), of another size than in its list, or damaged.
+        UnsupportedFeature: a record version this release does not know.
+    """
     return decode_manifests(read_manifest_bytes(file_io, table, metas))
 
 
 def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[IndexManifestEntry]:
-    """The index files of a snapshot; none when it names no index manifest."""
+    """The index files that an index manifest names; none for None, the name in a snapshot without index files.
+
+    Raises:
+        CorruptFile: the index manifest is missing (MissingFile) or damaged.
+        UnsupportedFeature: a record version this release does not know.
+    """
     if name is None:
         return []
     path = manifest_path(table, name)
@@ -105,7 +126,7 @@ def _read(file_io: FileIO, path: str, what: str) -> bytes:
 def joined_meta(
     metas: Sequence[ManifestFileMeta], name: str, size: int, partition_fields: Sequence[DataField]
 ) -> ManifestFileMeta:
-    """What a list says of a manifest that holds the entries of all these."""
+    """The record in a manifest list for a manifest that holds the entries of all these."""
 
     def common(pick: Callable[[Iterable[int]], int], attribute: str) -> int | None:
         values = [getattr(meta, attribute) for meta in metas]
@@ -131,8 +152,8 @@ def joined_meta(
 class ManifestWriter:
     """Writes the metadata files of one commit attempt and remembers them, so that a lost attempt can be undone.
 
-    Every name is new: nobody can read these files before a snapshot names them. They wait in memory and are written
-    together by ``flush``: a store syncs or answers for several files in the time of one.
+    Every name is new, so no process reads these files before a snapshot names them. They are buffered in memory and
+    written together by ``flush``: concurrent writes take about the time of one.
     """
 
     file_io: FileIO
@@ -145,7 +166,7 @@ class ManifestWriter:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def write_manifests(self, entries: Sequence[ManifestEntry]) -> list[ManifestFileMeta]:
-        """The entries in their order, in as many files as manifest.target-file-size asks for; none for no entries."""
+        """Writes the entries in order, in files of about manifest.target-file-size; no file for no entries."""
         if not entries:
             return []
         data = encode_manifest(entries, self._compression)
@@ -159,29 +180,33 @@ class ManifestWriter:
     def join_manifests(
         self, metas: Sequence[ManifestFileMeta], files: Sequence[tuple[str, bytes]]
     ) -> list[ManifestFileMeta] | None:
-        """Manifests that only add, as one; files are their names and bytes. None: not possible, rewrite them."""
+        """Joins manifests that only add files into one; files are their names and bytes.
+
+        Returns:
+            The new manifest. None: they cannot be joined, and must be rewritten.
+        """
         data = join_manifests(files, self._compression)
         if data is None:
             return None
         return [joined_meta(metas, self._write("manifest", data), len(data), self.partition_fields)]
 
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
-        """(name, size in bytes) of a new manifest list; also an empty list is a file."""
+        """Writes a new manifest list, even for no manifests; returns (name, size in bytes)."""
         data = encode_manifest_list(metas, self._compression)
         return self._write("manifest-list", data), len(data)
 
     def write_index_manifest(self, entries: Sequence[IndexManifestEntry]) -> str:
-        """The name of a new index manifest that holds just these entries."""
+        """Writes a new index manifest that holds exactly these entries; returns its name."""
         return self._write("index-manifest", encode_index_manifest(entries, self._compression))
 
     def flush(self) -> None:
-        """Writes what waits; all files are durable on return."""
+        """Writes the buffered files; all are durable on return."""
         waiting, self._waiting = self._waiting, []
         self.written += [path for path, _ in waiting]  # before the write: one that fails half-way leaves a file too
         map_parallel(lambda file: self.file_io.write_bytes(*file), waiting, WRITE_THREADS)
 
     def discard(self) -> None:
-        """Deletes what this attempt wrote."""
+        """Deletes the files of this attempt."""
         discard(self.file_io, self.written)
         self.written.clear()
 

@@ -1,4 +1,4 @@
-"""What a writer task hands to the committer (Java: CommitMessageImpl)."""
+"""Commit messages: what a writer task hands to the committer (Java: CommitMessageImpl)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from paimon_spark.format.manifest import DataFileMeta, IndexManifestEntry
 
 @dataclass(frozen=True, slots=True)
 class NewHashes:
-    """What a task knows of the HASH index of a dynamic bucket it wrote to.
+    """The key hashes that a task adds to the HASH index of a dynamic bucket.
 
     Attributes:
-        hashes: those it adds to the bucket, little-endian int32, each once; none where its rows have known keys, or
-            where the task wrote the index file itself.
-        planned: the index manifest in which the job looked for known hashes; None: there was none to look into.
+        hashes: the new hashes, little-endian int32, each once; empty if all keys of its rows are known, or if the task
+            wrote the index file itself.
+        planned: the index manifest in which the job looked up known hashes; None: the snapshot had none.
     """
 
     hashes: bytes
@@ -23,11 +23,14 @@ class NewHashes:
 
 @dataclass(frozen=True, slots=True)
 class CommitMessage:
-    """The changes of one task to one (partition, bucket). partition is an arity-prefixed BinaryRow.
+    """The changes of one task to one (partition, bucket).
 
-    new_files, deleted_files and changelog_files go into the APPEND (or OVERWRITE) snapshot; the compact_* files into
-    the COMPACT snapshot. Index entries of kind ADD and DELETE go with the files beside them. new_hashes is None for
-    tables without a HASH index; else the commit makes index entries of it.
+    Attributes:
+        partition: an arity-prefixed BinaryRow.
+        new_files, deleted_files, changelog_files: the changes of the APPEND (or OVERWRITE) snapshot; their index
+            entries, of kind ADD and DELETE, are committed with them.
+        compact_*: the changes of the COMPACT snapshot.
+        new_hashes: the commit makes index entries of these; None for tables without a HASH index.
     """
 
     partition: bytes

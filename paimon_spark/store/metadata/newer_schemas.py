@@ -1,7 +1,7 @@
-"""Files that were written with a newer schema than that of their reader, which opened the table before it was changed.
+"""Detects files with a newer schema than that of their reader, which opened the table before the schema was changed.
 
-An older file is read as the newer schema wants it (arrow.evolution). The other way round there is nothing to go by:
-what does not fit the type of then would be cut off, and a column that was dropped since would be null.
+An older file is converted to the newer schema (arrow.evolution). The reverse is not possible: values that do not fit
+the old type would be cut off, and a column that was dropped since then would be null.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def schema_of_file(
 
     Args:
         reader: the schema that the table is read in.
-        schemas: of the table.
-        schema_id: of the file.
-        fields: the columns that the reader needs of it, as it knows them. Renamed ones are the same, and those that
-            came later are not asked for.
+        schemas: the schemas of the table.
+        schema_id: the id of the file's schema.
+        fields: the columns that the reader needs, in its own schema. A renamed column is the same column, and columns
+            that were added later are not needed.
 
     Raises:
-        TableChanged: the file is newer, and has not what the reader expects.
+        TableChanged: the file has a newer schema in which one of the columns was dropped or changed its type.
     """
     if schema_id == reader.id:
         return reader
@@ -43,10 +43,10 @@ def schema_of_file(
 
 
 def check_rewritable(table: str, reader: TableSchema, schemas: SchemaStore, schema_ids: Iterable[int]) -> None:
-    """For rows that are written again by the schema of the reader: no column may have come or changed since.
+    """Checks that files can be rewritten in the schema of the reader: no column was added or changed since then.
 
     Raises:
-        TableChanged: one has.
+        TableChanged: a file has a newer schema with an added or changed column.
     """
     for schema_id in sorted(set(schema_ids)):
         if schema_id > reader.id and schemas.load(schema_id).fields != reader.fields:
@@ -57,7 +57,7 @@ def check_rewritable(table: str, reader: TableSchema, schemas: SchemaStore, sche
 
 
 def _holds(written: DataType, read: DataType) -> bool:
-    """True if values of the one type are values of the other; of rows what is not read may be anything."""
+    """True if values of the written type are values of the read type; fields of rows that are not read do not count."""
     if written.root is not read.root or (written.nullable and not read.nullable):
         return False
     if read.root is Root.ROW:

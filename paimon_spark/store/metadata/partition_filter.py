@@ -1,4 +1,4 @@
-"""A set of partitions, asked about partition rows and about manifests (Java: PartitionPredicate)."""
+"""A set of partitions, with tests for partition rows and for manifests (Java: PartitionPredicate)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ _MANY = 1000  # more partitions than that are not compared with the statistics o
 class PartitionFilter:
     """Partitions given by values for all or some of the partition columns.
 
-    Values are compared by their meaning, not by their bytes, which differ between writers for some nulls.
+    Values are compared, not their bytes, which differ between writers for some nulls.
     """
 
     def __init__(self, fields: Sequence[DataField], patterns: Iterable[Mapping[str, Any]]) -> None:
-        """
+        """The partitions that match at least one pattern.
+
         Args:
             fields: the partition columns of the table.
-            patterns: each gives the internal values (or None for null) of some columns; the others may be anything.
+            patterns: each gives the internal values (None for null) of some columns; the other columns match any value.
 
         Raises:
-            OptionError: a pattern names a column that is no partition column.
+            OptionError: a pattern names a column that is not a partition column.
         """
         self._arity = len(fields).to_bytes(4, "big")
         self._decode = row_decoder([f.type for f in fields])
@@ -49,7 +50,7 @@ class PartitionFilter:
 
     @staticmethod
     def of_rows(fields: Sequence[DataField], rows: Iterable[bytes]) -> PartitionFilter:
-        """Just the partitions of these (arity-prefixed) rows."""
+        """Exactly the partitions of these (arity-prefixed) rows."""
         decode = row_decoder([f.type for f in fields])
         names = [f.name for f in fields]
         return PartitionFilter(fields, [dict(zip(names, decode(row[4:]), strict=True)) for row in set(rows)])
@@ -64,7 +65,7 @@ class PartitionFilter:
         return self._known[row]
 
     def may_hold(self, meta: ManifestFileMeta) -> bool:
-        """False only when the partition statistics prove that a manifest names no file of the set."""
+        """False only if the partition statistics prove that a manifest names no file of these partitions."""
         stats = meta.partition_stats
         if stats.min_values[:4] != self._arity or stats.max_values[:4] != self._arity:
             return True

@@ -1,4 +1,4 @@
-"""Partition rows: their statistics in manifest lists, and when two of them are the same (format sections 4.1, 5.1)."""
+"""Partition rows: their statistics in manifest lists, and their equality (format sections 4.1, 5.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paimon_spark.store.metadata.live_files import canonical_row
 
 
 def partition_stats(partitions: Sequence[bytes], fields: Sequence[DataField]) -> SimpleStats:
-    """Minimum, maximum and null count of every partition column over entries, untruncated.
+    """Minimum, maximum and null count of every partition column over entries; the bounds are not truncated.
 
     Args:
         partitions: the partition row of each entry, arity-prefixed.
@@ -37,7 +37,7 @@ def partition_stats(partitions: Sequence[bytes], fields: Sequence[DataField]) ->
 
 
 def joined_stats(parts: Sequence[SimpleStats], fields: Sequence[DataField]) -> SimpleStats:
-    """The statistics of all entries together from those of some and those of the others."""
+    """The statistics of all entries together, from the statistics of parts of them."""
     if not fields:
         return SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
     types = tuple(f.type for f in fields)
@@ -59,7 +59,7 @@ def _value_order(data_type: DataType) -> Callable[[Any], Any]:
 
 
 def same_partition(types: tuple[DataType, ...]) -> Callable[[bytes], Partition]:
-    """A function that gives all rows of one partition the same bytes; each distinct row is done once."""
+    """A function that gives all rows of one partition the same bytes; it encodes each distinct row once."""
 
     @lru_cache(maxsize=1 << 16)
     def canonical(row: bytes) -> Partition:

@@ -1,4 +1,4 @@
-"""The time that the values of a partition say (features 3.15; Java: PartitionTimeExtractor)."""
+"""Extracts a time from the values of a partition (features 3.15; Java: PartitionTimeExtractor)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from paimon_spark.format.types import BINARIES, DataField
 
 
 def partition_times(schema: TableSchema, options: Options) -> Callable[[bytes], int]:
-    """A function from a partition row to nanoseconds from 1970-01-01 00:00 to the local time that it says.
+    """A function from a partition row to its local time, in nanoseconds since 1970-01-01 00:00.
 
-    The text of the first partition column is read, or `partition.timestamp-pattern` with ``$column`` replaced by its
-    text, as `partition.timestamp-formatter` says. A DATE is the text of its day number, so that it says no time.
+    The text of the first partition column, or `partition.timestamp-pattern` with each ``$column`` replaced by its text,
+    is parsed by `partition.timestamp-formatter`. The text of a DATE is its day number, which is not a time.
 
     Args:
-        schema: of a table with partition columns.
-        options: of the table.
+        schema: the schema of a table with partition columns.
+        options: the options of the table.
 
     Returns:
-        The function; it raises ValueError where a partition says no time, for a null among others.
+        The function; it raises ValueError for a partition without a time, for example with a null.
 
     Raises:
         OptionError: the formatter cannot be read.
@@ -44,14 +44,14 @@ def partition_times(schema: TableSchema, options: Options) -> Callable[[bytes], 
 
 
 def nanos_before(now: datetime, millis: int) -> int:
-    """Nanoseconds from 1970-01-01 00:00 to so many milliseconds before a local time."""
+    """The local time that is millis milliseconds before now, in nanoseconds since 1970-01-01 00:00."""
     return (now - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1_000 - millis * 1_000_000
 
 
 def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
-    """A function that is true if a compaction leaves a partition alone (`compaction.skip-expired-partitions`).
+    """A function that returns whether a compaction skips a partition (`compaction.skip-expired-partitions`).
 
-    See expired_by_values.
+    With the option set, these are the partitions that expire by their values (see expired_by_values).
 
     Raises:
         OptionError: the formatter cannot be read.
@@ -62,7 +62,7 @@ def partitions_to_skip(schema: TableSchema, options: Options, now: datetime) -> 
 
 
 def expired_by_values(schema: TableSchema, options: Options, now: datetime) -> Callable[[bytes], bool]:
-    """A function that is true if a partition expires at a local time; always false without `values-time`.
+    """A function that returns whether a partition is expired at a local time; always False without `values-time`.
 
     Raises:
         OptionError: the formatter cannot be read.
@@ -76,16 +76,16 @@ def expired_by_values(schema: TableSchema, options: Options, now: datetime) -> C
     def is_too_old(row: bytes) -> bool:
         try:
             return times(row) < limit
-        except ValueError:  # it says no time, and never expires
+        except ValueError:  # it has no time, and never expires
             return False
 
     return is_too_old
 
 
 def check_of_partitions(schema: TableSchema, options: Options) -> Callable[[bytes], object] | None:
-    """What a writer asks of each new partition with `partition.timestamp-format.strict`; None: nothing.
+    """The check of new partitions under `partition.timestamp-format.strict`; None if the option is not set.
 
-    The function raises ValueError where the values say no time as the other options `partition.timestamp-*` want it.
+    The function raises ValueError if the values are not a time by the other options `partition.timestamp-*`.
 
     Raises:
         OptionError: the formatter cannot be read.
@@ -101,7 +101,7 @@ def _text(values: Sequence[Any], fields: Sequence[DataField], pattern: str | Non
         return _value_text(values[0], fields[0])
     text = pattern
     for value, field in zip(values, fields, strict=True):
-        if value is None:  # any of them, asked for or not
+        if value is None:  # in any column, even if the pattern does not use it
             raise ValueError(f"{field.name} is null")
         if f"${field.name}" in text:
             text = text.replace(f"${field.name}", _value_text(value, field))

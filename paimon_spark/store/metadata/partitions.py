@@ -1,4 +1,4 @@
-"""Partitions in words, for messages and listings."""
+"""Partitions as text, for messages and listings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paimon_spark.store.metadata.table import Table
 
 
 def describe_partition(table: Table, row: bytes) -> str:
-    """A partition row in words, for messages."""
+    """A partition row as text, for messages."""
     return f"partition {format_partition(table, row)}" if table.schema.partition_fields else "the table"
 
 

@@ -21,10 +21,10 @@ _NAME = re.compile(r"-u-(?P<user>.*)-s-(?P<writer>\d+)-w-(?P<uuid>.*)-(?P<number
 
 @dataclass(frozen=True, order=True)
 class WritePlace:
-    """When the rows of a postponed file were written, compared with those of others.
+    """The position of a postponed file in write order.
 
-    The files of one batch commit of this project have one creation time, so their tasks count next; a writer of the
-    official system has one file after the other.
+    The files of one batch commit of this project have one creation time, so the number of their task is compared next;
+    a writer of the official system creates one file after the other.
     """
 
     creation_time: int
@@ -35,7 +35,7 @@ class WritePlace:
 
 
 def write_place(file: DataFileMeta) -> WritePlace:
-    """Where the rows of a postponed file come among all postponed rows of the partition."""
+    """The position of a postponed file among all postponed files of its partition."""
     found = _NAME.search(file.file_name)
     if found is None:
         return WritePlace(file.creation_time or 0, "", 0, file.file_name, 0)
@@ -44,15 +44,15 @@ def write_place(file: DataFileMeta) -> WritePlace:
 
 
 def in_write_order(files: Iterable[DataFileMeta]) -> list[DataFileMeta]:
-    """Postponed files of one partition, so that the rows of a later one are newer."""
+    """Postponed files of one partition in write order: the rows of a later file are newer."""
     return sorted(files, key=write_place)
 
 
 def created_at(entries: Sequence[ManifestEntry], millis: int) -> tuple[ManifestEntry, ...]:
-    """New postponed files with the time of their commit: rows that were committed later are newer.
+    """The entries with the time of the commit as creation time of new postponed files, so that later commits are newer.
 
     Args:
-        entries: changes of a commit; others than new postponed files stay as they are.
+        entries: the changes of a commit; all entries but those of new postponed files stay unchanged.
         millis: creation time, as local wall time.
     """
     return tuple(
@@ -66,15 +66,16 @@ def created_at(entries: Sequence[ManifestEntry], millis: int) -> tuple[ManifestE
 def bucket_number(rows: int, size: int, options: Options) -> int:
     """The number of buckets of a partition that has none yet (features 2.2).
 
-    The option ``postpone.default-bucket-num``, else as many as the rows or bytes that wait need, as a power of two, at
-    most ``postpone.batch-write-fixed-bucket.max-parallelism`` (Java: PostponeUtils.decideFixedBucketNum).
+    It is the option ``postpone.default-bucket-num``, or else the number that the postponed rows or bytes need, rounded
+    to a power of two, at most ``postpone.batch-write-fixed-bucket.max-parallelism`` (Java:
+    PostponeUtils.decideFixedBucketNum).
 
     Args:
-        rows, size: of the files that wait.
-        options: postpone.*.
+        rows, size: the rows and bytes of the postponed files.
+        options: the options of the table, with postpone.*.
 
     Raises:
-        OptionError: one of them is not positive.
+        OptionError: one of these options is not positive.
     """
     given = positive(options, o.POSTPONE_DEFAULT_BUCKET_NUM)
     if given is not None:
@@ -84,7 +85,15 @@ def bucket_number(rows: int, size: int, options: Options) -> int:
 
 
 def needed_buckets(rows: int, size: int, options: Options) -> int:
-    """How many buckets of the target size the rows fill; arguments and errors as of bucket_number."""
+    """The number of buckets of the target size that the rows fill.
+
+    Args:
+        rows, size: the rows and bytes of the postponed files.
+        options: the options of the table, with postpone.*.
+
+    Raises:
+        OptionError: one of these options is not positive.
+    """
     target_rows = positive(options, o.POSTPONE_TARGET_ROW_NUM)
     if target_rows is not None:
         return max(1, -(-rows // target_rows))
@@ -92,10 +101,10 @@ def needed_buckets(rows: int, size: int, options: Options) -> int:
 
 
 def positive(options: Options, option: o.Option[N]) -> N:
-    """The value of an option that must be above 0, if it has one.
+    """The value of an option that must be above 0, or None if it has none.
 
     Raises:
-        OptionError: it is not.
+        OptionError: the value is not above 0.
     """
     value = options.value(option)
     if value is not None and value <= 0:

@@ -1,4 +1,4 @@
-"""Creating a file if nobody has: ``snapshot-N``, the one step that makes a commit real, schemas and tags.
+"""Creates a file atomically if it does not exist: ``snapshot-N``, which makes a commit real, schemas and tags.
 
 Java: RenamingSnapshotCommit.
 
@@ -24,16 +24,16 @@ TRIES = 3
 def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
     """Publishes a snapshot whose files are all durable.
 
-    When the store does not answer, what lies at the path decides; when nothing does, the same bytes are sent again,
-    which is harmless: whichever request arrives first creates the one file.
+    If the store does not answer, the content at the path decides. If the path has none, the same bytes are sent again,
+    which is safe: whichever request arrives first creates the one file.
 
     Returns:
-        True: it is published, by this call. False: another writer has that id.
+        True: this call published it. False: another writer has taken that id.
 
     Raises:
-        NotCreated: the store refused for certain; nothing is published, nor will be.
-        CommitStateUnknown: the store gave no answer and could not be asked; the snapshot may appear at any time, so
-            none of its files may be deleted.
+        NotCreated: the store refused; the snapshot is not published, and will not be.
+        CommitStateUnknown: the store gave no answer and could not be queried; the snapshot may still appear at any
+            time, so none of its files may be deleted.
     """
     path = snapshot_path(snapshots.table, snapshot.id, snapshots.branch)
     data = encode_snapshot(snapshot)
@@ -46,7 +46,7 @@ def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
         except NotCreated:
             if failure is None:
                 raise
-            # An earlier request of ours may still be under way: its outcome stays open.
+            # An earlier request of ours may still be in progress: its outcome is unknown.
         except OSError as error:
             _log.warning("no answer when publishing %s, looking whether it is there: %s", path, error)
             failure = error
@@ -58,7 +58,7 @@ def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
         if found is not None:
             return found.uuid == snapshot.uuid
         if failure is None:
-            return False  # taken a moment ago and gone: expired, or in conflict with another request
+            return False  # it was taken a moment ago and no longer exists: expired, or a conflict with another request
     raise CommitStateUnknown(
         f"the commit of user {snapshot.commit_user} to the table at {snapshots.table} may or may not be published: "
         f"the store did not answer ({failure}), and {path} was not found. Nothing was deleted. When the store answers "
@@ -67,7 +67,10 @@ def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
 
 
 def publish_file(store: FileIO, path: str, data: bytes) -> bool:
-    """Makes a file that others may want to make too: whether it holds these bytes now; False when it holds others.
+    """Creates a file that other processes may create concurrently.
+
+    Returns:
+        True: the file holds these bytes. False: it holds others.
 
     Raises:
         StorageError: the storage failed.
@@ -86,7 +89,7 @@ def publish_file(store: FileIO, path: str, data: bytes) -> bool:
 
 
 def write_hint(snapshots: SnapshotStore, snapshot_id: int) -> None:
-    """Points LATEST at a new snapshot. Readers find it without, only slower: a failure is logged, not raised."""
+    """Sets LATEST to a new snapshot. Readers work without it, only slower, so a failure is logged and not raised."""
     try:
         snapshots.write_latest_hint(snapshot_id)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The schema files of a table (format section 2; Java: SchemaManager, the reading half)."""
+"""Reads the schema files of a table (format section 2; Java: SchemaManager, the reading half)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class SchemaStore:
         self._loaded: dict[int, TableSchema] = {}
 
     def ids(self) -> list[int]:
-        """The ids of all schema files, ascending; empty when there is no table at the path."""
+        """The ids of all schema files, ascending; empty if the path has no table."""
         return list_ids(self.file_io, f"{branch_root(self.table, self.branch)}/schema", _PREFIX)
 
     def latest(self) -> TableSchema | None:
-        """The schema with the highest id found by listing; None when there is no table (or branch)."""
+        """The schema with the highest id found by listing; None if the table (or branch) does not exist."""
         ids = self.ids()
         return self.load(ids[-1]) if ids else None
 
@@ -34,7 +34,7 @@ class SchemaStore:
         """The schema with this id.
 
         Raises:
-            CorruptFile: the file is missing or not a schema; old ones must stay as long as data files name them.
+            CorruptFile: the file is missing or is not a schema; old schemas must exist as long as data files name them.
         """
         schema = self._loaded.get(schema_id)
         if schema is None:

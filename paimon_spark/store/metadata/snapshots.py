@@ -1,4 +1,4 @@
-"""The snapshots and tags of a table (format section 3; Java: SnapshotManager, TagManager, the reading halves)."""
+"""Reads the snapshots and tags of a table (format section 3; Java: SnapshotManager, TagManager, the reading halves)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 _LOOKAHEAD = 32  # snapshots
 _NAMED = 20  # tags in a message
-_NO_WATERMARK = -(2**63)  # written by engines without watermarks; the same as none
+_NO_WATERMARK = -(2**63)  # written by engines without watermarks; means none
 
 
 def _watermark(snapshot: Snapshot) -> int:
@@ -41,10 +41,10 @@ def has_watermark(snapshot: Snapshot) -> bool:
 
 
 def last_until(millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]) -> int | None:
-    """The newest id from low to high that was committed at or before the epoch millis; None when all are later.
+    """The newest id from low to high that was committed at or before a time (epoch millis); None if all are later.
 
-    Of several committed in that very millisecond it is the one that Java's search meets first, so that both read the
-    same (SnapshotManager.earlierOrEqualTimeMills).
+    Of several committed in exactly that millisecond, it is the one that Java's search finds first, so that both systems
+    read the same snapshot (SnapshotManager.earlierOrEqualTimeMills).
     """
     found = None
     while low <= high:
@@ -52,7 +52,7 @@ def last_until(millis: int, low: int, high: int, find: Callable[[int], Snapshot 
         snapshot = find(middle)
         if snapshot is not None and snapshot.time_millis == millis:
             return middle
-        if snapshot is None or snapshot.time_millis < millis:  # a missing one expired meanwhile: too old
+        if snapshot is None or snapshot.time_millis < millis:  # a missing one has expired since: too old
             found, low = (found if snapshot is None else middle), middle + 1
         else:
             high = middle - 1
@@ -62,7 +62,7 @@ def last_until(millis: int, low: int, high: int, find: Callable[[int], Snapshot 
 def around_time(
     millis: int, low: int, high: int, find: Callable[[int], Snapshot | None]
 ) -> tuple[Snapshot | None, Snapshot | None]:
-    """Of the ids from low to high, the newest committed before the epoch millis, and the oldest at it or later."""
+    """Of the ids from low to high, the newest committed before a time (epoch millis), and the oldest at it or later."""
     before = since = None
     while low <= high:
         middle = (low + high) // 2
@@ -75,7 +75,7 @@ def around_time(
 
 
 class SnapshotStore:
-    """Finds and reads the snapshots and tags of one table (or branch). Nothing is cached: others commit and expire."""
+    """Finds and reads the snapshots and tags of one table (or branch). Nothing is cached: other jobs change them."""
 
     def __init__(self, file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> None:
         self.file_io = file_io
@@ -94,7 +94,7 @@ class SnapshotStore:
         return self.file_io.exists(snapshot_path(self.table, snapshot_id, self.branch))
 
     def latest_id(self) -> int | None:
-        """The newest id. The LATEST hint is believed only when its snapshot exists and the next one does not."""
+        """The newest id, or None. The LATEST hint is used only if its snapshot exists and the next one does not."""
         hint = self.latest_hint()
         if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
             return hint
@@ -102,11 +102,11 @@ class SnapshotStore:
         return ids[-1] if ids else None
 
     def earliest_id(self) -> int | None:
-        """The oldest id. The EARLIEST hint is believed only when its snapshot exists."""
+        """The oldest id, or None. The EARLIEST hint is used only if its snapshot exists."""
         return self.earliest()[0]
 
     def earliest(self) -> tuple[int | None, bool]:
-        """(earliest_id, whether the hint says so)."""
+        """(earliest_id, True if the hint holds it)."""
         hint = read_hint(self.file_io, earliest_hint_path(self.table, self.branch))
         if hint is not None and self.exists(hint):
             return hint, True
@@ -114,34 +114,36 @@ class SnapshotStore:
         return (ids[0] if ids else None), False
 
     def latest(self) -> Snapshot | None:
-        """The newest snapshot; None when the table has none. With a true hint it takes three small reads."""
+        """The newest snapshot; None if the table has none. With a correct hint it takes three small reads."""
         return self.hinted_latest()[0]
 
     def hinted_latest(self) -> tuple[Snapshot | None, bool]:
-        """(latest, whether the hint says so)."""
+        """(latest, True if the hint holds its id)."""
         hint = self.latest_hint()
         if hint is not None and hint > 0 and self.find(hint + 1) is None:
             snapshot = self.find(hint)
             if snapshot is not None:
                 return snapshot, True
         ids = self.ids()
-        for number in reversed(ids):  # a rollback may take the newest away between listing and reading
+        for number in reversed(ids):  # a rollback may delete the newest between listing and reading
             snapshot = self.find(number)
             if snapshot is not None:
                 return snapshot, False
         return (self.load(ids[-1]) if ids else None), False
 
     def find(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot, or None when its file does not exist.
+        """The snapshot, or None if its file does not exist.
 
         Raises:
-            CorruptFile: the file is not a snapshot, or holds another one.
+            CorruptFile: the file is not a snapshot, or holds one with another id.
         """
         return self._find(snapshot_path(self.table, snapshot_id, self.branch), snapshot_id)
 
     def walk(self, ids: Sequence[int]) -> Iterator[Snapshot]:
-        """Those of the ids that are there, in the order given. They are read some at a time, as far as they are asked
-        for, and the first alone: often no other is."""
+        """The existing snapshots among the ids, in the given order.
+
+        They are read lazily, some at a time, and the first one alone, because callers often need no other.
+        """
         start, step = 0, 1
         while start < len(ids):
             found = map_parallel(self.find, ids[start : start + step])
@@ -149,20 +151,24 @@ class SnapshotStore:
             start, step = start + step, _LOOKAHEAD
 
     def find_kept(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot, be it expired and only in a tag; None when there is no such tag either. Errors as in find."""
+        """The snapshot, from its file or, if it has expired, from a tag; None if neither exists.
+
+        Raises:
+            CorruptFile: a file is not a snapshot or tag, or holds a snapshot with another id.
+        """
         found = self.find(snapshot_id)
         return found or next((t.snapshot for t in self.tags().values() if t.snapshot.id == snapshot_id), None)
 
     def find_change(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot, or its long-lived changelog after it has expired (format section 3.4), or None.
+        """The snapshot or, if it has expired, its long-lived changelog (format section 3.4), or None.
 
-        Of the latter only one manifest list can be read: the changelog list, or the delta list where there is no such.
+        A changelog has only one manifest list that can be read: the changelog list, or the delta list if it has none.
         """
         snapshot = self.find(snapshot_id)
         return self.find_changelog(snapshot_id) if snapshot is None else snapshot
 
     def find_delta(self, snapshot_id: int) -> Snapshot | None:
-        """As find_change, but only if the delta list can be read."""
+        """The snapshot or, if it has expired, its long-lived changelog, if the delta list can be read; else None."""
         snapshot = self.find(snapshot_id)
         if snapshot is not None:
             return snapshot
@@ -170,14 +176,14 @@ class SnapshotStore:
         return None if expired is None or expired.changelog_manifest_list is not None else expired
 
     def earliest_change_id(self) -> int:
-        """The oldest id for which find_change finds something; 1 for a table without snapshots."""
+        """The oldest id for which find_change returns a snapshot; 1 for a table without snapshots."""
         hint = self.hinted_changelog_id()
         if hint is not None:
             return hint
         return min([*self.changelog_ids()[:1], self.earliest_id() or 1])
 
     def hinted_changelog_id(self) -> int | None:
-        """The oldest long-lived changelog by the hint, if it is there."""
+        """The id of the oldest long-lived changelog from the hint, None if that changelog does not exist."""
         hint = read_hint(self.file_io, f"{changelog_directory(self.table, self.branch)}/{EARLIEST}")
         return None if hint is None or self.find_changelog(hint) is None else hint
 
@@ -186,7 +192,11 @@ class SnapshotStore:
         return list_ids(self.file_io, changelog_directory(self.table, self.branch), CHANGELOG_PREFIX)
 
     def find_changelog(self, snapshot_id: int) -> Snapshot | None:
-        """The long-lived changelog of that id, or None. Errors as in find."""
+        """The long-lived changelog with this id, or None if its file does not exist.
+
+        Raises:
+            CorruptFile: the file is not a changelog, or holds one with another id.
+        """
         return self._find(changelog_path(self.table, snapshot_id, self.branch), snapshot_id)
 
     def _find(self, path: str, snapshot_id: int) -> Snapshot | None:
@@ -194,7 +204,7 @@ class SnapshotStore:
         if data is None:
             return None
         snapshot = decode_snapshot(data, path)
-        if snapshot.id != snapshot_id:  # a walk from snapshot to snapshot would go round in circles
+        if snapshot.id != snapshot_id:  # a walk from snapshot to snapshot would never end
             raise CorruptFile(
                 f"reading {path}: it holds snapshot {snapshot.id} and not {snapshot_id}; restore the file from a backup"
             )
@@ -204,7 +214,7 @@ class SnapshotStore:
         """The snapshot.
 
         Raises:
-            SnapshotNotFound: there is no such snapshot; the message names the ids that are there.
+            SnapshotNotFound: the snapshot does not exist; the message names the available ids.
         """
         snapshot = self.find(snapshot_id)
         if snapshot is None:
@@ -215,7 +225,7 @@ class SnapshotStore:
         return snapshot
 
     def available(self) -> str:
-        """What can be read, in words, for messages: the range of snapshots with their times, and the tags."""
+        """The available states as text, for messages: the range of snapshots with their times, and the tags."""
         ids = self.ids()
         if not ids:
             text = "the table has no snapshot"
@@ -235,9 +245,9 @@ class SnapshotStore:
         return f", committed {times}" if times else ""
 
     def find_at_time(self, millis: int) -> Snapshot | None:
-        """The newest snapshot committed at or before the epoch millis; None when all are later.
+        """The newest snapshot committed at or before a time (epoch millis); None if all are later.
 
-        Of several committed in that very millisecond it is one of them: see last_until.
+        If several were committed in exactly that millisecond, last_until chooses one of them.
         """
         low, high = self.earliest_id(), self.latest_id()
         if low is None or high is None:
@@ -246,15 +256,15 @@ class SnapshotStore:
         return None if found is None else self.find(found)
 
     def find_since_time(self, millis: int) -> Snapshot | None:
-        """The oldest snapshot committed at or after the epoch millis; None when all are earlier."""
+        """The oldest snapshot committed at or after a time (epoch millis); None if all are earlier."""
         low, high = self.earliest_id(), self.latest_id()
         return None if low is None or high is None else around_time(millis, low, high, self.find)[1]
 
     def find_at_watermark(self, watermark: int) -> Snapshot | None:
-        """The oldest snapshot whose watermark is at least this; None when there is none.
+        """The oldest snapshot whose watermark is at least this; None if there is none.
 
-        Watermarks never fall; a snapshot without one never answers. Of several with that very watermark it is the one
-        that Java's search meets first, or the oldest of all with a watermark, so that both read the same.
+        Watermarks never fall; a snapshot without one is skipped. Of several with exactly that watermark, it is the one
+        that Java's search finds first, or the oldest of all with a watermark, so that both systems read the same.
         """
         low, high = self.earliest_id(), self.latest_id()
         if low is None or high is None:
@@ -297,7 +307,7 @@ class SnapshotStore:
         return None if data is None else decode_tag(data, path)
 
     def tags(self) -> dict[str, Tag]:
-        """All tags by name; one deleted while listing is left out, one that gets another name has one of both."""
+        """All tags by name. One deleted during the listing is left out; one being renamed has at least one name."""
         names = self.tag_names()
         while True:
             tags = zip(names, map_parallel(self.find_tag, names), strict=True)
@@ -307,7 +317,7 @@ class SnapshotStore:
             names = again
 
     def latest_hint(self) -> int | None:
-        """What the hint LATEST says, true or not."""
+        """The id in the hint LATEST, which may be stale; None if there is no hint."""
         return read_hint(self.file_io, latest_hint_path(self.table, self.branch))
 
     def write_latest_hint(self, snapshot_id: int) -> None:

@@ -1,6 +1,6 @@
-"""A table as a value: where it is, its schema and its options (Java: FileStoreTable).
+"""A table as a value: its location, schema and options (Java: FileStoreTable).
 
-What can be asked of a table stands in ``open.py``.
+``store/open.py`` opens tables and starts reads and writes of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK
 
 
 class BucketMode(StrEnum):
-    """How rows find their bucket (features 3.23)."""
+    """How the bucket of a row is determined (features 3.23)."""
 
     HASH_FIXED = "HASH_FIXED"
     HASH_DYNAMIC = "HASH_DYNAMIC"
@@ -36,11 +36,11 @@ class Table:
 
     Attributes:
         location: the table directory, absolute, without a slash at its end.
-        file_io: reaches its files.
-        schema: the latest schema, or that of the snapshot an option travels to; its options are the stored ones.
+        file_io: the store of its files.
+        schema: the latest schema, or that of the snapshot of a time travel; its options are the stored ones.
         options: the stored options with those of the caller on top.
-        branch: whose schemas and snapshots are meant.
-        time_zone: in which conditions are read where local times meet instants; None: such conditions are refused.
+        branch: the branch whose schemas and snapshots are used.
+        time_zone: the zone for conditions that compare local times with instants; None: these conditions are refused.
     """
 
     location: str
@@ -72,5 +72,5 @@ class Table:
 
     @property
     def without_fallback(self) -> Self:
-        """The table as its own branch has it, for those who write to it."""
+        """The table without its fallback branch, for writers."""
         return replace(self, options=self.options.merged(WITHOUT_FALLBACK))

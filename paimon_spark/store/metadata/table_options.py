@@ -1,7 +1,7 @@
 """Options given by a caller when a table is opened (features 3; Java: AbstractFileStoreTable.copy, SchemaManager).
 
-A caller gives storage options (``s3.*``, ``fs.*``) and dynamic table options in one map, in any letter case: Spark
-lower-cases option keys, which hurts keys that hold column names or capitals.
+A caller gives storage options (``s3.*``, ``fs.*``) and dynamic table options in one map, in any letter case, because
+Spark lower-cases option keys, including keys that contain column names or capitals.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SESSION_PREFIX = "spark.paimon."
 
 
 def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """(storage options, the others). The option `path`, which Spark adds for load(path), is neither."""
+    """(storage options, other options). The option `path`, which Spark adds for load(path), is in neither."""
     storage, table = {}, {}
     for key, value in options.items():
         if key.lower().startswith(STORAGE_PREFIXES):
@@ -37,21 +37,21 @@ def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], d
 
 
 def other_branch(options: Options, branch: str) -> str | None:
-    """The branch through which the table is read too, as its options say; None: it is read as its branch has it."""
+    """The second branch to read, by the options of the table; None if only its own branch is read."""
     name = options.value(o.SCAN_FALLBACK_BRANCH) or options.value(o.SCAN_PRIMARY_BRANCH)
     return name if name and name != branch else None
 
 
 def resolve_keys(options: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:
-    """The options under their true keys, whatever the letter case they came in.
+    """The options under their official keys, which have the right letter case.
 
     Args:
         options: keys in any letter case.
-        columns: the columns of the table, whose case keys such as ``fields.<column>.stats-mode`` take.
+        columns: the columns of the table, for the letter case of keys such as ``fields.<column>.stats-mode``.
 
     Raises:
-        OptionError: a key is unknown (the nearest known ones are named, or what stands for an option of another
-            system), or given twice with two values.
+        OptionError: a key is unknown (the message names the nearest known keys, or the equivalent of an option of
+            another system), or is given twice with two values.
     """
     true_columns = {name.lower(): name for name in columns}
     resolved: dict[str, str] = {}
@@ -77,7 +77,7 @@ def _unknown(key: str) -> str:
 
 
 def check_dynamic_options(schema: TableSchema, dynamic: Mapping[str, str]) -> None:
-    """Refuses bad values, and options that contradict what the table was made with; the same value again is fine.
+    """Refuses bad values, and options that contradict those the table was created with; equal values are accepted.
 
     Raises:
         OptionError: a value cannot be parsed, cannot differ from the table's for one read or write, or asks for
@@ -111,7 +111,7 @@ _TYPED: tuple[Option[Any], ...] = (
 
 
 def _same(stored: Options, key: str, value: str) -> bool:
-    """True if the value says what the table says, defaults included where the option is typed."""
+    """True if the value equals that of the table; for a typed option, a missing value equals the default."""
     for option in _TYPED:
         if option.key == key:
             return bool(stored.value(option) == Options({key: value}).value(option))

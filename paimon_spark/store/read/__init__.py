@@ -1,5 +1,5 @@
-"""From a split to its rows: data files, deletion vectors, the merge of sorted runs.
+"""Reads the rows of splits: data files, deletion vectors, the merge of sorted runs.
 
-May import: ``store.metadata``, ``store.holds`` and what lies below. It knows nothing of commits.
+May import: ``store.metadata``, ``store.holds`` and what lies below. It does not depend on commits.
 Invariant: a condition on values is applied after the merge, so that no replaced row comes back.
 """

@@ -1,4 +1,4 @@
-"""Which buckets may hold a row that satisfies a predicate (Java: BucketSelector)."""
+"""Finds the buckets that may hold a row that satisfies a predicate (Java: BucketSelector)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def bucket_fields(schema: TableSchema, options: Options) -> tuple[DataField, ...
 
 
 class BucketFilter:
-    """The buckets a point lookup may touch: a condition that gives every bucket key column a value, or some."""
+    """The buckets of a point lookup: a condition that fixes every bucket key column to one value or to several."""
 
     def __init__(self, predicate: Predicate, fields: Sequence[DataField], function: str) -> None:
-        """
+        """The filter of one condition.
+
         Args:
             predicate: the whole condition of the scan.
             fields: the bucket key columns.
@@ -56,7 +57,7 @@ class BucketFilter:
         """The buckets, of ``total`` in the partition, that may hold a row; None means any.
 
         Args:
-            total: `_TOTAL_BUCKETS` of the entry; not above zero where the hash does not give the bucket.
+            total: `_TOTAL_BUCKETS` of the entry; not above zero if the hash does not determine the bucket.
         """
         if self._keys is None or total <= 0:
             return None
@@ -70,7 +71,7 @@ def _keys(predicate: Predicate, fields: Sequence[DataField]) -> list[tuple[Value
     candidates: list[tuple[Value | None, ...]] = []
     parts = conjuncts(predicate)
     for field in fields:
-        # 0.0 and -0.0 are equal to a condition and differ to a hash, as NaNs may: no pruning by floats.
+        # 0.0 and -0.0 are equal in a condition but have different hashes, and so may NaNs: floats are not used.
         if field.type.root in FLOATS | NESTED:
             return None
         found = [v for v in (_values(part, (field.name,)) for part in parts) if v is not None]

@@ -1,6 +1,6 @@
-"""More sorted runs than may be open at once: some are merged into files of this machine first (Java: MergeSorter).
+"""Reduces the number of sorted runs to open at once by merging some into local files first (Java: MergeSorter).
 
-A writer that never compacts leaves a run for every task of every commit. Each open run is an open file and a batch in
+A writer that never compacts adds a run with every task of every commit. Each open run costs an open file and a batch in
 memory.
 """
 
@@ -25,19 +25,20 @@ MOST_RUNS = 128
 
 @dataclass(frozen=True)
 class SizedRun:
-    """A run that nobody has begun to read. rows: how many it has, about."""
+    """A run that has not been read yet; rows is their approximate number."""
 
     batches: Iterator[pa.RecordBatch]
     rows: int
 
 
 class RunSpill:
-    """A place for merged runs; leaving it as a context deletes them."""
+    """A context that holds files of merged runs and deletes them at the end."""
 
     def __init__(self, most_runs: int = MOST_RUNS) -> None:
-        """
+        """A context for merged runs.
+
         Args:
-            most_runs: how many runs may be open at once; at least 2.
+            most_runs: the most runs that may be open at once; at least 2.
         """
         self.most_runs = most_runs
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -55,13 +56,13 @@ class RunSpill:
     def fewer(
         self, runs: Sequence[SizedRun], key_fields: Sequence[DataField], columns: Sequence[str], batch_rows: int
     ) -> list[Iterator[pa.RecordBatch]]:
-        """At most ``most_runs`` runs with the same rows. Neighbours become one, so that older runs stay before newer.
+        """At most ``most_runs`` runs with the same rows. Only neighbours are merged, so older runs stay before newer.
 
         Args:
-            runs: for merge_runs.
-            key_fields: by which they are sorted.
-            columns: of their batches.
-            batch_rows: how many rows a batch of a new run has, about.
+            runs: the runs, oldest first, as for merge_runs.
+            key_fields: the columns that the runs are sorted by.
+            columns: the columns of their batches.
+            batch_rows: the approximate number of rows of a batch of a new run.
         """
         left = list(runs)
         while len(left) > self.most_runs:
@@ -82,7 +83,7 @@ class RunSpill:
 
 
 def _smallest(runs: Sequence[SizedRun], count: int) -> int:
-    """Where the neighbouring runs begin, so many of them, that have the fewest rows."""
+    """The position of the first of count neighbouring runs with the fewest rows together."""
     size = sum(run.rows for run in runs[:count])
     best, start = size, 0
     for i in range(count, len(runs)):

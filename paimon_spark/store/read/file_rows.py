@@ -1,4 +1,4 @@
-"""The rows of one data file in the columns of today's schema, less deleted rows and row groups that cannot match."""
+"""Reads the rows of one data file in the columns of the current schema, without deleted rows."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _PROBES = 4  # row groups looked at before deciding whether a predicate is selec
 
 @dataclass(frozen=True)
 class FileRequest:
-    """What is read of every file of a section.
+    """The columns and filters for reading every file of a section.
 
     Attributes:
         fields: columns of the read schema.
         system: `_SEQUENCE_NUMBER`, `_VALUE_KIND`, or none; they follow the fields in the batches.
         prunes: a predicate over fields: row groups that cannot satisfy it are skipped.
-        probes: whether its columns are read first, to skip row groups in which no row satisfies it.
+        probes: whether the columns of the predicate are read first, to skip row groups in which no row satisfies it.
         positions: whether the batches end with a column `_POSITION`.
     """
 
@@ -55,13 +55,13 @@ class StoredFile:
     """One data file.
 
     Attributes:
-        path: where it lies.
-        meta: what the manifest says of it.
-        schema: the schema it was written with.
-        partition: internal values of the partition columns, for files that hold none (imported from Hive).
+        path: the path of the file.
+        meta: its metadata in the manifest.
+        schema: the schema that it was written with.
+        partition: internal values of the partition columns, for files without these columns (imported from Hive).
         deleted: ascending row numbers that a deletion vector deletes, or None.
         orc_legacy_ltz: the table option `orc.timestamp-ltz.legacy.type`.
-        sequence: the sequence number of all rows, where it is not the one in the file (see ``snapshot_sequence``).
+        sequence: the sequence number of all rows, if it replaces those in the file (see ``snapshot_sequence``).
     """
 
     path: str
@@ -74,14 +74,14 @@ class StoredFile:
 
 
 def snapshot_sequence(options: Options, path: str, meta: DataFileMeta) -> int | None:
-    """The number that counts for all rows of a file under `sequence.snapshot-ordering`: that of its snapshot.
+    """The sequence number of all rows of a file under `sequence.snapshot-ordering`: that of its snapshot.
 
-    The commit has noted it in the manifest. Compacted files hold the number of every row (Java:
-    KeyValueFileReaderFactory). None: the numbers in the file count.
+    The commit has stored it in the manifest. Compacted files hold the number of every row (Java:
+    KeyValueFileReaderFactory). None: the numbers in the file are valid.
 
     Raises:
-        UnsupportedFeature: the file is of a release before 0.9, which did not note whether a writer or a compaction
-            made it.
+        UnsupportedFeature: the file was written by a release before 0.9, which did not record whether a writer or a
+            compaction wrote it.
     """
     if not options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
         return None
@@ -103,13 +103,16 @@ def read_file(
     """Batches in the fields of the request, then its system columns, in file order.
 
     Args:
-        file_io, stored, request: the file, and what is read of it.
-        batch_rows: how many rows a batch has at most.
-        still: asked before each row group for a predicate over the fields; if the group cannot satisfy it, it is
-            skipped. For a reader that learns while it reads what it needs no more.
+        file_io: the store of the file.
+        stored: the file.
+        request: the columns and filters.
+        batch_rows: the most rows of a batch.
+        still: called before each row group; returns a predicate over the fields. A group that cannot satisfy it is
+            skipped. It serves readers that need fewer rows as the read proceeds.
 
     Raises:
-        CorruptFile: the file is damaged, or not the one that the manifest speaks of; MissingFile: there is none.
+        CorruptFile: the file is damaged, or differs from its metadata in the manifest.
+        MissingFile: the file does not exist.
     """
     path, meta = stored.path, stored.meta
     try:
@@ -119,7 +122,7 @@ def read_file(
             yield from _read(reader, stored, request, batch_rows, still)
         finally:
             reader.close()
-    except FileNotFoundError:  # object stores notice it only when they read
+    except FileNotFoundError:  # object stores report it only when reading
         raise MissingFile(
             f"reading the data file {path}: it does not exist. If the snapshot that names it has just expired, read a "
             f"newer one; else the table is damaged: restore the file, or travel to a snapshot that does not use it",
@@ -160,10 +163,10 @@ def _check_rows(reader: FileReader, stored: StoredFile) -> None:
 
 
 def _open_file(reader: FileReader, stored: StoredFile, request: FileRequest) -> _OpenFile:
-    """The file with what to put in the place of columns it lacks.
+    """The open file, with the values for columns that it lacks.
 
-    Append tables have files without partition columns, or without columns that came later, when these were imported
-    from Hive. Files of a primary-key table are made by a writer that knows the schema: what they lack is damage.
+    Files of append tables that were imported from Hive may lack partition columns, or columns that were added later.
+    Files of primary-key tables are written by writers that know the schema, so a missing column is damage.
     """
     mapping = map_fields(request.fields, stored.schema.fields)
     lacking = {field.id: field for field in mapping.file_fields if field.name not in reader.names}
@@ -207,7 +210,7 @@ def _numbered(batch: pa.RecordBatch, sequence: int) -> pa.RecordBatch:
 
 @dataclass(frozen=True)
 class _OpenFile:
-    """A file and how its columns become those of the request."""
+    """An open file, and the mapping of its columns to those of the request."""
 
     reader: FileReader
     mapping: ReadMapping
@@ -246,7 +249,7 @@ class _OpenFile:
             field = now[column]
             then = self.data_fields.get(field.id)
             if then is None:
-                return ColumnStats(None, None, row_group.row_count)  # the column came later: all null
+                return ColumnStats(None, None, row_group.row_count)  # the column was added later: all null
             if then.type.with_nullable(True) != field.type.with_nullable(True):
                 return None
             return row_group.stats(then.name)
@@ -254,7 +257,7 @@ class _OpenFile:
         return may_match(predicate, stats, row_group.row_count)
 
     def _probe(self, predicate: Predicate, groups: list[int]) -> list[int]:
-        """The groups with a row that satisfies the predicate, by reading its columns; gives up where most have one."""
+        """The groups with a row that satisfies the predicate, by reading its columns; stops if most groups have one."""
         columns = columns_of(predicate)
         fields = tuple(field for field in self.request.fields if field.name in columns)
         places = [i for i, field in enumerate(self.request.fields) if field.name in columns]

@@ -1,7 +1,7 @@
-"""Reads that pass over files that are lost or damaged (`scan.ignore-lost-files`, `scan.ignore-corrupt-files`).
+"""Reads that skip lost or damaged files (`scan.ignore-lost-files`, `scan.ignore-corrupt-files`).
 
-Java: DataFileRecordReader. What such a read returns is what the other files tell: rows are missing, and of keys whose
-newest row is lost an older one comes back. Only reads of users do so; a compaction would make the loss last.
+Java: DataFileRecordReader. Such a read returns the rows of the other files: rows are missing, and a key whose newest
+row is lost has an older one again. Only reads of users may do this; a compaction would make the loss permanent.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Attributes:
-    lost: data files that do not exist are passed over.
-    corrupt: of data files that are damaged the rows before the damage are read, if any.
+    """Which bad files a read skips.
+
+    Attributes:
+        lost: data files that do not exist are skipped.
+        corrupt: of damaged data files only the rows before the damage are read, if any.
     """
 
     lost: bool = False
@@ -34,14 +36,14 @@ STRICT = Tolerance()
 
 
 def tolerance(options: Options) -> Tolerance:
-    """What the options of a read ask for."""
+    """The tolerance in the options of a read."""
     return Tolerance(options.value(o.SCAN_IGNORE_LOST_FILES), options.value(o.SCAN_IGNORE_CORRUPT_FILES))
 
 
 def tolerate(batches: Iterator[pa.RecordBatch], path: str, tolerated: Tolerance) -> Iterator[pa.RecordBatch]:
-    """The rows of a data file; where they end because of what is tolerated, a warning is logged.
+    """The rows of a data file; if a tolerated fault ends them, a warning is logged.
 
-    A storage that fails is no damage of a file: OSError is never tolerated.
+    An error of the storage is not damage of a file: OSError is never tolerated.
     """
     try:
         yield from batches

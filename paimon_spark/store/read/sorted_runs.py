@@ -1,4 +1,4 @@
-"""Unsorted rows as sorted runs: what does not fit into memory lies in files of this machine meanwhile."""
+"""Sorts unsorted rows into runs; runs that do not fit into memory are stored in temporary local files."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ def sorted_runs(
     run_bytes: int = RUN_BYTES,
     memory_bytes: int = MEMORY_BYTES,
 ) -> Iterator[list[Iterator[pa.RecordBatch]]]:
-    """The rows as runs for merge_runs, with sequence numbers and kinds; a later run is newer. Files go at the end.
+    """A context with the rows as runs for merge_runs, with sequence numbers and kinds; a later run is newer.
+
+    The temporary files are deleted at the end of the context.
 
     Args:
         rows: in the order they were written, with the kind of each.
-        spec, engine: as of sort_and_merge.
-        first_sequence: the number of the first row.
-        run_bytes: how much is sorted at once.
-        memory_bytes: of runs that are not written to files.
+        spec, engine: as for sort_and_merge.
+        first_sequence: the sequence number of the first row.
+        run_bytes: the bytes that are sorted at once.
+        memory_bytes: the bytes of runs that are kept in memory; further runs are written to files.
     """
     with tempfile.TemporaryDirectory(prefix="paimon-runs-") as folder:
         runs: list[Iterator[pa.RecordBatch]] = []
@@ -54,7 +56,7 @@ def sorted_runs(
 
 
 def _chunks(rows: Iterator[tuple[pa.RecordBatch, Kinds]], run_bytes: int) -> Iterator[tuple[pa.RecordBatch, Kinds]]:
-    """The rows in batches of about so many bytes."""
+    """The rows in batches of about run_bytes."""
     batches: list[pa.RecordBatch] = []
     kinds: list[Kinds] = []
     size = 0
@@ -70,7 +72,7 @@ def _chunks(rows: Iterator[tuple[pa.RecordBatch, Kinds]], run_bytes: int) -> Ite
 
 
 def spilled_run(run: Iterator[pa.RecordBatch], path: Path) -> Iterator[pa.RecordBatch]:
-    """Writes the run to a file and gives an iterator that reads it batch by batch."""
+    """Writes the run to a file and returns an iterator that reads it batch by batch."""
     writer: pa.ipc.RecordBatchStreamWriter | None = None
     with pa.OSFile(str(path), "wb") as sink:
         for batch in run:

@@ -1,4 +1,4 @@
-"""Reading splits: lone files as they are, sections of several runs merged (Java: MergeFileSplitRead, ...)."""
+"""Reads splits: files that share no key directly, sections of several runs merged (Java: MergeFileSplitRead, ...)."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class SplitReader:
     """Reads splits into batches of the wanted columns; picklable, holds no open file between calls.
 
     Attributes:
-        table: what is read, with the options of the read.
-        fields: the columns of the result, in order. With ROW_KIND_FIELD among them, rows that retract are kept;
-            SEQUENCE_FIELD is the number of each row, of tables with primary keys.
+        table: the table, with the options of the read.
+        fields: the columns of the result, in order. With ROW_KIND_FIELD among them, retractions are kept;
+            SEQUENCE_FIELD is the sequence number of each row, of tables with primary keys.
         predicate: rows for which it is not true are left out.
         tolerance: which bad files are passed over; none by default, whatever the options of the table say.
         engine: merges the rows of a key; None: that of the table.
@@ -70,7 +70,7 @@ class SplitReader:
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
-        """What every batch has, exactly."""
+        """The exact schema of every batch."""
         return arrow_schema(self.fields)
 
     def read(self, split: ReadUnit, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
@@ -78,9 +78,9 @@ class SplitReader:
 
         Raises:
             CorruptFile: a data file or deletion vector is missing or damaged.
-            SnapshotNotFound: it is missing because the snapshot has expired meanwhile.
-            TableChanged: it was written with a newer schema, where a wanted column is another.
-            UnsupportedFeature: the numbers of rows wherein two states differ are asked for.
+            SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
+            TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
+            UnsupportedFeature: sequence numbers are wanted for the difference of two states.
         """
         match split:
             case DiffSplit() if self._numbers:
@@ -101,7 +101,7 @@ class SplitReader:
 
     @cached_property
     def row_kinds(self) -> bool:
-        """True if the result says what each row does, and has rows that take others back."""
+        """True if the result has the row kind of each row, and includes retractions."""
         return ROW_KIND_FIELD in self.fields
 
     @cached_property
@@ -115,9 +115,9 @@ class SplitReader:
         return itertools.chain.from_iterable(itertools.chain(raw, merged))
 
     def _different(self, split: DiffSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows wherein two states differ, all columns of a row compared whatever is wanted of it.
+        """The difference of two states; all columns are compared, whichever are wanted.
 
-        A condition on values looks at the rows that come out: a row may satisfy it in one state only.
+        A condition on values is applied to the result, because a row may satisfy it in one state only.
         """
         names = tuple(field.name for field in self._read_fields)
         output = (*names, VALUE_KIND) if self.row_kinds else names
@@ -153,7 +153,7 @@ class SplitReader:
 
     @cached_property
     def _merge_fields(self) -> tuple[DataField, ...]:
-        """The same, then the key columns, sequence fields and others the merge needs that are not among them.
+        """The columns of _read_fields, then the further key columns, sequence fields and others that the merge needs.
 
         Keys are read as value columns: `_KEY_k` holds the same values, and thin files have no other.
         """
@@ -170,12 +170,12 @@ class SplitReader:
 
     @cached_property
     def _looks_up(self) -> bool:
-        """True if a compaction of the table merges what leaves level 0 with the rows above (see engines.lookup)."""
+        """True if a compaction of the table merges rows that leave level 0 with the rows above (see engines.lookup)."""
         return self._engine.kind != MergeEngine.FIRST_ROW and needs_lookup(self.table.options)
 
     @cached_property
     def _grows(self) -> bool:
-        """True if merged rows may be longer than those in files: lists and maps gathered from all rows of a key."""
+        """True if merged rows may be longer than those in files: they collect lists and maps of all rows of a key."""
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
         return not self._engine.kind.keeps_whole_rows and any(field.type.root in nested for field in self._read_fields)
 
@@ -184,7 +184,7 @@ class SplitReader:
         return tuple(self.table.schema.by_name[name] for name in self.table.options.value(o.SEQUENCE_FIELD))
 
     def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a file that shares no key with others: what retracts has nothing to retract, and goes."""
+        """The rows of a file that shares no key with others. Retractions are dropped: they have nothing to retract."""
         has_kind = bool(self.table.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         system = ((SEQUENCE_FIELD,) if self._numbers else ()) + ((_KIND_FIELD,) if has_kind else ())
         request = FileRequest(self._read_fields, system, self.predicate, probes=True)
@@ -196,8 +196,8 @@ class SplitReader:
     ) -> Iterator[pa.RecordBatch]:
         """The merged row of each key. Only a condition on keys may skip row groups before the merge.
 
-        Sequence numbers are not read where the age of the files settles which row is newer, nor row kinds where no file
-        holds a retraction (performance notes, 3a).
+        Sequence numbers are not read if the age of the files determines which row is newer, and row kinds are not read
+        if no file holds a retraction (performance notes, 3a).
         """
         by_age = None if self._numbers else runs_by_age(section, [field.type for field in self.table.schema.key_fields])
         has_kind = self.row_kinds or any(file.delete_row_count != 0 for run in section for file in run.files)
@@ -212,7 +212,7 @@ class SplitReader:
         return merge_runs(runs, spec, self._output(spec), batch_rows, ordered, engine)
 
     def _with_postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """The merged row of each key of some buckets and of the rows that wait to come into them."""
+        """The merged row of each key of some buckets and of the postponed rows that belong to them."""
         by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
         request = FileRequest(self._merge_fields, (SEQUENCE_FIELD, _KIND_FIELD), by_key, probes=True)
         spec = self._merge_spec(has_sequence=True, has_kind=True)
@@ -229,7 +229,7 @@ class SplitReader:
             yield from merge_runs(runs, spec, self._output(spec), batch_rows, engine=engine)
 
     def _postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, Kinds]]:
-        """The rows that wait for the buckets of the split, as the merge wants them, and their kinds."""
+        """The postponed rows of the buckets of the split, in the columns of the merge, and their kinds."""
         fields, function = (
             bucket_fields(self.table.schema, self.table.options),
             self.table.options.value(o.BUCKET_FUNCTION),
@@ -276,7 +276,13 @@ class SplitReader:
     def rows_of_file(
         self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of one file of a split that live, in the columns of the request. Errors as in read."""
+        """The rows of one file of a split that no deletion vector deletes, in the columns of the request.
+
+        Raises:
+            CorruptFile: the file or its deletion vector is missing or damaged.
+            SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
+            TableChanged: the file has a newer schema, in which a wanted column was dropped or changed its type.
+        """
         snapshots = SnapshotStore(self.table.file_io, self.table.location, self.table.schemas.branch)
         with translate_missing_files(snapshots, self.table.options, split.snapshot_id):
             schema = schema_of_file(self.table.schema, self.table.schemas, file.schema_id, request.fields)
@@ -301,7 +307,7 @@ class SplitReader:
 
 
 def _whole_runs(split: Split) -> Iterator[SortedRun]:
-    """The sections of a bucket, which ascend by key, as runs over all of them."""
+    """Runs over all sections of a bucket, which are in key order."""
     for runs in itertools.zip_longest(*split.sections, fillvalue=SortedRun(())):
         yield SortedRun(tuple(file for run in runs for file in run.files))
 
@@ -312,14 +318,14 @@ def _without_retractions(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _as_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with the kind -D, which they have if nothing follows."""
+    """The rows with the kind -D."""
     place = batch.schema.get_field_index(VALUE_KIND)
     kinds = pa.array(np.full(batch.num_rows, DELETE, np.int8))
     return batch.set_column(place, batch.schema.field(place), kinds)
 
 
 def _kind_texts(batch: pa.RecordBatch) -> pa.Array:
-    """The kind of each row as text; without a word on it a row is an insert, as all are of tables without keys."""
+    """The kind of each row as text. Rows without a kind are inserts, as all rows of append tables are."""
     place = batch.schema.get_field_index(VALUE_KIND)
     texts = pa.array(KIND_TEXTS)
     return pa.repeat(texts[0], batch.num_rows) if place < 0 else texts.take(batch.column(place))

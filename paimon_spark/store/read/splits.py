@@ -1,4 +1,4 @@
-"""The units of a read: files and sections of one bucket, packed to a target size (Java: DataSplit, SplitGenerator)."""
+"""Splits, the units of a read: files and sections of one bucket, packed to a target size (Java: DataSplit)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paimon_spark.merge.keys.sections import Section
 
 @dataclass(frozen=True, slots=True)
 class DeletionFile:
-    """Where the deletion vector of one data file lies; length as recorded (see format/deletion_vector.py)."""
+    """The place of the deletion vector of one data file; length as recorded (see format/deletion_vector.py)."""
 
     path: str
     offset: int
@@ -22,7 +22,7 @@ class DeletionFile:
 
 
 class _Files(ABC):
-    """What every unit of a read tells of its data files."""
+    """The totals of the data files of a unit of a read."""
 
     __slots__ = ()
 
@@ -47,12 +47,12 @@ class _Files(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Split(_Files):
-    """What one task reads of one (partition, bucket).
+    """The part of one (partition, bucket) that one task reads.
 
     Attributes:
         partition: arity-prefixed BinaryRow.
         bucket: number of the bucket.
-        bucket_path: directory of the files that name no path of their own.
+        bucket_path: directory of the files that have no external path.
         raw_files: files that need no merge, in the order to read them.
         sections: sorted runs that are merged, section by section.
         deletions: deletion vectors by data file name.
@@ -79,7 +79,7 @@ class Split(_Files):
 
     @property
     def exact_row_count(self) -> int | None:
-        """The rows that a read without a condition returns; None when only reading can tell."""
+        """The number of rows that a read without a condition returns; None if it is unknown before reading."""
         if self.sections:
             return None
         total = 0
@@ -95,9 +95,9 @@ class Split(_Files):
 
 @dataclass(frozen=True, slots=True)
 class DiffSplit(_Files):
-    """Two states of the same keys, of which a task reads the difference (Java: IncrementalSplit).
+    """Two states of the same keys; a task reads their difference (Java: IncrementalSplit).
 
-    Each side has one split a bucket; files of tables with keys are all in its sections, which ascend by key.
+    Each side has one split per bucket; files of tables with keys are all in its sections, which are in key order.
     """
 
     before: tuple[Split, ...]
@@ -105,28 +105,28 @@ class DiffSplit(_Files):
 
     @property
     def files(self) -> Iterator[DataFileMeta]:
-        """All data files of both states; one that lives in both comes twice, for it is read twice."""
+        """All data files of both states; a file that is live in both occurs twice, because it is read twice."""
         for split in (*self.before, *self.after):
             yield from split.files
 
     @property
     def exact_row_count(self) -> None:
-        """Only reading can tell how many rows differ."""
+        """None: the number of rows that differ is unknown before reading."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class PostponeSplit(_Files):
-    """Some buckets of a partition, and the rows that wait to come into them (Java: PostponeMergePlan).
+    """Some buckets of a partition, and the postponed rows that belong to them (Java: PostponeMergePlan).
 
     Attributes:
         partition: arity-prefixed BinaryRow.
-        real: one split a bucket; all their files are in sections.
-        postponed: files of the partition, oldest first; all their rows are newer than those of real.
-        postponed_path: their directory.
-        first_sequence: a number above those of all rows of the partition's buckets.
+        real: one split per bucket; all their files are in sections.
+        postponed: the postponed files of the partition, oldest first; all their rows are newer than those of real.
+        postponed_path: the directory of the postponed files.
+        first_sequence: a sequence number above those of all rows of the partition's buckets.
         total_buckets: the number of buckets of the partition.
-        every, first: of the postponed rows, those of the buckets first, first + every, ... belong to the split.
+        every, first: the split has the postponed rows of the buckets first, first + every, ...
         snapshot_id: the snapshot that keeps the files.
         branch: as of Split.
     """
@@ -144,14 +144,14 @@ class PostponeSplit(_Files):
 
     @property
     def files(self) -> Iterator[DataFileMeta]:
-        """All data files that are read."""
+        """All data files of the split."""
         for split in self.real:
             yield from split.files
         yield from self.postponed
 
     @property
     def exact_row_count(self) -> None:
-        """Only reading can tell how many keys there are."""
+        """None: the number of keys is unknown before reading."""
         return None
 
 
@@ -160,10 +160,10 @@ _Unit = TypeVar("_Unit", bound=ReadUnit)
 
 
 def pack_ordered(weights: Sequence[int], target: int) -> list[tuple[int, int]]:
-    """Neighbouring items in bins of at most the target weight, or of one item (Java: BinPacking.packForOrdered).
+    """Packs neighbouring items into bins of at most the target weight, or one item (Java: BinPacking.packForOrdered).
 
     Returns:
-        The number of the first item of each bin, and of the one behind its last.
+        For each bin the index of its first item, and the index after its last.
     """
     bins: list[tuple[int, int]] = []
     start, room = 0, target
@@ -180,13 +180,13 @@ def pack_ordered(weights: Sequence[int], target: int) -> list[tuple[int, int]]:
 def pack_parts(
     files: Sequence[DataFileMeta], sections: Sequence[Section], target: int, open_cost: int
 ) -> Iterator[tuple[tuple[DataFileMeta, ...], tuple[Section, ...]]]:
-    """The files and sections of one bucket in groups for one split each; order is kept, files come first.
+    """The files and sections of one bucket in groups, one for each split; the order is kept, files are first.
 
     Args:
-        files: what needs no merge.
-        sections: what is merged; never cut.
+        files: files that need no merge.
+        sections: sections to merge; a section is never divided.
         target: bytes of a split.
-        open_cost: bytes that a file or section counts for at least.
+        open_cost: the least bytes that a file or section counts as.
     """
     weights = [max(file.file_size, open_cost) for file in files]
     for section in sections:
@@ -200,10 +200,10 @@ def group_splits(splits: Sequence[_Unit], target: int, open_cost: int, paralleli
     """Neighbouring splits in groups for one task each: many small buckets must not become as many tasks.
 
     Args:
-        splits: of a plan.
-        target: bytes that a task shall read at most, unless one split is bigger.
-        open_cost: bytes that a file counts for at least.
-        parallelism: tasks get smaller than target rather than fewer than this (Java: BinPackingSplits).
+        splits: the splits of a plan.
+        target: the most bytes for one task, unless a single split is larger.
+        open_cost: the least bytes that a file counts as.
+        parallelism: the wanted number of tasks; tasks are smaller than target to reach it (Java: BinPackingSplits).
     """
     weights = [sum(max(file.file_size, open_cost) for file in split.files) for split in splits]
     fair = max(open_cost, min(target, sum(weights) // parallelism))

@@ -1,4 +1,4 @@
-"""How operations report: a result that prints itself, and the callback that tells progress.
+"""Reports of operations: a result that prints itself, and the progress callback.
 
 May import: nothing of the store.
 """

@@ -1,4 +1,4 @@
-"""How long work tells how far it is."""
+"""The callback by which long operations report their progress."""
 
 from __future__ import annotations
 

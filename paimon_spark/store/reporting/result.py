@@ -1,4 +1,4 @@
-"""What a call returns about what it did, and how it looks when it is printed."""
+"""The base class of results, which defines how they are printed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _SHORT = reprlib.Repr()
 _SHORT.maxtuple = _SHORT.maxlist = _SHORT.maxdict = 6
 _SHORT.maxstring = 300  # of a path
 _SHORT.maxother = 2_000
-_MILLIS = "millis"  # how long it took to find out that there was nothing to do
+_MILLIS = "millis"  # the duration of a call that had nothing to do
 
 
 class Result:
-    """Base of the frozen dataclasses that tell what a call did; declare them with ``repr=False``.
+    """Base of the frozen dataclasses that report the effects of a call; declare them with ``repr=False``.
 
-    Their repr names what there is to tell: no defaults, no empty lists, and of long lists the beginning.
+    Their repr omits default values and empty lists, and shows only the beginning of long lists.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

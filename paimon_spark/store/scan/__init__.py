@@ -1,4 +1,4 @@
-"""From a snapshot to splits: time travel, pruning by partition, bucket and statistics, increments, branches.
+"""Plans reads: time travel, pruning by partition, bucket and statistics, increments, branches; the result is splits.
 
 May import: ``store.read`` and what lies below.
 Invariant: the splits of a plan hold every row that may satisfy the condition, and each row once.

@@ -1,4 +1,4 @@
-"""The names of tags that are created by the clock (features 3.14; Java: TagPeriodHandler)."""
+"""The names of automatic tags, which represent periods (features 3.14; Java: TagPeriodHandler)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MINUTES = r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)"
 
 
 def auto_tag_time(name: str, options: Options) -> datetime | None:
-    """The local time that the name of an automatic tag stands for, or None for any other tag.
+    """The local time in the name of an automatic tag, or None for any other tag.
 
     Args:
-        name: of the tag.
-        options: of the table: ``tag.creation-period-duration``, else ``tag.creation-period``, say how such names look,
-            together with ``tag.period-formatter``.
+        name: the name of the tag.
+        options: the options of the table: ``tag.creation-period-duration``, or else ``tag.creation-period``, and
+            ``tag.period-formatter`` define the format of the names.
     """
     period, formatter = options.value(o.TAG_CREATION_PERIOD), options.value(o.TAG_PERIOD_FORMATTER)
     if options.value(o.TAG_CREATION_PERIOD_DURATION) is not None:

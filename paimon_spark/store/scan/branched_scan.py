@@ -1,7 +1,7 @@
-"""Reading through two branches: partitions that one lacks come from the other (Java: FallbackReadFileStoreTable).
+"""Reads two branches: partitions that one lacks are read from the other (Java: FallbackReadFileStoreTable).
 
-With `scan.fallback-branch` the table's own branch comes first, with `scan.primary-branch` the other one does. Each
-partition comes from one branch as a whole, whatever rows a condition asks for. Writes know their own branch only.
+With `scan.fallback-branch` the table's own branch has priority, with `scan.primary-branch` the other one. Each
+partition is read from one branch as a whole, whatever the condition is. Writes use their own branch only.
 """
 
 from __future__ import annotations
@@ -56,10 +56,13 @@ class BranchedReader:
         return self.own.arrow_schema
 
     def read(self, split: ReadUnit, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """As SplitReader.read.
+        """The rows of a split of either branch; batches have at least one row and about batch_rows at most.
 
         Raises:
-            DataError: a column that holds no NULL in the table holds one in the other branch.
+            CorruptFile: a data file or deletion vector is missing or damaged.
+            SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
+            TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
+            DataError: a column that is NOT NULL in the table has a null in the other branch.
         """
         if _is_own(split):
             yield from self.own.read(split, batch_rows)
@@ -175,7 +178,7 @@ class BranchPair:
 
     @property
     def _other_is_there(self) -> bool:
-        """A tag may be one of the own branch only: then the other one had nothing to add to that state."""
+        """True if the other branch has the state. A tag may exist in the own branch only; then only that is read."""
         name = self.table.options.value(o.SCAN_TAG_NAME)
         return name is None or self.other.table.snapshots.find_tag(name) is not None
 
@@ -212,7 +215,7 @@ def through_branches(own: BranchScan) -> BranchScan | BranchPair:
     Raises:
         SchemaError: the branches do not have the same columns and partition columns.
         UnsupportedFeature: this release cannot read the other branch.
-        SnapshotNotFound: an option travels to what is not there.
+        SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
     name = other_branch(own.table.options, own.table.branch)
     if name is None:
@@ -258,7 +261,7 @@ def _other_table(table: Table, branch: str) -> Table | None:
 
 
 def _for_other(own: Table, other: Table, stored: Mapping[str, str]) -> dict[str, str]:
-    """The options of the caller as the other branch takes them: a snapshot id names that of the same time there."""
+    """The options of the caller for the other branch: a snapshot id is replaced by the commit time of the snapshot."""
     dynamic = {key: value for key, value in own.options.items() if stored.get(key) != value}
     for key in (o.BRANCH.key, o.BUCKET.key):
         dynamic.pop(key, None)
@@ -270,7 +273,7 @@ def _for_other(own: Table, other: Table, stored: Mapping[str, str]) -> dict[str,
 
 
 def _check_alike(own: Table, other: Table) -> None:
-    """The same columns in the same order; only whether they may hold NULL may differ."""
+    """Raises SchemaError unless both branches have the same columns in the same order; nullability may differ."""
     mine, theirs = ([(f.name, f.type.with_nullable(True)) for f in t.schema.fields] for t in (own, other))
     if mine != theirs:
         raise SchemaError(_differ(own, other, "columns", _words(own.schema), _words(other.schema)))

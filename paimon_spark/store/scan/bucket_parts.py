@@ -1,4 +1,4 @@
-"""The files of one bucket as parts to read, less those that statistics exclude (Java: MergeTreeSplitGenerator)."""
+"""The files of one bucket as parts to read, without those that statistics exclude (Java: MergeTreeSplitGenerator)."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ Parts: TypeAlias = tuple[Sequence[DataFileMeta], Sequence[Section]]
 
 
 def append_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
-    """The files of an append table, oldest first: any may be left out by its statistics."""
+    """The files of an append table, oldest first: any file may be excluded by its statistics."""
     return sorted(keep.matching_values(files), key=attrgetter("min_sequence_number")), ()
 
 
 def compacted_parts(files: Sequence[DataFileMeta], keep: FileFilter) -> Parts:
-    """Files of which every key lives in one row: vectors delete the others. Nothing is merged."""
+    """Files in which every key has one live row, because deletion vectors delete the others. Nothing is merged."""
     return keep.matching_values(keep.matching_keys(files)), ()
 
 
 def merged_parts(
     files: Sequence[DataFileMeta], key_types: Sequence[DataType], keep: FileFilter, whole_rows: bool = True
 ) -> Parts:
-    """The files of a bucket of which the rows of a key are merged.
+    """The files of a bucket in which the rows of a key are merged.
 
-    A file whose keys cannot match may go before the merge. By its values a file may go only when it stands alone, and a
-    section only as a whole: leaving a newer version out would bring an older one back to life.
+    A file whose keys cannot match may be excluded before the merge. By its values, a file may be excluded only if it
+    overlaps no other, and a section only as a whole: excluding a newer version of a row would bring an older one back.
 
     Args:
-        whole_rows: a merged row is one of those that were merged. Else it may hold values that no file has: no section
-            goes by its values.
+        files: the files of the bucket.
+        key_types: the types of the trimmed primary key.
+        keep: the filter by statistics.
+        whole_rows: True if a merged row is always one of its input rows. If False, it may hold values that no file has,
+            so sections are not excluded by values.
     """
     left = keep.matching_keys(files)
     if len(left) < 2 or (left[0].level > 0 and all(file.level == left[0].level for file in left)):

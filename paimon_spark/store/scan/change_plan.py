@@ -1,4 +1,4 @@
-"""From a change of a table to the splits of a scan (Java: IncrementalDeltaStartingScanner, SnapshotReaderImpl)."""
+"""Plans the splits of a change of a table (Java: IncrementalDeltaStartingScanner, SnapshotReaderImpl)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Place: TypeAlias = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class _Bucket:
-    """One bucket in one state, that of a snapshot. totals: the numbers of buckets that its files know of."""
+    """One bucket in the state of a snapshot; totals are the numbers of buckets that its files record."""
 
     partition: bytes
     number: int
@@ -41,7 +41,7 @@ class _Bucket:
     snapshot_id: int
 
     def rows_of(self) -> dict[_Place, DeletionFile | None]:
-        """Which rows live here: files, and what deletes some of their rows."""
+        """The live rows: the places of files, each with its deletion vector."""
         return {place: self.deletions.get(file.file_name) for place, file in self.files.items()}
 
     def only(self, places: Collection[_Place]) -> _Bucket:
@@ -53,9 +53,9 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
 
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
-        UnsupportedFeature: a commit took files away without being an overwrite or a compaction; or
-            `postpone.merge-on-read`, which tells no changes.
-        OptionError: as plan_splits.
+        UnsupportedFeature: a commit deleted files without being an overwrite or a compaction; or
+            `postpone.merge-on-read` is set, which does not support changes.
+        OptionError: `scan.bucket` with `postpone.merge-on-read`.
     """
     table = request.table
     if merges_postponed(table.options):
@@ -69,8 +69,10 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
 
 
 def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Split]:
-    """The files of all commits, those of a bucket in the order of the commits. A row counts by itself: nothing merges,
-    and any file may be left out by its statistics."""
+    """The files of all commits, those of a bucket in the order of the commits.
+
+    Rows are not merged, so any file may be excluded by its statistics.
+    """
     table = request.table
     entries = read_entries(request, [_list_of(snapshot, increment.changelog) for snapshot in increment.snapshots])
     columns = entries.columns
@@ -91,7 +93,7 @@ def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Spli
 
 
 def _refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
-    """Flink can join the changelog files of many buckets into one, of which the others are parts."""
+    """Refuses changelog files that Flink joined from many buckets into one file."""
     joined = next((file.file_name for file in files if _JOINED in file.file_name), None)
     if joined is not None:
         raise UnsupportedFeature(
@@ -108,9 +110,9 @@ def _list_of(snapshot: Snapshot, changelog: bool) -> tuple[str, int | None]:
 
 
 def _plan_difference(request: ScanRequest, change: Difference) -> Iterator[ReadUnit]:
-    """The buckets of both states side by side, without files that tell nothing about the difference.
+    """The buckets of both states in pairs, without files that do not contribute to the difference.
 
-    Files of level 0 count also where plain reads do not see them, as in the official system.
+    As in the official system, files of level 0 are included even if plain reads do not see them.
     """
     before = {} if change.before is None else _state(request, change.before)
     after = _state(request, change.after)
@@ -149,10 +151,10 @@ def _state(request: ScanRequest, snapshot: Snapshot) -> dict[tuple[bytes, int], 
 def _pairs(
     request: ScanRequest, before: Mapping[tuple[bytes, int], _Bucket], after: Mapping[tuple[bytes, int], _Bucket]
 ) -> Iterator[tuple[list[_Bucket], list[_Bucket]]]:
-    """Buckets that have to be compared with each other: one and the same, or all of a partition where keys moved.
+    """Buckets to compare with each other: the same bucket, or all buckets of a partition if keys may have moved.
 
-    Keys keep their bucket as long as their partition keeps its number of them; with dynamic buckets an overwrite may
-    put a key into another one.
+    A key keeps its bucket as long as its partition keeps its number of buckets; with dynamic buckets an overwrite may
+    put a key into another bucket.
     """
     partitions: dict[bytes, tuple[list[_Bucket], list[_Bucket]]] = {}
     for side, state in enumerate((before, after)):
@@ -168,7 +170,7 @@ def _pairs(
 
 
 def _keyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
-    """Files of sections of keys that meet no other, but for sections that are the same in both states."""
+    """Splits of sections whose key ranges overlap no other, without sections that are equal in both states."""
     table = request.table
     old, new = _rows_of(before), _rows_of(after)
     if max(len(before), len(after)) > 1:
@@ -194,7 +196,7 @@ def _places_by_section(
 
 
 def _sections(request: ScanRequest, buckets: Iterable[_Bucket]) -> tuple[Split, ...]:
-    """A split of each bucket that has files, all of them in sections."""
+    """A split for each bucket that has files; all files are in sections."""
     types = [field.type for field in request.table.schema.key_fields]
     return tuple(
         replace(_split(request, bucket), sections=tuple(partition_sections(list(bucket.files.values()), types)))
@@ -204,7 +206,7 @@ def _sections(request: ScanRequest, buckets: Iterable[_Bucket]) -> tuple[Split, 
 
 
 def _unkeyed_splits(request: ScanRequest, before: list[_Bucket], after: list[_Bucket]) -> Iterator[ReadUnit]:
-    """Files of one state only. Where all are of the state after, their rows are the difference."""
+    """Splits of files that are in one state only. If all are in the state after, their rows are the difference."""
     table = request.table
     old, new = _rows_of(before), _rows_of(after)
     gone = {place for place in old if place not in new or new[place] != old[place]}

@@ -1,4 +1,4 @@
-"""Which data files may hold a row that satisfies a predicate, by the statistics in manifests (format section 6).
+"""Finds the data files that may hold a row that satisfies a predicate, by statistics in manifests (format section 6).
 
 Java: SimpleStatsEvolution, the filters of KeyValueFileStoreScan and AppendOnlyFileStoreScan.
 """
@@ -22,10 +22,11 @@ from paimon_spark.store.metadata.schemas import SchemaStore
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the statistics of the columns that matter lie in the rows of one kind of file.
+    """The positions of the needed columns in the statistics rows of one kind of file.
 
-    decode gives the values of the columns that are present, in the order of names; trust makes bounds that hold of the
-    minimum and maximum of the column at an index of names.
+    Attributes:
+        decode: returns the values of the columns that are present, in the order of names.
+        trust: turns the recorded minimum and maximum of the column at an index of names into valid bounds.
     """
 
     arity: int
@@ -37,14 +38,15 @@ class _Layout:
 
 
 class FileFilter:
-    """May a file hold a row that satisfies the predicate? Answers True wherever statistics cannot prove the contrary.
+    """Tests whether a file may hold a row that satisfies the predicate: True unless statistics prove the contrary.
 
-    Statistics of a column whose type changed since the file was written count as unknown; a column that came later is
-    all null in the file.
+    Statistics of a column whose type changed since the file was written count as unknown; a column that was added later
+    is all null in the file.
     """
 
     def __init__(self, predicate: Predicate, schema: TableSchema, schemas: SchemaStore) -> None:
-        """
+        """The filter of one predicate.
+
         Args:
             predicate: over columns of schema.
             schema: the schema of the read.
@@ -52,7 +54,7 @@ class FileFilter:
         """
         self._schema = schema
         self._schemas = schemas
-        partition = set(schema.partition_keys)  # partitions were judged by their values, statistics know no better
+        partition = set(schema.partition_keys)  # partitions were tested by their values, which are exact
         self._by_value = and_(*[part for part in conjuncts(predicate) if not columns_of(part) <= partition])
         self._by_key = restrict(self._by_value, set(schema.trimmed_primary_keys))
         self._layouts: dict[tuple[int, tuple[str, ...] | None, bool, bool], _Layout | None] = {}
@@ -62,13 +64,13 @@ class FileFilter:
         return not isinstance(self._by_value, AlwaysTrue)
 
     def matching_keys(self, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
-        """Those that may match by key statistics alone: safe before a merge, all versions of a key share its key."""
+        """The files that may match by key statistics: safe before a merge, as all versions of a row have its key."""
         if isinstance(self._by_key, AlwaysTrue):
             return files
         return [file for file in files if self._may_match(self._by_key, file, file.key_stats, None, is_key=True)]
 
     def matching_values(self, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
-        """Those that may match by value statistics: safe only for files that need no merge, or for whole sections."""
+        """The files that may match by value statistics: safe only for files without a merge, or for whole sections."""
         if isinstance(self._by_value, AlwaysTrue):
             return files
         return [file for file in files if self._may_match_value(file)]
@@ -100,7 +102,7 @@ class FileFilter:
     def _layout(
         self, predicate: Predicate, schema_id: int, columns: tuple[str, ...] | None, is_key: bool, is_orc: bool
     ) -> _Layout | None:
-        """None when the file has no statistics that its schema can explain."""
+        """The layout of the statistics; None if the file has none that match its schema."""
         schema = self._schema if schema_id == self._schema.id else self._schemas.load(schema_id)
         if is_key:
             stored: Sequence[DataField] = schema.key_fields
@@ -137,7 +139,7 @@ def _same_type(one: DataType, other: DataType) -> bool:
 
 
 def _column_stats(layout: _Layout, stats: SimpleStats, row_count: int) -> Mapping[str, ColumnStats]:
-    """The statistics of the columns by name; what is unknown is left out."""
+    """The statistics of the columns by name; unknown ones are left out."""
     found = {name: ColumnStats(None, None, row_count) for name in layout.absent}
     if not layout.names:
         return found
@@ -160,10 +162,10 @@ _GREGORIAN_DAY = -141_427  # 1582-10-15, the first day of the calendar that all 
 
 
 def _bounds(root: Root, is_orc: bool, low: Any, high: Any) -> tuple[Any, Any]:
-    """Bounds of the values as they are read, from the minimum and maximum as they were recorded.
+    """Bounds of the values that are read, from the recorded minimum and maximum.
 
-    ORC pads CHAR with blanks that are cut on reading, shifts timestamps by time zones and by a second before the epoch,
-    and counts days before 1582 in another calendar (format section 7.4).
+    ORC pads CHAR with blanks that are removed on reading, shifts timestamps by time zones and by a second before the
+    epoch, and counts days before 1582 in another calendar (format section 7.4).
     """
     if root is Root.CHAR and low is not None:
         return low.rstrip(" "), high
@@ -180,7 +182,7 @@ _SHIFTED_BY_ORC = TIMESTAMPS | {Root.DATE}
 def manifest_filter(
     predicate: Predicate, partition_fields: Sequence[DataField]
 ) -> Callable[[SimpleStats], bool] | None:
-    """A filter of manifests by their partition statistics; None when the predicate says nothing about partitions."""
+    """A filter of manifests by their partition statistics; None if the predicate has no condition on partitions."""
     names = tuple(field.name for field in partition_fields)
     wanted = restrict(predicate, set(names))
     if isinstance(wanted, AlwaysTrue):
@@ -192,7 +194,7 @@ def manifest_filter(
         if stats.min_values[:4] != arity or stats.max_values[:4] != arity:
             return True
         values = zip(names, decode(stats.min_values[4:]), decode(stats.max_values[4:]), strict=True)
-        # The count of nulls is over entries, which is not what may_match takes it for: left unknown.
+        # The count of nulls is over entries, while may_match expects one over rows: left unknown.
         found = {name: ColumnStats(low, high, None) for name, low, high in values}
         return may_match(wanted, found.get, 1)
 

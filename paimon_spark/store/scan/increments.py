@@ -1,4 +1,4 @@
-"""Which change of a table a batch read is about (features 1.2).
+"""Determines the change of a table that a batch read returns (features 1.2).
 
 Java: AbstractDataTableScan, IncrementalDeltaStartingScanner, IncrementalDiffStartingScanner.
 """
@@ -30,8 +30,8 @@ class Increment:
     """The rows of the files that some commits added, as they were written; nothing is merged.
 
     Attributes:
-        snapshots: ascending; only those that count: APPEND for data files, all but OVERWRITE for changelog files.
-        changelog: whether their changelog files are read, else their new data files.
+        snapshots: the commits, ascending: APPEND for data files, all kinds except OVERWRITE for changelog files.
+        changelog: True: their changelog files are read; False: their new data files.
     """
 
     snapshots: tuple[Snapshot, ...]
@@ -40,14 +40,14 @@ class Increment:
 
 @dataclass(frozen=True)
 class Difference:
-    """The rows wherein two states of the table differ. before is None for the table before its first commit."""
+    """The rows in which two states of the table differ; before is None for the table before its first commit."""
 
     before: Snapshot | None
     after: Snapshot
 
 
 def reads_increment(options: Options) -> bool:
-    """True if a read is about a change, not about a state.
+    """True if the options of a read choose a change, not a state.
 
     Raises:
         OptionError: scan options contradict each other.
@@ -56,15 +56,15 @@ def reads_increment(options: Options) -> bool:
 
 
 def find_increment(options: Options, snapshots: SnapshotStore) -> Increment | Difference | None:
-    """The change that the options name; None when nothing can have changed.
+    """The change that the options choose; None if nothing can have changed.
 
     Args:
-        options: of a read for which reads_increment is true.
-        snapshots: of the table. Commits whose snapshot has expired are found in its long-lived changelogs.
+        options: the options of a read for which reads_increment is true.
+        snapshots: the snapshots of the table. Expired commits are found in the long-lived changelogs.
 
     Raises:
         OptionError: an option has a bad value.
-        SnapshotNotFound: a snapshot between the ends has expired, or there is no such tag.
+        SnapshotNotFound: a snapshot between the ends has expired, or a tag does not exist.
     """
     if resolved_mode(options) == "latest-delta":
         latest = snapshots.latest()
@@ -77,7 +77,7 @@ def find_increment(options: Options, snapshots: SnapshotStore) -> Increment | Di
 
 
 def _between(options: Options, snapshots: SnapshotStore) -> Increment | Difference | None:
-    """Two tags: their states are compared, unless options ask for the commits between. Else two snapshot ids."""
+    """The change between two tags (the difference of states, or the commits between) or between two snapshot ids."""
     start, end = _pair(options, o.INCREMENTAL_BETWEEN.key, "two snapshot ids or two tags such as 3,7")
     first, last = snapshots.find_tag(start), snapshots.find_tag(end)
     if first is not None and last is not None:
@@ -150,7 +150,7 @@ def _warn_of_expired(start: int, oldest: int, snapshots: SnapshotStore) -> None:
 
 
 def _to_auto_tag(options: Options, snapshots: SnapshotStore) -> Difference | None:
-    """From the automatic tag before the named one to that; nothing where either does not exist."""
+    """The difference from the automatic tag before the named one to that tag; None if either does not exist."""
     end = str(options.value(o.INCREMENTAL_TO_AUTO_TAG))
     end_time = auto_tag_time(end, options)
     if end_time is None:
@@ -188,7 +188,7 @@ def _ids(start: str, end: str, snapshots: SnapshotStore) -> tuple[int, int]:
 
 
 def _reads_changelogs(options: Options) -> bool:
-    """True if the changelog files of commits are read, else their new data files."""
+    """True if the changelog files of commits are read, False if their new data files are."""
     mode = options.value(o.INCREMENTAL_BETWEEN_SCAN_MODE)
     return mode == "changelog" or (mode == "auto" and options.value(o.CHANGELOG_PRODUCER) != ChangelogProducer.NONE)
 

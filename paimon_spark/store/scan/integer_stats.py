@@ -1,6 +1,6 @@
-"""A first look at the statistics of many files at once, where conditions and columns are about integers.
+"""A first filter by statistics of many files at once, for comparisons of integer columns.
 
-What it leaves out FileFilter would leave out too; it is there so that few files have to become objects for that.
+FileFilter would exclude the same files. This filter works on columns, so that fewer files have to become objects.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def leave_out_by_integers(
     Args:
         columns: the entries.
         live: numbers of the entries of live files.
-        predicate: the condition of the scan; only comparisons joined by AND are looked at.
+        predicate: the condition of the scan; only comparisons joined by AND are used.
         schema: the schema of the read.
         schemas: finds the schemas that files were written with.
-        only_keys: whether only conditions on key columns may leave files out, because values are merged first.
+        only_keys: whether only conditions on key columns may exclude files, because values are merged first.
     """
     names = set(schema.trimmed_primary_keys) if only_keys else set(schema.names)
     comparisons = [part for part in conjuncts(predicate) if isinstance(part, Compare | In)]
@@ -75,7 +75,7 @@ def _is_covered(part: Compare | In, schema: TableSchema, names: set[str]) -> boo
 
 
 def _place(field: DataField, stored: Sequence[DataField | None]) -> tuple[int, int] | None:
-    """(number of fields, which one it is) in the statistics; None where they do not tell of the column as it is now."""
+    """(number of fields, index of the column) in the statistics; None if they do not cover the current column."""
     for position, old in enumerate(stored):
         if old is not None and old.id == field.id:
             same = old.type.with_nullable(True) == field.type.with_nullable(True)
@@ -106,8 +106,8 @@ def _row_integers(
         columns: the entries.
         path: the column that holds the rows.
         files: numbers of entries.
-        place: number of fields that the rows must have, and which one is meant.
-        width: its bytes.
+        place: the number of fields that the rows must have, and the index of the wanted one.
+        width: the bytes of the field.
     """
     arity, position = place
     rows, header = columns.columns[path], header_size(arity)

@@ -1,4 +1,4 @@
-"""Calls that work on the latest snapshot, whatever a read is to see."""
+"""Refuses time travel in calls that work on the latest snapshot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
 
 def refuse_travel(table: Table, done: str) -> None:
-    """Raises an OptionError when an option of the call chooses a snapshot; done: what the call does, a participle."""
+    """Raises OptionError if an option of the call chooses a snapshot; done is the participle of what the call does."""
     stored = Options(table.schema.options)
     travel = [option.key for option in TIME_TRAVEL_OPTIONS if table.options.text(option) != stored.text(option)]
     if travel:

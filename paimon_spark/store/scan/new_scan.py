@@ -1,4 +1,4 @@
-"""Reads of a table, through another branch too if an option says so."""
+"""Creates reads of a table, which include another branch if an option names one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def new_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
     """A read of chosen fields of the rows that satisfy a predicate.
 
     Raises:
-        UnsupportedFeature: this release cannot read one of the fields. Others as in through_branches.
+        UnsupportedFeature: this release cannot read one of the fields, or the other branch.
+        SchemaError: the branches do not have the same columns and partition columns.
+        SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
     own = own_scan(table, fields, predicate)
     if other_branch(table.options, table.branch) is None:
@@ -38,9 +40,12 @@ def own_scan(table: Table, fields: Sequence[DataField], predicate: Predicate) ->
 
 
 def branches_read(table: Table) -> tuple[Table, ...]:
-    """The branches that rows are read from, as tables of their own; a partition comes from the first that has it.
+    """The branches that rows are read from, each as a table; a partition is read from the first that has it.
 
-    Errors as in through_branches.
+    Raises:
+        SchemaError: the branches do not have the same columns and partition columns.
+        UnsupportedFeature: this release cannot read the other branch.
+        SnapshotNotFound: an option names a snapshot, tag or time that does not exist.
     """
     if other_branch(table.options, table.branch) is None:
         return (table,)

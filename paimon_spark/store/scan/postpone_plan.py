@@ -1,7 +1,7 @@
 """Splits of partitions with postponed rows, `postpone.merge-on-read` = true (Java: PostponeMergeReadBuilder).
 
-The official engines shuffle the postponed rows to the buckets they will get. Here a split has some buckets of a
-partition and reads all postponed files of the partition, of which it takes the rows of its buckets.
+The official engines shuffle the postponed rows to their future buckets. Here a split has some buckets of a partition;
+it reads all postponed files of the partition, and uses the rows of its buckets.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from paimon_spark.store.scan.file_filter import FileFilter
 
 @dataclass(frozen=True)
 class PostponePlan:
-    """How partitions with postponed rows are cut.
+    """Plans the splits of partitions with postponed rows.
 
     Attributes:
-        location: of the table.
-        keep: whose condition on keys leaves out files in buckets; postponed files have no statistics.
+        location: the location of the table.
+        keep: the filter whose condition on keys excludes files in buckets; postponed files have no statistics.
         deletions: deletion vectors of files in buckets.
         snapshot_id: the snapshot that is read.
     """
@@ -41,10 +41,10 @@ class PostponePlan:
     snapshot_id: int
 
     def splits(self, entries: Sequence[ManifestEntry]) -> Iterator[PostponeSplit]:
-        """The splits of one partition: as many as its bytes fill, and no more than it has buckets.
+        """The splits of one partition: as many as its bytes fill, at most one per bucket.
 
         Args:
-            entries: the files of the partition that a read looks at, postponed ones among them.
+            entries: the files of the partition that are read, including postponed ones.
         """
         partition = entries[0].partition
         directory = partition_directory(self.schema, self.options, partition)

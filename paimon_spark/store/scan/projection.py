@@ -1,4 +1,4 @@
-"""The columns that a read names."""
+"""Resolves the columns of a read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paimon_spark.format.types import DataField
 
 
 def row_kind_field(schema: TableSchema) -> DataField:
-    """The column that says what each row does.
+    """The column with the row kind of each row.
 
     Raises:
         OptionError: the table has a column of that name.
@@ -26,13 +26,13 @@ def row_kind_field(schema: TableSchema) -> DataField:
 
 
 def find_fields(schema: TableSchema, columns: str | Sequence[str]) -> tuple[DataField, ...]:
-    """The fields of the columns, found by exact name, else in any letter case; ``_row_kind`` is one of every table.
+    """The fields of the columns, by exact name, else in any letter case; every table has the column ``_row_kind``.
 
     Args:
         columns: names, or one text of names with commas between them.
 
     Raises:
-        OptionError: a column is not there, named twice, or its letter case fits several.
+        OptionError: a column does not exist, is named twice, or matches several columns in other letter cases.
     """
     by_lower: dict[str, list[DataField]] = {}
     for field in (*schema.fields, *(() if ROW_KIND in schema.by_name else (ROW_KIND_FIELD,))):

@@ -1,4 +1,4 @@
-"""The files that a read-optimized table shows: those of the highest level, not merged (Java: ReadOptimizedTable)."""
+"""The files of a read-optimized read: those of the highest level, without a merge (Java: ReadOptimizedTable)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from paimon_spark.store.read.splits import ReadUnit, Split
 
 
 def top_level(schema: TableSchema, options: Options) -> int | None:
-    """The highest level of a table; None of one without primary key, which has no levels."""
+    """The highest level of a table; None for a table without primary key, which has no levels."""
     return compaction_rules(options).num_levels - 1 if schema.primary_keys else None
 
 
 def of_level(split: ReadUnit, level: int) -> Split:
-    """The split with its files of one level only, maybe none.
+    """The split with only its files of one level; there may be none.
 
     Raises:
-        UnsupportedFeature: the split is no state.
+        UnsupportedFeature: the split is not of a state.
     """
     if not isinstance(split, Split):
         raise UnsupportedFeature(

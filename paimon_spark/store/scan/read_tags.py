@@ -1,4 +1,4 @@
-"""Tags that keep what long reads stand on (`scan.plan-auto-tag-for-read.time-retained`; Java: BatchReadTagCreator).
+"""Tags that keep the snapshots of long reads (`scan.plan-auto-tag-for-read.time-retained`; Java: BatchReadTagCreator).
 
 Invariants: protocol F3 and F4.
 """
@@ -24,7 +24,7 @@ FENCE_PREFIX = "batch-read-"
 
 @dataclass(frozen=True)
 class ReadTag:
-    """A tag of a read. name: of the tag; snapshot_id: what it keeps; branch: where it is."""
+    """A tag of a read: its name, the snapshot that it keeps, and its branch."""
 
     name: str
     snapshot_id: int
@@ -34,20 +34,20 @@ class ReadTag:
 def create_read_tag(store: SnapshotStore, snapshot: Snapshot, millis: int, options: Options) -> ReadTag | None:
     """Tags a snapshot for a read that is about to begin.
 
-    It is made before the read is planned, so that no expiry comes between. A reader that must not write to the table
-    reads without, as in Java, and a warning tells.
+    The tag is created before the read is planned, so that the snapshot cannot expire in between. A reader without
+    permission to write to the table reads without a tag, as in Java, and a warning is logged.
 
     Args:
-        store: of the table and branch that is read.
-        snapshot: what is read.
-        millis: how long the tag lives.
-        options: of the table: its retention is told in errors.
+        store: the snapshots of the table and branch that is read.
+        snapshot: the snapshot to read.
+        millis: the lifetime of the tag.
+        options: the options of the table; errors describe its retention.
 
     Returns:
-        None where no tag can be made.
+        The tag; None if no tag can be created.
 
     Raises:
-        SnapshotNotFound: the snapshot is expiring just now.
+        SnapshotNotFound: the snapshot is expiring.
     """
     fence = ReadTag(f"{FENCE_PREFIX}{snapshot.id}-{uuid.uuid4().hex[:8]}", snapshot.id, store.branch)
     try:
@@ -64,10 +64,10 @@ def create_read_tag(store: SnapshotStore, snapshot: Snapshot, millis: int, optio
 
 
 def delete_read_tag(store: SnapshotStore, fence: ReadTag) -> None:
-    """Deletes the tag of a read that is over.
+    """Deletes the tag of a finished read.
 
-    Where the snapshot has expired meanwhile the tag stays until its time is up: the expiry of tags then deletes the
-    files that it alone keeps.
+    If the snapshot has expired in the meantime, the tag is kept until its time is up: the expiry of tags then deletes
+    the files that only this tag keeps.
     """
     try:
         if store.exists(fence.snapshot_id):

@@ -1,6 +1,6 @@
-"""From a snapshot to the splits of a scan (Java: AbstractFileStoreScan, SnapshotReaderImpl, the split generators).
+"""Plans the splits of a snapshot (Java: AbstractFileStoreScan, SnapshotReaderImpl, the split generators).
 
-Entries stay columns until they are chosen: only files that a split may read become objects.
+Entries are columns until they are chosen: only files that a split may read become objects.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """What is to be planned.
+    """A request for a plan.
 
     Attributes:
-        table: what is read, with the options of the read.
+        table: the table, with the options of the read.
         predicate: over the columns of the table.
         created_since: None, or only files made at or after this instant (epoch millis).
         all_levels: whether files are read too that are invisible until they are compacted.
@@ -63,7 +63,7 @@ class ScanRequest:
 
 
 def skips_level_zero(options: Options) -> bool:
-    """True if fresh files stay invisible until they are compacted, and nothing has to be merged."""
+    """True if files of level 0 are invisible until they are compacted, so that nothing has to be merged."""
     if options.value(o.MERGE_ENGINE) == MergeEngine.FIRST_ROW:
         return True
     return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
@@ -75,7 +75,7 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
-        UnsupportedFeature: `postpone.merge-on-read` of files by their creation time.
+        UnsupportedFeature: `postpone.merge-on-read` with a choice of files by their creation time.
     """
     table = request.table
     skips = request.skips_level_zero
@@ -116,18 +116,18 @@ def _in_partition_order(
 
 
 def merges_postponed(options: Options) -> bool:
-    """True if a read merges the rows that wait with those in buckets."""
+    """True if a read merges postponed rows with those in buckets."""
     return options.value(o.BUCKET) == POSTPONE_BUCKET and options.value(o.POSTPONE_MERGE_ON_READ)
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Manifest entries that a scan looks at.
+    """The manifest entries of a scan.
 
     Attributes:
         columns: all entries of the manifests, in their order.
-        partition_codes: of each entry, see canonical_partitions.
-        chosen: ascending numbers of those whose partition and bucket may hold rows of the scan.
+        partition_codes: the code of each entry's partition, see canonical_partitions.
+        chosen: the ascending numbers of the entries whose partition and bucket may hold rows of the scan.
     """
 
     columns: ManifestColumns
@@ -149,17 +149,18 @@ def read_entries(
     skips_zero: bool = False,
     postponed: bool = False,
 ) -> Entries:
-    """The entries of manifest lists, less manifests whose partitions cannot match.
+    """The entries of manifest lists, without manifests whose partitions cannot match.
 
     Args:
         request: the scan.
         lists: (name, size) of manifest lists.
-        skips_zero: whether files of level 0 are not chosen.
-        postponed: whether postponed files are.
+        skips_zero: True does not choose files of level 0.
+        postponed: True chooses postponed files too.
 
     Raises:
-        CorruptFile, OptionError: as plan_splits.
-        TableChanged: a file has a newer schema, where a column of the condition is another.
+        CorruptFile: a manifest or manifest list is missing, truncated or damaged.
+        OptionError: `scan.bucket` with `postpone.merge-on-read`.
+        TableChanged: a file has a newer schema, in which a column of the condition was dropped or changed its type.
     """
     table = request.table
     may_hold = manifest_filter(request.predicate, table.schema.partition_fields)
@@ -179,12 +180,12 @@ def read_entries(
         mask &= columns.bucket >= 0  # postponed files hold rows without a bucket: a plain read ignores them
     conditions = [table.schema.by_name[name] for name in columns_of(request.predicate)]
     for schema_id in np.unique(columns.schema_id[mask & (columns.schema_id > table.schema.id)]).tolist():
-        schema_of_file(table.schema, table.schemas, schema_id, conditions)  # statistics of others tell nothing
+        schema_of_file(table.schema, table.schemas, schema_id, conditions)  # their statistics would be misread
     return Entries(columns, partition_codes, np.flatnonzero(mask))
 
 
 def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indices, partition_codes: Indices) -> Mask:
-    """The entries that bucket and partition leave: rules that keep or drop all entries of one file together."""
+    """True for entries whose bucket and partition may match: rules that treat all entries of one file alike."""
     table = request.table
     mask: Mask = np.ones(len(columns.bucket), np.bool_)
     only_bucket = table.options.value(o.SCAN_BUCKET)
@@ -207,7 +208,7 @@ def _entry_mask(request: ScanRequest, columns: ManifestColumns, canonical: Indic
 
 
 def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) -> Mask:
-    """Point lookups touch only the buckets their keys hash to, by the number of buckets that each entry names."""
+    """Limits point lookups to the buckets of their keys, by the number of buckets that each entry records."""
     table = request.table
     fields = bucket_fields(table.schema, table.options)
     buckets = BucketFilter(request.predicate, fields, table.options.value(o.BUCKET_FUNCTION))
@@ -224,7 +225,7 @@ def _mask_buckets(request: ScanRequest, columns: ManifestColumns, mask: Mask) ->
 
 
 def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]) -> bool:
-    """True if files of that schema got their buckets from columns of the same types as today's."""
+    """True if the bucket key of that schema has the same types as in the current one, so that hashes are equal."""
     table = request.table
     if schema_id == table.schema.id:
         return True
@@ -234,7 +235,7 @@ def _hashes_alike(request: ScanRequest, schema_id: int, field_ids: Sequence[int]
 
 
 def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[DataFileMeta]], Parts]:
-    """How the files of a bucket of this table become parts of splits."""
+    """The function that turns the files of a bucket of this table into parts of splits."""
     table = request.table
     if not table.schema.primary_keys:
         return partial(append_parts, keep=keep)

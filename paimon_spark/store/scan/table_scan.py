@@ -1,6 +1,7 @@
-"""One read of a table: which columns, which rows, of which snapshot (Java: ReadBuilder).
+"""One read of a table: its columns, its condition and its snapshot (Java: ReadBuilder).
 
-A scan travels to other processes: some plan, others read. So what plans and what reads is imported when it is used.
+A scan is sent to other processes, some of which plan and others read. So the modules for planning and for reading are
+imported when they are used.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ READ_THREADS = 4
 
 @dataclass(frozen=True)
 class Plan:
-    """What a scan will read. snapshot is None for a table that nobody has written to, and for an empty increment."""
+    """The splits of a scan; snapshot is None for a table without snapshots, and for an empty increment."""
 
     snapshot: Snapshot | None
     splits: tuple[ReadUnit, ...]
@@ -104,24 +105,28 @@ class Scan:
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
-        """What every batch has, exactly."""
+        """The exact schema of every batch."""
         return arrow_schema(self.fields)
 
     def plan(self) -> Plan:
         """The snapshot that the options choose, and the splits that hold its rows.
 
         Raises:
-            SnapshotNotFound: an option names a snapshot, tag or time that is not there, or it expires meanwhile.
+            SnapshotNotFound: an option names a snapshot, tag or time that does not exist, or it expires concurrently.
             CorruptFile: metadata is missing or damaged.
             UnsupportedFeature: a change is to be read through two branches.
         """
         return self.source.plan()
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
-        """As plan, for a read that follows: where the options ask for it, tags keep what it stands on.
+        """The plan, and tags that keep its snapshots for the read that follows, if the options ask for them.
 
         Returns:
-            The plan, and the tags. They go when their time is up, or by read_tags.delete_read_tag.
+            The plan, and the tags. They expire when their time is up; read_tags.delete_read_tag deletes them sooner.
+
+        Raises:
+            SnapshotNotFound: an option names a snapshot, tag or time that does not exist, or it expires concurrently.
+            CorruptFile: metadata is missing or damaged.
         """
         return self.source.plan_with_read_tags()
 
@@ -233,7 +238,7 @@ class BranchScan:
         return resolve_snapshot(self.table.options, self.table.snapshots)
 
     def _to_keep(self, chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
-        """What a tag can keep: states. Of the commits of an increment the last one, as in Java, unless it expired."""
+        """The snapshots to tag: states. For an increment it is the last commit, as in Java, unless it has expired."""
         if isinstance(self.predicate, AlwaysFalse):
             return ()
         states = _states(chosen)
@@ -257,7 +262,7 @@ class BranchScan:
             return Plan(states[-1], plan_change(self._request(), chosen))
 
     def _check_all_columns(self) -> None:
-        """Two states are compared in all columns."""
+        """Checks that all columns can be read, because two states are compared in all columns."""
         try:
             check_all_columns(self.table.schema)
         except UnsupportedFeature as error:
@@ -279,7 +284,7 @@ def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:
 
 
 def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:
-    """The snapshots that a read stands on, oldest first."""
+    """The snapshots that a read needs, oldest first."""
     match chosen:
         case Travel():
             return () if chosen.snapshot is None else (chosen.snapshot,)

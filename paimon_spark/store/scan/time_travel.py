@@ -1,4 +1,4 @@
-"""Which snapshot a batch read sees (features 1.1; Java: TimeTravelUtil, AbstractDataTableScan, SchemaValidation)."""
+"""Time travel: the snapshot of a batch read (features 1.1; Java: TimeTravelUtil, AbstractDataTableScan)."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ TIME_TRAVEL_OPTIONS: tuple[Option[Any], ...] = (o.SCAN_MODE, *_TRAVEL, *_INCREME
 
 @dataclass(frozen=True)
 class Travel:
-    """Where a batch read stands.
+    """The state that a batch read returns.
 
     Attributes:
-        snapshot: what is read; None when the table has no snapshot yet, and for increments (see increments.py).
+        snapshot: the snapshot; None if the table has no snapshot yet, and for increments (see increments.py).
         is_pinned: an option chose the snapshot, so its schema is used and not the latest one.
-        created_since: None, or only files made at or after this instant (epoch millis) are read.
+        created_since: only files created at or after this instant (epoch millis) are read; None: all files.
     """
 
     snapshot: Snapshot | None
@@ -63,7 +63,7 @@ def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
 
     Raises:
         OptionError: options contradict each other, or one has a bad value.
-        SnapshotNotFound: there is no such snapshot, tag, time or watermark; the message names what is available.
+        SnapshotNotFound: the snapshot, tag, time or watermark does not exist; the message lists the available ones.
     """
     mode = resolved_mode(options)
     if mode in ("latest-full", "full", "latest"):
@@ -82,7 +82,7 @@ def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
 
 
 def resolved_mode(options: Options) -> str:
-    """The scan mode with `default` replaced as features 1.1 says.
+    """The scan mode, with `default` resolved as in features 1.1.
 
     Raises:
         OptionError: options contradict each other, or the mode.
@@ -142,7 +142,7 @@ def _at_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
 
 
 def _at_full_version(options: Options, snapshots: SnapshotStore) -> Snapshot:
-    """The version where the mode wants an id: no tag of that name may come before it."""
+    """The snapshot of a version in a mode that needs an id; a tag of the same name would be ambiguous."""
     version = str(options.value(o.SCAN_VERSION))
     if not _is_id(version) or snapshots.find_tag(version) is not None:
         raise OptionError(
@@ -168,10 +168,10 @@ def _at_tag(name: str, snapshots: SnapshotStore) -> Snapshot:
 
 
 def at_id(snapshot_id: int, options: Options, snapshots: SnapshotStore) -> Snapshot:
-    """The snapshot of that id; an expired one as long as a tag keeps it (Java 2.0.0 refuses that).
+    """The snapshot with this id; if it has expired, from a tag that keeps it (Java 2.0.0 refuses that).
 
     Raises:
-        SnapshotNotFound: it has expired, or never was.
+        SnapshotNotFound: it has expired, or never existed.
     """
     snapshot = snapshots.find_kept(snapshot_id)
     if snapshot is not None:
@@ -206,7 +206,12 @@ def _at_time(millis: int, options: Options, snapshots: SnapshotStore) -> Snapsho
 
 
 def travelled(table: T, options: Options) -> T:
-    """The table with other options, in the schema of the snapshot they travel to. Errors as in resolve_snapshot."""
+    """The table with other options, in the schema of the snapshot that they choose.
+
+    Raises:
+        OptionError: options contradict each other, or one has a bad value.
+        SnapshotNotFound: the snapshot, tag, time or watermark does not exist; the message lists the available ones.
+    """
     table = replace(table, options=options)
     if not any(options.is_set(option) for option in TIME_TRAVEL_OPTIONS):
         return table
@@ -217,9 +222,9 @@ def travelled(table: T, options: Options) -> T:
 
 
 def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
-    """The first snapshot made at or after the time, when an older commit proves it the first; else a filter on files.
+    """The first snapshot at or after a time if an older commit proves that it is the first; else a filter on files.
 
-    Changelogs that outlive their snapshots prove it too, but cannot be read as a state.
+    Long-lived changelogs prove it too, but cannot be read as a state.
     """
     millis = _set_value(options, o.SCAN_CREATION_TIME_MILLIS)
     latest = snapshots.latest()
@@ -235,7 +240,7 @@ def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
 
 
 def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:
-    """The newest COMPACT snapshot (of a full compaction, where these have a rhythm), else the latest one."""
+    """The newest COMPACT snapshot, or the latest snapshot if none; with periodic full compactions, of a full one."""
     rhythm: int | None = None
     producer = options.value(o.CHANGELOG_PRODUCER)
     if producer == ChangelogProducer.FULL_COMPACTION or options.is_set(o.FULL_COMPACTION_DELTA_COMMITS):

@@ -1,4 +1,4 @@
-"""Work that goes on beside the thread that gives it out: encoding and syncing files while the next rows are sorted."""
+"""Runs jobs concurrently with the caller: encoding and syncing files while the next rows are sorted."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 
 class Background:
-    """One thread that does jobs in the order they are given. Given out by one thread only.
+    """One thread that runs jobs in the order of submission. Only one thread may submit jobs.
 
-    The first error of a job is raised by the next call and by every later one: nothing goes on as if it had been done.
+    The first error of a job is raised by every later call, so the caller cannot continue as if the job had succeeded.
     """
 
     def __init__(self, limit: int) -> None:
-        """
+        """Starts no thread yet.
+
         Args:
-            limit: how many jobs may wait or run; giving out one more waits, which bounds the memory they hold.
+            limit: the most jobs that may be queued or running; submitting one more blocks, which bounds their memory.
         """
         self._limit = limit
         self._threads: ThreadPoolExecutor | None = None
@@ -24,7 +25,7 @@ class Background:
         self._error: BaseException | None = None
 
     def run(self, job: Callable[[], None]) -> None:
-        """Gives out a job; returns before it is done."""
+        """Submits a job; returns before it is done."""
         while len(self._jobs) >= self._limit:
             self._wait_for_one()
         self._raise_error()
@@ -39,7 +40,7 @@ class Background:
         self._raise_error()
 
     def stop(self) -> None:
-        """Returns when no job runs any more; those that wait are not begun. Raises nothing."""
+        """Returns when no job is running; queued jobs are not begun. Raises nothing."""
         for job in self._jobs:
             job.cancel()
         self._jobs.clear()
@@ -48,7 +49,7 @@ class Background:
             self._threads = None
 
     def _guarded(self, job: Callable[[], None]) -> None:
-        if self._error is None:  # what follows a failed job is not done
+        if self._error is None:  # jobs after a failed one are not run
             job()
 
     def _wait_for_one(self) -> None:

@@ -1,4 +1,4 @@
-"""Deleting files that no snapshot names and that nobody else knows of."""
+"""Deletes files that no snapshot names and no other process uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _log = logging.getLogger(__name__)
 
 
 def discard(file_io: FileIO, paths: Iterable[str]) -> None:
-    """Deletes the files, in bulk if that goes well. One that stays is an orphan, which harms nobody: it is logged."""
+    """Deletes the files, in bulk if possible. A file that cannot be deleted is logged, and is a harmless orphan."""
     given = list(paths)
     try:
         file_io.delete_many(given)

@@ -1,6 +1,6 @@
-"""Files told by the beginning of their names: numbered ones (``schema-3``, ``snapshot-17``) and named ones (``tag-a``).
+"""Lists files by the prefix of their names: numbered ones (``schema-3``, ``snapshot-17``) and named ones (``tag-a``).
 
-With them the hints that point at the newest and the oldest. Format section 1, "Hints"; Java: FileUtils, HintFileUtils.
+Also reads the hints to the newest and the oldest. Format section 1, "Hints"; Java: FileUtils, HintFileUtils.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ def list_named(file_io: FileIO, directory: str, prefix: str) -> dict[str, FileSt
 
 
 def list_branches(file_io: FileIO, table: str) -> dict[str, FileStatus]:
-    """The directories of branches by name, sorted; the main branch has none. One may hold nothing, or no schema yet."""
+    """The directories of branches by name, sorted; the main branch has none. They may be empty, or without schema."""
     listed = file_io.list(branches_directory(table))
     found = (s for s in listed if s.name.startswith(BRANCH_PREFIX) and s.is_directory)
     return {s.name.removeprefix(BRANCH_PREFIX): s for s in sorted(found, key=lambda s: s.name)}
 
 
 def read_hint(file_io: FileIO, path: str) -> int | None:
-    """The number in a hint file; None when the hint is absent or being rewritten. A hint is never the truth."""
+    """The number in a hint file, which may be stale; None if the hint is absent or being rewritten."""
     data = find_bytes(file_io, path)
     text = "" if data is None else data.decode("ascii", "replace").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS else None
 
 
 def find_bytes(file_io: FileIO, path: str) -> bytes | None:
-    """What a file holds; None when there is none."""
+    """The content of a file; None if it does not exist."""
     try:
         return file_io.read_bytes(path)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Times in the local zone: what options say as text, what data files note, and what messages show."""
+"""Times in the local zone: texts in options, creation times of data files, and times in messages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def parse_local_timestamp(text: str, key: str = "scan.timestamp", zone: tzinfo |
     """Epoch millis of a text such as "2026-11-01 12:30:00" or "2026-11-1", read in the local time zone.
 
     Args:
-        text: of the time. A part may lack its leading zero (Java: DateTimeUtils.parseTimestampData).
-        key: of the option it comes from, for messages.
+        text: the time; parts may lack their leading zero (Java: DateTimeUtils.parseTimestampData).
+        key: the option that holds it, for messages.
         zone: the local zone; None: that of this process.
 
     Raises:
@@ -32,7 +32,7 @@ def parse_local_timestamp(text: str, key: str = "scan.timestamp", zone: tzinfo |
         moment = datetime.fromisoformat(_padded(text.strip()))
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=zone)
-        seconds = round(moment.replace(microsecond=0).timestamp())  # astimezone takes an hour left out for another one
+        seconds = round(moment.replace(microsecond=0).timestamp())  # astimezone is wrong in a gap of the clock
         return seconds * 1000 + moment.microsecond // 1000
     except (ValueError, OverflowError, OSError):
         raise OptionError(
@@ -54,14 +54,14 @@ def local_wall_millis(epoch_millis: int) -> int:
 
 
 def epoch_millis_of_wall(wall_millis: int) -> int:
-    """The inverse of local_wall_millis; of an hour that comes twice the first, an hour left out counted on.
+    """The inverse of local_wall_millis: the earlier of two instants; in a gap, moved later by the length of the gap.
 
     Raises:
         ValueError, OverflowError: a year beyond 1 to 9999.
     """
     seconds, millis = divmod(wall_millis, 1000)
     wall = datetime(1970, 1, 1) + timedelta(seconds=seconds)
-    return round(wall.timestamp()) * 1000 + millis  # astimezone takes an hour left out for another instant
+    return round(wall.timestamp()) * 1000 + millis  # astimezone is wrong in a gap of the clock
 
 
 def iso_time(millis: int, sep: str = "T", timespec: str = "milliseconds") -> str:

@@ -1,4 +1,4 @@
-"""Small jobs on storage, several at a time."""
+"""Runs small jobs on storage in parallel."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ READ_THREADS = 16
 
 
 def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = READ_THREADS) -> list[B]:
-    """What the function gives for each, in order. No job is under way on return, also when one failed.
+    """The results of a function for each item, in order. No job is running on return, even after an error.
 
-    While Python ends, its pools take no more jobs, but work in the background may go on: then jobs are done here.
+    While the interpreter shuts down, thread pools accept no jobs, but background work may continue: then this thread
+    runs the jobs.
 
     Args:
-        function: what each job is.
-        items: what it is done with.
-        most: so many jobs are under way at a time.
+        function: the job.
+        items: the arguments, one for each job.
+        most: the most jobs to run concurrently.
 
     Raises:
-        Exception: of the first job, by the order of the items, that failed.
+        Exception: the error of the first job, in the order of the items, that failed.
     """
     given = list(items)
     if len(given) <= 1:
@@ -36,10 +37,10 @@ def map_parallel(function: Callable[[A], B], items: Iterable[A], most: int = REA
         try:
             for item in given:
                 jobs.append(threads.submit(function, item))
-        except RuntimeError:  # of submit: the interpreter is ending
+        except RuntimeError:  # from submit: the interpreter is shutting down
             _log.debug("the interpreter is ending: jobs are done one after the other")
         try:
             return [*(job.result() for job in jobs), *(function(item) for item in given[len(jobs) :])]
         finally:
-            for job in jobs:  # after an error those that wait are not begun
+            for job in jobs:  # after an error, queued jobs are not begun
                 job.cancel()

@@ -1,4 +1,4 @@
-"""The small files ``_SUCCESS`` that tell others that something is complete (Java: SuccessFile)."""
+"""The small files ``_SUCCESS`` that announce completion to other systems (Java: SuccessFile)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SUCCESS = "_SUCCESS"
 
 
 def touch_success_file(file_io: FileIO, path: str) -> None:
-    """Writes the file with the time of now; one that is there keeps the time of its creation.
+    """Writes the file with the current time; an existing file keeps its creation time.
 
     Raises:
-        CorruptFile: what is there is no such file.
+        CorruptFile: the existing file is not a success file.
         StorageError: the storage failed.
     """
     now = time.time_ns() // 1_000_000

@@ -1,5 +1,5 @@
-"""What a table tells of itself, as tables (features 1.6; Java: package org.apache.paimon.table.system).
+"""System tables: the metadata of a table, and its rows in other forms (features 1.6; Java: package table.system).
 
 May import: ``store.scan`` and what lies below.
-Invariant: columns and values are those of the official system, but for times that are shown as instants on request.
+Invariant: columns and values are those of the official system, except times that are shown as instants on request.
 """

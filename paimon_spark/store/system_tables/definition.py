@@ -1,4 +1,4 @@
-"""$schemas, $options, $aggregation_fields: how a table is defined, and was; $statistics: what ANALYZE found."""
+"""$schemas, $options, $aggregation_fields: the definitions of a table; $statistics: the result of ANALYZE."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STATISTICS_FIELDS = fields_of("""
 
 
 def flat_json(value: Any) -> str:
-    """JSON without blanks, as Jackson writes it when nobody asks it to be pretty."""
+    """JSON without blanks, as Jackson writes it by default."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -86,7 +86,7 @@ def _options(request: Request) -> Columns:
 
 
 def _aggregation_fields(request: Request) -> Columns:
-    """One row a column, with all its options ``fields.<column>.*``, whatever the merge engine."""
+    """One row per column, with all its options ``fields.<column>.*``, for every merge engine."""
     schema = _latest(request.table)
     given = dict(_column_options(schema.options))
     rows = []

@@ -1,4 +1,4 @@
-"""The files of a table as the system tables look at them: manifest entries as columns, partitions as texts."""
+"""The files of a table for the system tables: manifest entries as columns, partitions as texts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Entries:
     Attributes:
         snapshot: the state.
         columns: all entries, base before delta.
-        partition_codes: of each entry, see canonical_partitions.
-        partition_texts: of each distinct partition, in the order of columns.partitions.
+        partition_codes: the code of each entry's partition, see canonical_partitions.
+        partition_texts: the text of each distinct partition, in the order of columns.partitions.
         chosen: ascending numbers of entries.
     """
 
@@ -44,7 +44,7 @@ class Entries:
     chosen: Indices
 
     def live(self) -> Indices:
-        """Numbers of the entries of files that live."""
+        """The numbers of the entries of live files."""
         return fold(self.columns, self.partition_codes, self.chosen)
 
     def partitions_of(self, entries: Indices) -> pa.Array:
@@ -67,13 +67,13 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
     """The entries of the state that the scan options choose; None before the first commit.
 
     Args:
-        request: what is wanted.
-        texts: what partitions look like, for the column `partition`.
-        postponed: whether files that wait for a bucket count too, in tables that have such.
+        request: the wanted rows and columns.
+        texts: formats partitions for the column `partition`.
+        postponed: whether postponed files are included.
 
     Raises:
         CorruptFile: metadata is missing or damaged.
-        SnapshotNotFound: the snapshot expires meanwhile.
+        SnapshotNotFound: the snapshot expires during the read.
     """
     table = request.table
     fields = table.schema.partition_fields
@@ -98,5 +98,5 @@ def read_state(request: Request, texts: PartitionTexts = braced_texts, postponed
 
 
 def waits(table: Table) -> bool:
-    """True if fresh files of the table wait for a bucket."""
+    """True if the table has postponed files."""
     return table.options.value(o.BUCKET) == POSTPONE_BUCKET

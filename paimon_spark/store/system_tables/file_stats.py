@@ -1,6 +1,6 @@
-"""The value statistics of data files as ``{column=value, ...}`` in the columns of today's schema.
+"""The value statistics of data files as ``{column=value, ...}`` in the columns of the current schema.
 
-Java: SimpleStatsEvolution. A column that came after a file is all null there; one without statistics has null for all.
+Java: SimpleStatsEvolution. A column that was added after a file is all null there; one without statistics has nulls.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _BOUNDS = {"min_value_stats": "_MIN_VALUES", "max_value_stats": "_MAX_VALUES"}
 
 @dataclass(frozen=True)
 class _Shape:
-    """What the statistics of some files are about.
+    """The columns that the statistics of some files cover.
 
     Attributes:
-        types: of the columns that the rows of statistics hold.
-        columns: for each column of the table, sorted by name as Java does it: its name, the place in those rows, -1
-            for a column without statistics and -2 for one that the files do not have, and its type.
+        types: the types of the columns in the rows of statistics.
+        columns: for each column of the table, sorted by name as in Java: its name; its position in these rows, -1 for a
+            column without statistics, -2 for one that the files do not have; and its type.
     """
 
     types: tuple[DataType, ...]
@@ -48,7 +48,7 @@ class _Shape:
 def value_statistics(
     table: Table, columns: ManifestColumns, live: Indices, wanted: Sequence[str]
 ) -> dict[str, pa.Array]:
-    """The columns null_value_counts, min_value_stats and max_value_stats of entries, those that are wanted."""
+    """The wanted columns among null_value_counts, min_value_stats and max_value_stats of entries."""
     if not wanted:
         return {}
     kept = columns.lists(("_FILE", "_VALUE_STATS_COLS"), live)
@@ -65,7 +65,8 @@ def value_statistics(
 
 
 def _shape(table: Table, schema_id: int, kept: tuple[str, ...] | None, written: tuple[str, ...] | None) -> _Shape:
-    """
+    """The columns that statistics cover.
+
     Raises:
         CorruptFile: statistics are of columns that the schema does not have.
     """
@@ -105,7 +106,7 @@ def _bounds(shape: _Shape, rows: RowBytes) -> pa.Array:
 
 
 def _bound_texts(types: Sequence[DataType], rows: RowBytes, place: int, now: DataType) -> pa.Array:
-    """One column of bounds, cast where its type has changed since."""
+    """One column of bounds, cast if its type has changed since the file was written."""
     if place < 0 or types[place].root in _WITHOUT or now.root in _WITHOUT:
         return pa.nulls(len(rows), pa.string())
     values = row_field(rows, types, place)
@@ -114,7 +115,7 @@ def _bound_texts(types: Sequence[DataType], rows: RowBytes, place: int, now: Dat
 
 
 def _unknown(shape: _Shape, rows: int) -> pa.Array:
-    """Files of writers that kept no statistics: Java shows no column at all."""
+    """The text for files without statistics: Java shows no columns."""
     if all(place >= -1 for _, place, _ in shape.columns):
         return pa.repeat("{}", rows)
     return listed([pa.nulls(rows, pa.string())] * len(shape.columns), rows, "{}", shape.names)

@@ -1,4 +1,4 @@
-"""$files and $file_key_ranges: the data files that live, made column by column from manifests (Java: FilesTable)."""
+"""$files and $file_key_ranges: the live data files, computed column by column from manifests (Java: FilesTable)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _files(request: Request) -> Columns:
 
 
 def file_paths(table: Table, entries: Entries, live: Indices) -> pa.Array:
-    """Where the files of entries lie."""
+    """The paths of the files of entries."""
     columns = entries.columns
     code, bucket = columns.partition_code[live], columns.bucket[live]
     places = {key: number for number, key in enumerate(dict.fromkeys(zip(code.tolist(), bucket.tolist(), strict=True)))}
@@ -94,14 +94,14 @@ def _names(columns: ManifestColumns, live: Indices) -> pa.Array:
 
 
 def _formats(entries: Entries, live: Indices) -> pa.Array:
-    """Names differ before their first dot: what follows it is looked at once."""
+    """The format of each file. Names differ before their first dot, so each distinct rest is parsed once."""
     names = _names(entries.columns, live)
     ends = pc.replace_substring_regex(names, r"^[^.]*", "x").dictionary_encode()
     return pa.array([file_format_of(end) for end in ends.dictionary.to_pylist()], pa.string()).take(ends.indices)
 
 
 def _key_texts(table: Table, columns: ManifestColumns, rows: str, live: Indices) -> pa.Array:
-    """``[a, b]``: the first or last key of each file; null where files have none."""
+    """``[a, b]``: the first or last key of each file; null for files without keys."""
     column = columns.columns["_FILE", rows]
     keys = RowBytes(columns.buffer, column.values[live], column.ends[live])
     arity = keys.arities()

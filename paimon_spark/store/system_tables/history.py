@@ -1,4 +1,4 @@
-"""$snapshots, $tags, $branches, $consumers: what is kept of a table's past, and for whom."""
+"""$snapshots, $tags, $branches, $consumers: the history of a table, and the consumers that keep it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _tag_row(name: str, tag: Tag) -> tuple[Any, ...]:
 
 
 def _branches(request: Request) -> Columns:
-    """A branch was made when its directory last changed, as far as the store tells."""
+    """The branches. The creation time is that of the last change of the directory, if the store reports it."""
     table = request.table
     found = list_branches(table.file_io, table.location)
     rows = ((name, s.modified_millis * NANOS_OF_MILLI) for name, s in found.items())
@@ -136,7 +136,7 @@ def _consumers(request: Request) -> Columns:
 
 
 def _present(find: Callable[[Any], T | None], names: Iterable[Any]) -> Iterator[T]:
-    """What is found, in order; what has expired meanwhile is left out."""
+    """The values found, in order; those that have expired since the listing are left out."""
     return (value for value in map_parallel(find, names) if value is not None)
 
 

@@ -1,4 +1,4 @@
-"""$manifests and $table_indexes: the metadata files of the state that is shown."""
+"""$manifests and $table_indexes: the metadata files of the snapshot that is shown."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ INDEX_FIELDS = fields_of("""
 
 
 def _manifests(request: Request) -> Columns:
-    """Those of the data and of the changelog of the snapshot."""
+    """The manifests of the data and of the changelog of the snapshot."""
     table = request.table
     metas: list[ManifestFileMeta] = []
     with shown_state(table) as snapshot:
@@ -108,7 +108,7 @@ def _ranges(entry: IndexManifestEntry) -> list[tuple[str, int, int, int | None]]
 
 
 def _global(table: Table, index: GlobalIndexMeta | None) -> tuple[int | None, int | None, int | None, str | None]:
-    """The rows and columns of a global index. Columns that are gone leave the name empty."""
+    """The rows and columns of a global index. The name of a dropped column is empty."""
     if index is None:
         return None, None, None, None
     names = {field.id: field.name for field in table.schema.fields}

@@ -1,4 +1,4 @@
-"""The names of the system tables; what they hold is in the modules beside this one, and in store.warehouse."""
+"""The names of the system tables, which the other modules of this package and ``catalog.warehouse`` implement."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NAMES = tuple(sorted((*METADATA_NAMES, *ROW_TABLES)))
 
 
 def is_of_warehouse(location: str) -> bool:
-    """True if the path has the form ``<warehouse>/sys.db/<name>``, from the root or not."""
+    """True if the path, absolute or relative, has the form ``<warehouse>/sys.db/<name>``."""
     return location.rstrip("/").rpartition("/")[0].rpartition("/")[2] == SYS
 
 
 def near_names(name: str) -> str:
-    """What a wrong name may have meant, and the names that exist."""
+    """Advice for a wrong name: similar names, and all names that exist."""
     near = difflib.get_close_matches(name.lower(), NAMES, n=1)
     hint = f"did you mean ${near[0]}? " if near else ""
     return f"{hint}The system tables are {', '.join(NAMES)}"

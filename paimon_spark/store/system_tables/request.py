@@ -1,4 +1,4 @@
-"""What is asked of a system table that shows metadata, and how its rows are put into columns."""
+"""A request for rows of a metadata system table, and helpers that make columns of the rows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Columns: TypeAlias = Mapping[str, pa.Array]
 
 @dataclass(frozen=True)
 class Request:
-    """Which rows and columns of a system table are wanted; more may be given, they are left out afterwards.
+    """The wanted rows and columns of a system table. More may be returned; they are removed afterwards.
 
     Attributes:
-        table: of which it tells.
+        table: the table whose metadata are shown.
         predicate: over the columns of the system table.
-        columns: the names of those that are looked at.
+        columns: the names of the columns in the result or the predicate.
     """
 
     table: Table
@@ -40,7 +40,7 @@ class Request:
     columns: frozenset[str] | None = None
 
     def wants(self, *names: str) -> bool:
-        """True if one of the columns is looked at."""
+        """True if one of the columns is needed."""
         return self.columns is None or any(name in self.columns for name in names)
 
     def may_hold(self, **values: Any) -> bool:
@@ -49,7 +49,7 @@ class Request:
         return isinstance(known, AlwaysTrue) or match_values(known, values) is True
 
     def judges(self, name: str) -> bool:
-        """True if the predicate says anything about a column alone."""
+        """True if the predicate has a condition on this column alone."""
         return not isinstance(restrict(self.predicate, {name}), AlwaysTrue)
 
 
@@ -61,9 +61,9 @@ class MetadataTable:
     """A system table made from metadata alone.
 
     Attributes:
-        fields: its columns.
-        rows: what makes them.
-        instants: TIMESTAMP columns that ``rows`` gives as instants, in UTC; who reads them sees the local wall clock.
+        fields: the columns of the system table.
+        rows: the function that computes them.
+        instants: TIMESTAMP columns that ``rows`` returns as instants, in UTC; they are shown as local wall clock times.
     """
 
     fields: tuple[DataField, ...]
@@ -92,10 +92,10 @@ def local_times(instants: pa.Array) -> pa.Array:
 
 @contextmanager
 def shown_state(table: Table) -> Iterator[Snapshot | None]:
-    """What shown_snapshot gives, to be read within.
+    """A context with the result of shown_snapshot; read its metadata within.
 
     Raises:
-        SnapshotNotFound: it expires meanwhile.
+        SnapshotNotFound: the snapshot expires within the context.
     """
     snapshot = shown_snapshot(table)
     with translate_missing_files(table.snapshots, table.options, None if snapshot is None else snapshot.id):
@@ -103,7 +103,7 @@ def shown_state(table: Table) -> Iterator[Snapshot | None]:
 
 
 def shown_snapshot(table: Table) -> Snapshot | None:
-    """The snapshot that the scan options choose, else the latest one; None for a table nobody has written to."""
+    """The snapshot that the scan options choose, else the latest one; None for a table without snapshots."""
     if reads_increment(table.options):
         return table.snapshots.latest()
     return resolve_snapshot(table.options, table.snapshots).snapshot

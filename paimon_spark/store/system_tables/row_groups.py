@@ -1,4 +1,4 @@
-"""Columns made of parts of the rows, each part at once, and put back in the order of the rows."""
+"""Computes a column for groups of rows, one group at a time, and restores the order of the rows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 def by_group(group: Indices, make: Callable[[int, Indices], pa.Array]) -> pa.Array:
-    """Texts made group by group. make: from the number of a group and the numbers of its rows."""
+    """Texts computed group by group; make gets the number of a group and the numbers of its rows."""
     numbers = np.unique(group).tolist()
     parts = [np.flatnonzero(group == number) for number in numbers]
     return in_order([make(number, part) for number, part in zip(numbers, parts, strict=True)], parts)
 
 
 def either(mask: Mask, then: Callable[[Indices], pa.Array], otherwise: Callable[[Indices], pa.Array]) -> pa.Array:
-    """Texts of the rows of the mask, and those of the others. then, otherwise: from the numbers of some rows."""
+    """Texts computed by then for the rows of the mask and by otherwise for the others; both get numbers of rows."""
     makes = ((then, np.flatnonzero(mask)), (otherwise, np.flatnonzero(~mask)))
     used = [(make, part) for make, part in makes if len(part)]
     return in_order([make(part) for make, part in used], [part for _, part in used])

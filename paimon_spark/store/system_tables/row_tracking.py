@@ -32,7 +32,7 @@ class TrackedReader:
     """Reads splits of an append table; picklable.
 
     Attributes:
-        reader: of the table.
+        reader: the reader of the table.
         fields: the columns of the result: columns of the table and TRACKING_FIELDS.
     """
 
@@ -40,7 +40,14 @@ class TrackedReader:
     fields: tuple[DataField, ...]
 
     def read(self, split: ReadUnit) -> Iterator[pa.RecordBatch]:
-        """The rows of a split. Errors as in SplitReader.read; UnsupportedFeature: it is no plain state."""
+        """The rows of a split.
+
+        Raises:
+            CorruptFile: a data file or deletion vector is missing or damaged.
+            SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
+            TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
+            UnsupportedFeature: the split is not of a state but of a change.
+        """
         if not isinstance(split, Split) or split.sections:
             raise UnsupportedFeature("reading $row_tracking: it shows a state of an append table, not a change")
         for file in split.raw_files:
@@ -57,7 +64,7 @@ class TrackedReader:
 
 
 def _column(batch: pa.RecordBatch, field: DataField, file: DataFileMeta, path: str) -> pa.Array:
-    """What a file holds of ids and numbers counts; else they follow from what the commit noted of the file."""
+    """Row ids or sequence numbers: those in the file, or else derived from the metadata that the commit stored."""
     place = batch.schema.get_field_index(field.name)
     if field not in TRACKING_FIELDS:
         return batch.column(place)

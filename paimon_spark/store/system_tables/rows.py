@@ -1,4 +1,4 @@
-"""$audit_log, $binlog, $ro, $row_tracking: the rows of a table in another shape, read as any scan reads them."""
+"""$audit_log, $binlog, $ro, $row_tracking: the rows of a table in other forms, read by a normal scan."""
 
 from __future__ import annotations
 
@@ -54,7 +54,14 @@ class ShapedReader:
         return arrow_schema(self.fields)
 
     def read(self, split: ReadUnit) -> Iterator[pa.RecordBatch]:
-        """The rows of a split. Errors as in SplitReader.read."""
+        """The rows of a split.
+
+        Raises:
+            CorruptFile: a data file or deletion vector is missing or damaged.
+            SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
+            TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
+            UnsupportedFeature: sequence numbers are wanted for the difference of two states.
+        """
         made = arrow_schema(self.shape)
         wanted = [field.name for field in self.fields]
         for batch in self.reader.read(split):
@@ -106,7 +113,13 @@ class RowScan:
         return tuple(split for split in kept if split.raw_files)
 
     def tasks(self) -> list[tuple[ReadUnit, ...]]:
-        """The splits of a fenced plan in groups for one task each. Errors as in Scan.plan."""
+        """The splits of a fenced plan in groups for one task each.
+
+        Raises:
+            SnapshotNotFound: the chosen snapshot does not exist, or expires during the planning.
+            CorruptFile: metadata is missing or damaged.
+            UnsupportedFeature: this release cannot read the table.
+        """
         options = self.scan.table.options
         target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
         return group_splits(self._read_of(self.scan.plan_with_read_tags()[0]), target, cost)
@@ -139,7 +152,7 @@ def view_fields(name: str, table: Table) -> tuple[DataField, ...]:
     """The columns of $audit_log, $binlog, $ro or $row_tracking.
 
     Raises:
-        OptionError: the table has a column of the name that is added, does not track rows, or does not number them.
+        OptionError: the table already has a column of the added name, does not track rows, or has no sequence numbers.
     """
     schema = table.schema
     if name == "ro":
@@ -166,10 +179,10 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
     """A read of $audit_log, $binlog, $ro or $row_tracking.
 
     Args:
-        name: of the system table.
-        table: whose rows are read.
+        name: the name of the system table.
+        table: the table whose rows are read.
         fields: the wanted columns of view_fields.
-        predicate: over view_fields. What it says of columns of the table prunes as in a scan of the table.
+        predicate: over view_fields. Its conditions on columns of the table exclude files as in a scan of the table.
     """
     schema, wanted = table.schema, tuple(fields)
     by_name = {field.name: field for field in view_fields(name, table)}
@@ -179,7 +192,7 @@ def row_scan(name: str, table: Table, fields: Sequence[DataField], predicate: Pr
     made = TRACKING_FIELDS if name == "row_tracking" else ()
     stored = tuple(_stored(schema, field) for field in shape if field not in made)
     if name in ("audit_log", "binlog") and ROW_KIND_FIELD not in stored:
-        stored = (*stored, row_kind_field(schema))  # else rows that retract would be left out
+        stored = (*stored, row_kind_field(schema))  # otherwise retractions would be dropped
     scan = new_scan(table, stored, pushed)
     level = top_level(schema, table.options) if name == "ro" else None
     if name == "row_tracking" and isinstance(scan.source, BranchPair):

@@ -1,4 +1,4 @@
-"""A system table: its columns, and reads of it."""
+"""System tables: their columns, and reads of them."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class UnitReader(Protocol):
 
 
 class SystemScan(Protocol):
-    """A read of a system table; picklable. Every call looks for the newest state."""
+    """A read of a system table; picklable. Every call reads the newest state."""
 
     @property
     def arrow_schema(self) -> pa.Schema: ...
 
     def tasks(self) -> Sequence[tuple[Any, ...]]:
-        """What it reads, in groups for one task each."""
+        """The units to read, in groups for one task each."""
         ...
 
     def reader(self) -> UnitReader: ...
@@ -68,7 +68,7 @@ class MetadataScan:
     """A read of a system table that is made from metadata; picklable.
 
     Attributes:
-        columns: makes its columns.
+        columns: computes the columns of the system table.
         predicate: rows for which it is not true are left out.
         made: the columns to make: wanted ones, then those that only the predicate needs.
         fields: the columns of the result, in order.
@@ -115,10 +115,10 @@ class SystemTable:
     """A system table of a table; picklable.
 
     Attributes:
-        table: of which it tells.
+        table: the table whose metadata or rows are shown.
         name: one of NAMES.
-        shows_instants: whether times that are known as instants (``commit_time``, ...) are TIMESTAMP_LTZ, and not, as
-            in Java, the local wall clock.
+        shows_instants: True: times that are instants (``commit_time``, ...) are TIMESTAMP_LTZ. False: they are local
+            wall clock times, as in Java.
     """
 
     table: Table
@@ -127,7 +127,7 @@ class SystemTable:
 
     @property
     def location(self) -> str:
-        """The path it is read by."""
+        """The path to read it by."""
         branch = "" if self.table.branch == "main" else f"$branch_{self.table.branch}"
         return f"{self.table.location}{branch}${self.name}"
 
@@ -152,14 +152,14 @@ class SystemTable:
     ) -> MetadataScan | RowScan:
         """A read of some columns of the rows that satisfy a condition.
 
-        Conditions on partition, bucket, level, snapshot, schema, tag and branch leave files unread.
+        Conditions on partition, bucket, level, snapshot, schema, tag and branch exclude files from the read.
 
         Args:
             columns: names in the order wanted, any letter case; None means all.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate.
 
         Raises:
-            OptionError: a column is not there, or named twice.
+            OptionError: a column does not exist, or is named twice.
             PredicateError: the condition does not fit the columns.
         """
         fields = self.schema.fields if columns is None else find_fields(self.schema, columns)
@@ -189,7 +189,7 @@ def system_table(table: Table, name: str) -> SystemTable:
     """The system table of that name, in any letter case.
 
     Raises:
-        TableNotFound: there is no such; the message lists the names.
+        TableNotFound: no system table has the name; the message lists the names.
     """
     if name.lower() not in NAMES:
         raise TableNotFound(f"no system table ${name} of {table.location}: {near_names(name)}")

@@ -64,12 +64,12 @@ BUCKET_FIELDS = fields_of("""
 
 
 def totals(entries: Entries, groups: Indices, count: int) -> list[Total]:
-    """The sums over the chosen entries of each group: a file that is deleted again counts for nothing but its time.
+    """The sums over the chosen entries of each group. Of a file that was deleted again, only the time counts.
 
     Args:
-        entries: of a state.
+        entries: the entries of a state.
         groups: the number of the group of each chosen entry.
-        count: how many groups there are.
+        count: the number of groups.
     """
     columns, chosen = entries.columns, entries.chosen
     sign = np.where(columns.kind[chosen] == FileKind.DELETE, -1, 1)
@@ -96,7 +96,12 @@ class PartitionTotal:
 
 
 def partition_totals(request: Request, texts: PartitionTexts) -> list[PartitionTotal]:
-    """The partitions that have files, in no order. texts: what they look like. Errors as in read_state."""
+    """The partitions that have files, in no order; texts formats them.
+
+    Raises:
+        CorruptFile: metadata is missing or damaged.
+        SnapshotNotFound: the snapshot expires during the read.
+    """
     entries = read_state(request, texts)
     return [] if entries is None else _totals_of(entries)
 
@@ -111,7 +116,7 @@ def _totals_of(entries: Entries) -> list[PartitionTotal]:
 
 
 def _partitions(request: Request) -> Columns:
-    """The partitions, each as the branch has it that rows are read from."""
+    """The partitions, each from the branch that its rows are read from."""
     rows: dict[str, tuple[Any, ...]] = {}
     for side in branches_read(request.table):
         rows = {**{row[0]: row for row in _rows_of(replace(request, table=side))}, **rows}
@@ -149,7 +154,7 @@ def _spec_text(values: Sequence[str | None], fields: Sequence[DataField], defaul
 
 
 def _deleted_rows(table: Table, snapshot: Snapshot) -> dict[bytes, int | None]:
-    """For each partition, how many rows deletion vectors delete; None where a vector does not say."""
+    """For each partition, the number of rows that deletion vectors delete; None if a vector does not record it."""
     if not table.options.value(o.DELETION_VECTORS_ENABLED):
         return {}
     with translate_missing_files(table.snapshots, table.options, snapshot.id):
