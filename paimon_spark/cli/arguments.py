@@ -27,7 +27,7 @@ class Output(StrEnum):
 
 
 class RowsOutput(StrEnum):
-    """The same of rows, which spreadsheets and databases take too."""
+    """How rows are printed: for people, for programs, or for spreadsheets and databases."""
 
     TEXT = "text"
     JSON = "json"
@@ -98,7 +98,14 @@ def parse_columns(text: str | None) -> list[str] | None:
 
 
 def open_with(path: str, option: Sequence[str] | None, branch: str | None) -> Table:
-    """The table of a call, in its time zone. Errors as in open_table."""
+    """The table of a call, in its time zone.
+
+    Raises:
+        TableNotFound: the location has no table; the message says what was found there.
+        OptionError: an option is unknown, has a bad value or contradicts the table.
+        UnsupportedFeature: the table uses a feature this release cannot read.
+        SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
+    """
     return open_table(path, parse_options(option, branch), time_zone=current_zone())
 
 
@@ -129,7 +136,7 @@ def parse_older_than(text: str | None, argument: str = "older_than") -> dt.datet
     """A time in the zone of the call.
 
     Raises:
-        OptionError: it is no time; the message names the argument.
+        OptionError: it is not a time; the message names the argument.
     """
     if text is None:
         return None
@@ -138,7 +145,12 @@ def parse_older_than(text: str | None, argument: str = "older_than") -> dt.datet
 
 
 def tag_or_snapshot(path: str, options: dict[str, str], state: str) -> tuple[str | None, int | None]:
-    """A state by the tag of that name, else by the id of its snapshot. Errors as in snapshot_id."""
+    """A state as (tag, None) if a tag has that name, else as (None, id of its snapshot).
+
+    Raises:
+        OptionError: it is neither a tag, nor a snapshot id, nor a time.
+        SnapshotNotFound: the state does not exist.
+    """
     if open_table(path, options).snapshots.find_tag(state) is not None:
         return state, None
     return None, snapshot_id(path, options, state)
@@ -148,7 +160,7 @@ def snapshot_id(path: str, options: dict[str, str], at: str | None) -> int:
     """The snapshot of a state; None: the latest one.
 
     Raises:
-        SnapshotNotFound: the state is not there.
+        SnapshotNotFound: the state does not exist.
     """
     table = open_table(path, options)
     snapshot = resolve_snapshot(table.options.merged(state_options(path, options, at)), table.snapshots).snapshot

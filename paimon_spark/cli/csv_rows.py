@@ -1,8 +1,8 @@
-"""Rows as CSV: a line of names, then one line a row (RFC 4180, but lines end with a line feed).
+"""Rows as CSV: a line of names, then one line per row (RFC 4180, but lines end with a line feed).
 
-A null is an empty field, an empty text is "": that tells them apart. Numbers and booleans stand without quotes (NaN and
-infinities are nan, inf and -inf), everything else in quotes, as in JSON (paimon_spark.cli.values): times in ISO 8601,
-bytes as base64; ARRAY, MAP and ROW are JSON.
+A null is an empty field, while an empty text is "". Numbers and booleans are not quoted (NaN and infinities are nan,
+inf and -inf); all other values are quoted, as in JSON (paimon_spark.cli.values): times in ISO 8601, bytes as base64;
+ARRAY, MAP and ROW are JSON.
 """
 
 from __future__ import annotations

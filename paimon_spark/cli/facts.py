@@ -167,7 +167,11 @@ def view_table(path: str, options: dict[str, str], at: str | None) -> TableView:
 
 
 def find_in_state(path: str, options: dict[str, str], at: str | None) -> Table:
-    """The table in a state, also one that this release cannot read. Errors as in view_table."""
+    """The table in a state, even if this release cannot read its rows.
+
+    Raises:
+        PaimonError: the table or the state does not exist, or its metadata are damaged.
+    """
     chosen = {**options, **state_options(path, options, at)}
     found = find_system_table(f"{path.rstrip('/')}$files", chosen)
     return open_table(path, chosen) if found is None or not isinstance(found.table, Table) else found.table

@@ -1,4 +1,4 @@
-"""What the user of a table may want to do something about."""
+"""Finds problems of a table that its user may want to solve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far long work is: bars on stderr, where a person looks at it."""
+"""Progress bars of long operations, on stderr if it is a terminal."""
 
 from __future__ import annotations
 

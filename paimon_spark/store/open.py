@@ -1,7 +1,6 @@
-"""Opens tables, and says what can be asked of an open one.
+"""Opens tables, and defines what an open table offers.
 
-What reads rows, and the system tables, are imported when they are asked for: who only wants to know a schema does not
-wait for them.
+The modules that read rows, and the system tables, are imported on first use, so that reading a schema is fast.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ class ReadableTable(Table):
         Args:
             columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate.
-            row_kinds: whether a last column ``_row_kind`` holds +I, -U, +U or -D, and rows that take others back are
-                among the result. To have it elsewhere, name it among the columns.
+            row_kinds: True adds a last column ``_row_kind`` with +I, -U, +U or -D, and includes retractions in the
+                result. To place the column elsewhere, name it among the columns.
 
         Raises:
-            OptionError: a column is not there, or named twice.
+            OptionError: a column does not exist, or is named twice.
             PredicateError: the condition does not fit the table.
             UnsupportedFeature: a column has a type that this release cannot read; the message lists the others.
         """
@@ -77,13 +76,13 @@ class ReadableTable(Table):
         """A read of a system table such as "snapshots", "files" or "audit_log".
 
         Args:
-            name: of the system table, without ``$``.
+            name: the name of the system table, without ``$``.
             columns: names in the order wanted, any letter case, or one text such as "id, total"; None means all.
             where: SQL text, an expression of ``col(...)``, or a bound Predicate, over the columns of the system table.
 
         Raises:
-            TableNotFound: there is no such system table; the message lists their names.
-            OptionError: a column is not there, or named twice.
+            TableNotFound: no system table has the name; the message lists the names.
+            OptionError: a column does not exist, or is named twice.
             PredicateError: the condition does not fit the columns.
         """
         from paimon_spark.store.system_tables.table import system_table
@@ -91,7 +90,7 @@ class ReadableTable(Table):
         return system_table(self, name).scan(columns, where)
 
     def with_options(self, options: Mapping[str, str]) -> ReadableTable:
-        """This table with more dynamic options, given as for open_table; storage options are not looked at."""
+        """This table with further dynamic options, given as for open_table; storage options are ignored."""
         _, dynamic = split_storage_options(options)
         return _with_dynamic(self, resolve_keys(dynamic, self.schema.names))
 
@@ -104,14 +103,14 @@ def open_table(
     Args:
         location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
         options: table options for this use only (``scan.snapshot-id``, ...) and storage options (``s3.endpoint``, ...).
-        time_zone: in which conditions are read, a tzinfo or a name as Spark takes it (``Europe/Berlin``, ``+01:00``);
-            None: a condition that would mean other rows in another zone is an error.
+        time_zone: the zone for conditions, a tzinfo or a name as in Spark (``Europe/Berlin``, ``+01:00``); None: a
+            condition whose rows depend on the zone is an error.
 
     Raises:
-        TableNotFound: there is none; the message tells what was found there.
+        TableNotFound: the location has no table; the message says what was found there.
         OptionError: an option or the time zone is unknown, has a bad value or contradicts the table.
         UnsupportedFeature: the table uses a feature this release cannot read.
-        SnapshotNotFound: an option names a snapshot, tag, time or branch that is not there.
+        SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
     table = find_table(location, options, time_zone=time_zone)
     if table is None:
@@ -125,7 +124,18 @@ def open_table(
 def find_table(
     location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
 ) -> ReadableTable | None:
-    """As open_table, but None when there is no table."""
+    """The table at a location, or None if there is none.
+
+    Args:
+        location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
+        options: table options for this use only and storage options.
+        time_zone: the zone for conditions; None: a condition whose rows depend on the zone is an error.
+
+    Raises:
+        OptionError: an option or the time zone is unknown, has a bad value or contradicts the table.
+        UnsupportedFeature: the table uses a feature this release cannot read.
+        SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
+    """
     table = find_stored_table(location, options, time_zone=time_zone)
     if table is None:
         return None
@@ -136,16 +146,20 @@ def find_table(
 def find_system_table(
     location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
 ) -> SystemTable | None:
-    """The system table behind ``<path>$<name>`` or ``<path>$branch_<branch>$<name>``; None where no such is meant.
+    """The system table at ``<path>$<name>`` or ``<path>$branch_<branch>$<name>``; None if the location names none.
 
-    Those that are made from metadata are found also for tables that this release cannot read.
+    Metadata system tables are found even for tables that this release cannot read.
 
     Args:
-        location: as for open_table, with the suffix. A directory that has it in its own name is no system table.
-        options, time_zone: as for open_table.
+        location: the location of a table with the suffix. A directory with the suffix in its own name is a table.
+        options: table options for this use only and storage options.
+        time_zone: the zone for conditions; None: a condition whose rows depend on the zone is an error.
 
     Raises:
-        TableNotFound, OptionError, UnsupportedFeature, SnapshotNotFound: as open_table, about the table it belongs to.
+        TableNotFound: there is no table, or no system table has the name.
+        OptionError: an option or the time zone is unknown, has a bad value or contradicts the table.
+        UnsupportedFeature: the rows of the table are shown, and it uses a feature this release cannot read.
+        SnapshotNotFound: an option names a snapshot, tag, time or branch that does not exist.
     """
     base, _, name = location.rstrip("/").rpartition("$")
     if name.lower() not in NAMES or not base or base.endswith("/"):
@@ -159,7 +173,7 @@ def find_system_table(
         return system_table(open_table(base, options, time_zone=time_zone), name)
     table = find_stored_table(base, options, time_zone=time_zone)
     if table is None:
-        return system_table(open_table(base, options), name)  # which says what is wrong with the path
+        return system_table(open_table(base, options), name)  # raises the error about the path
     _, dynamic = split_storage_options(options or {})
     return system_table(_travelled(table, resolve_keys(dynamic, table.schema.names)), name)
 
@@ -167,16 +181,16 @@ def find_system_table(
 def find_stored_table(
     location: str, options: Mapping[str, str] | None = None, *, time_zone: TimeZone | None = None
 ) -> ReadableTable | None:
-    """The table as it is stored, also one that this release can neither read nor write; None when there is none.
+    """The table with its stored options, even if this release can neither read nor write it; None if there is none.
 
     Args:
-        location: as for open_table.
-        options: storage options and ``branch``; others are passed over.
-        time_zone: as for open_table.
+        location: the table directory, a local path or a URI; ``<path>$branch_<name>`` opens a branch.
+        options: storage options and ``branch``; others are ignored.
+        time_zone: the zone for conditions; None: a condition whose rows depend on the zone is an error.
 
     Raises:
-        OptionError: there is no such time zone.
-        SnapshotNotFound: the table has no such branch.
+        OptionError: the time zone is unknown.
+        SnapshotNotFound: the branch does not exist.
     """
     session_zone(time_zone)
     file_io, root, suffix_branch = _locate(location, options or {})
@@ -203,13 +217,13 @@ def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableT
 
 
 def _travelled(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
-    """The table with dynamic options, in the schema of the snapshot that they travel to."""
+    """The table with dynamic options, in the schema of the snapshot that they choose."""
     check_dynamic_options(table.schema, dynamic)
     return travelled(table, table.options.merged(dynamic))
 
 
 def _check_sequence_fields(table: Table) -> None:
-    """Options are those of today, also for a read of old columns (Java refuses the same: SchemaValidation)."""
+    """Refuses current options that do not fit the old columns of a time travel (as Java does: SchemaValidation)."""
     lacking = [name for name in table.options.value(o.SEQUENCE_FIELD) if name not in table.schema.by_name]
     if lacking:
         raise OptionError(
@@ -220,7 +234,7 @@ def _check_sequence_fields(table: Table) -> None:
 
 
 def _check_supported(location: str, schema: TableSchema, options: Options) -> None:
-    """Checks that this release reads such a table; a refusal names the table too, for a job may read many."""
+    """Checks that this release can read the table; a refusal names the table, because a job may read many."""
     try:
         check_readable(schema, options)
     except UnsupportedFeature as error:
@@ -230,7 +244,7 @@ def _check_supported(location: str, schema: TableSchema, options: Options) -> No
 
 
 def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str | None]:
-    """(FileIO, table directory, branch named by a suffix). A directory that has the `$` in its own name wins."""
+    """(FileIO, table directory, branch named by a suffix). A directory with the `$` in its own name has priority."""
     root = absolute_location(location)
     storage, _ = split_storage_options(options)
     file_io = file_io_for(root, storage)
@@ -255,7 +269,7 @@ def _wrong_suffix(root: str) -> str:
 
 
 def _what_is_there(file_io: FileIO, root: str) -> str:
-    """What a wrong path holds, and what to do about it."""
+    """A description of what a wrong path holds, with advice."""
     entries = {status.name: status for status in file_io.list(root)}
     files = [name for name, status in entries.items() if not status.is_directory and not name.startswith((".", "_"))]
     if not entries:

@@ -152,11 +152,7 @@ class ManifestColumns:
         return self._texts(_FILE["file_name"][0], np.arange(len(self)))
 
     def entry(self, index: int) -> ManifestEntry:
-        """The entry of this number.
-
-        Raises:
-            CorruptFile: a text is not UTF-8, or a file name is not valid (see format/names.py).
-        """
+        """The entry of this number. Raises CorruptFile if a text is not UTF-8, or a file name is not valid."""
         return self.entries([index])[0]
 
     def entries(self, indices: Sequence[int] | Ints) -> list[ManifestEntry]:
@@ -249,11 +245,7 @@ class ManifestColumns:
         return self._arrays(path, _WANTED[path], indices)
 
     def texts(self, attribute: str, indices: Ints) -> list[str | None]:
-        """A text attribute of DataFileMeta of the entries of these numbers.
-
-        Raises:
-            CorruptFile: a text is not UTF-8.
-        """
+        """A text attribute of DataFileMeta of these entries. Raises CorruptFile if a text is not UTF-8."""
         return self._texts(_FILE[attribute][0], indices)
 
     def _integers(self, path: Path, chosen: Ints) -> list[Any]:

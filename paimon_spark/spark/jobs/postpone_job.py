@@ -26,7 +26,13 @@ from paimon_spark.store.write.postpone_write import writes_fixed_buckets
 def place_staged_with_spark(
     spark: SparkSession, job: WriteJob, messages: Sequence[CommitMessage]
 ) -> Sequence[CommitMessage]:
-    """As place_staged, by Spark tasks. On an error the files of all messages are deleted."""
+    """Moves the staged rows of a job into buckets, by Spark tasks, and deletes the staged files.
+
+    On an error the files of all messages are deleted.
+
+    Returns:
+        The messages to commit: those without staged files, and those of the moved rows.
+    """
     if not writes_fixed_buckets(job.table):
         return messages
     staged, placed = split_staged(messages)
@@ -45,7 +51,19 @@ def place_staged_with_spark(
 
 
 def compact_postponed_with_spark(spark: SparkSession, table: Table, where: str | None = None) -> CompactPostponedResult:
-    """As compact_postponed, by Spark tasks."""
+    """Moves all postponed rows of a table into buckets by Spark tasks, and commits them.
+
+    Args:
+        spark: the session that runs the tasks.
+        table: the table, with the options of the call.
+        where: a condition on partition columns; None: all partitions.
+
+    Raises:
+        OptionError, PredicateError: the condition does not fit, or an option postpone.* is not positive.
+        UnsupportedFeature: the table does not postpone buckets, or cannot be written.
+        CommitConflict: other jobs changed all partitions in every try.
+        CommitStateUnknown: the store did not answer; no file is deleted.
+    """
 
     def run(compaction: PostponeCompaction, user: str) -> list[CommitMessage]:
         files, numbers = compaction.files, compaction.numbers

@@ -134,7 +134,7 @@ def asked_columns(table: Readable, schema: StructType) -> Mapping[str, DataField
 
 
 def even_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches neither tiny nor huge: each costs Spark a message, and memory while it is looked at."""
+    """Combines rows into batches that are neither tiny nor huge: Spark pays a message and memory for each batch."""
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:

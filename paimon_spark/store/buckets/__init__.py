@@ -1,4 +1,4 @@
-"""Dynamic buckets: which bucket a key is in, by the HASH index files (format section 8.2).
+"""Dynamic buckets: the bucket of each key, by the HASH index files (format section 8.2).
 
 May import: ``store.metadata`` and what lies below.
 Invariant: a key that has a bucket keeps it, until the table is rescaled.

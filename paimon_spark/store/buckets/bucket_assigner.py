@@ -1,12 +1,12 @@
-"""Which dynamic bucket a key goes to (features 2.2; Java: HashBucketAssigner, PartitionIndex, BucketAssigner).
+"""Assigns keys to dynamic buckets (features 2.2; Java: HashBucketAssigner, PartitionIndex, BucketAssigner).
 
-Keys are known by their hash: two keys of one hash share a bucket. A known hash stays where it is. A new one goes to a
-bucket with room. Two ways to choose that bucket:
+Keys are identified by their hash: two keys with the same hash share a bucket. A known hash keeps its bucket. A new one
+is put into a bucket with room. There are two ways to choose that bucket:
 
 - ``PartitionIndex`` fills buckets one after the other, exactly to the target. It must see all new hashes of its share
-  of the keys, so rows are brought together by their hash first.
-- ``open_buckets`` names the buckets over which new hashes are spread, chosen before anybody has seen a row. Tasks that
-  cannot talk to each other agree on the bucket of every hash, and nobody counts.
+  of the keys, so rows are shuffled by their hash first.
+- ``open_buckets`` returns the buckets over which new hashes are spread, chosen before any row is read. Independent
+  tasks then agree on the bucket of every hash without counting.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ UNKNOWN = -1
 
 @dataclass(frozen=True)
 class BucketRules:
-    """What the options say of dynamic buckets.
+    """The options of dynamic buckets.
 
     Attributes:
-        target: hashes (keys, in cross-partition tables) after which a bucket is full.
-        start: buckets with which a partition begins; as many assigners share its keys.
-        most: buckets that a partition may have.
-        capped: whether full buckets take more once there are ``most``; else it is an error.
+        target: the number of hashes (in cross-partition tables, of keys) that fill a bucket.
+        start: the number of buckets that a partition begins with, and of assigners that share its keys.
+        most: the most buckets of a partition.
+        capped: True: full buckets accept more once there are ``most``; False: that is an error.
     """
 
     target: int
@@ -54,7 +54,7 @@ def bucket_rules(options: Options, partitioned: bool) -> BucketRules:
     PLAIN_START, so that its first load has some parallelism. (Java starts with one for each parallel task.)
 
     Raises:
-        OptionError: an option makes no sense.
+        OptionError: an option has an invalid value.
     """
     target, most = options.value(o.DYNAMIC_BUCKET_TARGET_ROW_NUM), options.value(o.DYNAMIC_BUCKET_MAX_BUCKETS)
     initial = options.value(o.DYNAMIC_BUCKET_INITIAL_BUCKETS)
@@ -82,18 +82,20 @@ def channel_of(partition_hashes: npt.NDArray[np.int32], hashes: Hashes, channels
 
 
 class BucketFilling:
-    """How full the buckets of one partition are, as one of its assigners sees them.
+    """The fill of the buckets of one partition, for one of its assigners.
 
-    An assigner opens and fills only buckets it owns: those whose number leaves the same rest as its own, divided by the
-    number of assigners. So no two of them fill one bucket.
+    An assigner opens and fills only its own buckets: those whose number is congruent to its own, modulo the number of
+    assigners. So no two assigners fill the same bucket.
     """
 
     def __init__(self, rows: Mapping[int, int], rules: BucketRules, assigner: int = 0, assigners: int = 1) -> None:
-        """
+        """Starts with the existing buckets.
+
         Args:
-            rows: hashes in each bucket there is.
-            assigner: the number of this one.
-            assigners: how many share the partition's keys.
+            rows: the number of hashes in each existing bucket.
+            rules: the options of dynamic buckets.
+            assigner: the number of this assigner.
+            assigners: the number of assigners that share the partition's keys.
         """
         self._rules = rules
         self._all = sorted(rows)
@@ -137,7 +139,7 @@ class BucketFilling:
         return opened
 
     def _take_beyond(self, count: int) -> Buckets:
-        """All buckets are full and no more may be opened: those there are take turns (Java: any, at random)."""
+        """The buckets when all are full and no more may be opened: existing ones in turn (Java: at random)."""
         turns = sorted(self._rows) or self._all or [self._first % self._rules.most]
         places = np.arange(self._beyond, self._beyond + count) % len(turns)
         self._beyond += count
@@ -146,10 +148,11 @@ class BucketFilling:
 
 
 class KnownHashes:
-    """Hash -> bucket, sorted. Hashes added in ascending order cost nothing to look up again."""
+    """A sorted mapping from hash to bucket. Hashes added in ascending order cost nothing to look up again."""
 
     def __init__(self, hashes: Hashes, buckets: Buckets) -> None:
-        """
+        """The mapping of some hashes.
+
         Args:
             hashes: each once, in any order.
             buckets: the bucket of each.
@@ -170,7 +173,7 @@ class KnownHashes:
         return look_up(self._hashes, self._buckets, hashes)
 
     def find_any(self, hashes: Hashes) -> Buckets:
-        """The same for hashes in any order; those that were added are not looked at."""
+        """The bucket of each hash, in any order, UNKNOWN for a new one; hashes given to ``add`` are not searched."""
         return look_up(self._hashes, self._buckets, hashes)
 
     def add(self, hashes: Hashes, buckets: Buckets) -> None:
@@ -194,7 +197,7 @@ def distinct(*parts: Hashes) -> Hashes:
 
 
 def look_up(known: Hashes, buckets: npt.NDArray[np.int16], hashes: Hashes) -> Buckets:
-    """The bucket of each hash among sorted known ones, UNKNOWN where it is not there."""
+    """The bucket of each hash among sorted known ones, UNKNOWN if it is not among them."""
     if not len(known):
         return np.full(len(hashes), UNKNOWN, np.int32)
     places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
@@ -208,14 +211,14 @@ class PartitionIndex:
         self._known, self._filling = known, filling
 
     def assign(self, hashes: Hashes) -> Buckets:
-        """The bucket of each hash. New ones take their places in the order of their first appearance.
+        """The bucket of each hash. New ones are placed in the order of their first appearance.
 
         Raises:
             DataError: there are too many buckets.
         """
         if not len(hashes):
             return np.empty(0, np.int32)
-        ascends = bool((hashes[1:] >= hashes[:-1]).all())  # as they do on the road with shuffles
+        ascends = bool((hashes[1:] >= hashes[:-1]).all())  # the case after a shuffle
         order = np.arange(len(hashes)) if ascends else np.argsort(hashes, kind="stable")
         ordered = hashes[order]
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -231,13 +234,14 @@ class PartitionIndex:
 
 
 def open_buckets(rows: Mapping[int, int], rules: BucketRules) -> tuple[int, ...]:
-    """The buckets over which tasks that cannot talk to each other spread new hashes.
+    """The buckets over which independent tasks spread new hashes.
 
-    Those with room. When all are full, new ones: as many as there are, so that the number of buckets doubles, and at
-    least ``start``. When there may be no more, all.
+    These are the buckets with room. If all are full, they are new ones: as many as exist, so that their number doubles,
+    and at least ``start``. If no more may be opened, they are all existing ones.
 
     Args:
-        rows: hashes in each bucket of the partition when the job was planned.
+        rows: the number of hashes in each bucket of the partition when the job was planned.
+        rules: the options of dynamic buckets.
 
     Raises:
         DataError: there are too many buckets.
@@ -256,13 +260,13 @@ def open_buckets(rows: Mapping[int, int], rules: BucketRules) -> tuple[int, ...]
 
 
 def spread(hashes: Hashes, buckets: Sequence[int]) -> Buckets:
-    """The bucket of each new hash; depends on nothing but the hash and the buckets."""
+    """The bucket of each new hash; it depends only on the hash and the buckets."""
     chosen: Buckets = np.array(buckets, np.int32)[hashes.view(np.uint32) % np.uint32(len(buckets))]
     return chosen
 
 
 def hash_groups(counts: Sequence[int], limit: int) -> Iterator[range]:
-    """Neighbours whose counts add up to about the limit, at least one to a group."""
+    """Groups of neighbours whose counts add up to about the limit; a group has at least one member."""
     start, total = 0, 0
     for i, count in enumerate(counts):
         if total and total + count > limit:

@@ -44,7 +44,7 @@ def read_hashes(table: Table, entry: IndexManifestEntry) -> Hashes:
     """The key hashes of a bucket, in any order.
 
     Raises:
-        CorruptFile: the file is missing, or does not hold as many hashes as its entry says.
+        CorruptFile: the file is missing, or its number of hashes differs from its entry.
     """
     path = hash_file_path(table, entry)
     try:
@@ -65,13 +65,15 @@ def read_known(
     entries: Sequence[IndexManifestEntry],
     keep: Callable[[Hashes], npt.NDArray[np.bool_]] | None = None,
 ) -> KnownHashes:
-    """Hash -> bucket of some buckets of one partition.
+    """The mapping from hash to bucket, of some buckets of one partition.
 
     Args:
-        keep: which hashes of an array matter; None: all.
+        table: the table.
+        entries: the HASH index files of the buckets.
+        keep: returns which hashes of an array to keep; None: all.
 
     Raises:
-        CorruptFile: see read_hashes.
+        CorruptFile: a file is missing, or its number of hashes differs from its entry.
     """
     hashes, buckets = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     for entry in entries:
@@ -88,20 +90,20 @@ def create_hash_file(table: Table, partition: bytes, bucket: int, hashes: Hashes
 
     Args:
         partition: arity-prefixed row.
-        hashes: all of the bucket, each once.
+        hashes: all hashes of the bucket, each once.
     """
     data = encode_hashes(hashes)
     name = index_name(str(uuid.uuid4()), 0)
     entry = IndexManifestEntry(FileKind.ADD, partition, bucket, HASH, name, len(data), len(hashes))
     with ExitStack() as undo:
-        undo.callback(delete_hash_files, table, [entry])  # a write that fails half-way leaves a file too
+        undo.callback(delete_hash_files, table, [entry])  # a failed write may leave a file too
         table.file_io.write_bytes(hash_file_path(table, entry), data)
         undo.pop_all()
     return entry
 
 
 def hash_file_path(table: Table, entry: IndexManifestEntry) -> str:
-    """Where a HASH index file lies."""
+    """The path of a HASH index file."""
     directory = ""
     if table.options.value(o.INDEX_FILE_IN_DATA_FILE_DIR):
         directory = bucket_directory(table, entry.partition, entry.bucket)

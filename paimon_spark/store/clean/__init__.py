@@ -1,4 +1,4 @@
-"""What takes rows or files out of a table: truncation, expired partitions, orphans, lost files, purge.
+"""Removes rows or files from a table: truncation, expired partitions, orphan files, lost files, purge.
 
 May import: ``store.history``, ``store.expire``, ``store.commit`` and what lies below.
 Invariant: orphan removal reads all users of files before it deletes, and deletes nothing if one cannot be read.

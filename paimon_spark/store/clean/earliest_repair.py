@@ -1,4 +1,4 @@
-"""The hint EARLIEST after snapshots at the beginning were lost (features 7; Java: repairEarliestSnapshot)."""
+"""Repairs the hint EARLIEST after the first snapshots were lost (features 7; Java: repairEarliestSnapshot)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from paimon_spark.store.reporting.result import Result
 
 @dataclass(frozen=True, repr=False)
 class RepairEarliestSnapshotResult(Result):
-    """Attributes:
-    previous_earliest_snapshot_id, current_earliest_snapshot_id: what readers and expiry went by, and go by now.
-    deleted: the ids of snapshots before it that were deleted.
+    """The result of a repair.
+
+    Attributes:
+        previous_earliest_snapshot_id, current_earliest_snapshot_id: the earliest snapshot by the hint, before and now.
+        deleted: the ids of earlier snapshots that were deleted.
     """
 
     previous_earliest_snapshot_id: int
@@ -26,21 +28,21 @@ class RepairEarliestSnapshotResult(Result):
 def repair_earliest_snapshot(
     table: Table, snapshot: int | None = None, delete_older: bool = False
 ) -> RepairEarliestSnapshotResult:
-    """Lets a table begin with a snapshot after which none is missing.
+    """Sets the earliest snapshot of a table to one after which none is missing.
 
-    Expiry and searches by time walk from the earliest snapshot to the latest; one that is missing between them stops or
-    misleads them. Snapshots before it stay on storage, as with Java, and can be read by their ids until an expiry takes
-    files that they need; then they are broken, and the removal of orphan files asks for them to be deleted.
+    Expiry and searches by time walk from the earliest snapshot to the latest; a missing one between them stops or
+    misleads them. Snapshots before the new earliest one stay in storage, as with Java, and can be read by id until an
+    expiry deletes files that they need. Then they are broken, and the removal of orphan files asks to delete them.
 
     Args:
-        table: on its branch.
-        snapshot: the id. It follows a missing one, or is the earliest already. None: the first after the last that is
-            missing.
-        delete_older: whether the snapshots before it are deleted; files that only they need are orphans then.
+        table: the table, opened on the branch.
+        snapshot: the id of a snapshot that follows a missing one, or is the earliest already. None: the first one after
+            the last missing one.
+        delete_older: whether the snapshots before it are deleted; files that only they need become orphans.
 
     Raises:
-        SnapshotNotFound: the table has no snapshot, there is no such one, or one after it is missing.
-        OptionError: the snapshot before it is there: nothing is missing that it could follow.
+        SnapshotNotFound: the table has no snapshot, the given one does not exist, or one after it is missing.
+        OptionError: the snapshot before the given one exists, so nothing is missing there.
     """
     store, what = table.snapshots, f"repairing the earliest snapshot of {table.location}"
     previous, latest = store.earliest_id(), store.latest_id()
@@ -70,6 +72,6 @@ def repair_earliest_snapshot(
 
 
 def _after_gaps(ids: list[int]) -> int:
-    """The first id of the last unbroken run."""
+    """The first id of the last run of ids without a gap."""
     cuts = [after for before, after in itertools.pairwise(ids) if after != before + 1]
     return cuts[-1] if cuts else ids[0]

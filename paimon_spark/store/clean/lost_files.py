@@ -1,6 +1,6 @@
-"""Data files that a table lists and storage has lost leave the table (features 7; Java: ListUnexistingFiles).
+"""Removes data files from a table that the storage has lost (features 7; Java: ListUnexistingFiles).
 
-Their rows are lost with them; without this no read of their partitions works. What is on storage is never touched.
+Their rows are lost; without the removal no read of their partitions works. Existing files are never touched.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 @dataclass(frozen=True, repr=False)
 class RemoveUnexistingFilesResult(Result):
-    """What left the table, or would leave it if it was a dry run.
+    """The removed data files; in a dry run, those that would be removed.
 
     Attributes:
-        paths: of the lost data files, sorted.
-        rows: they had, as the table lists them; rows of equal keys count each.
-        bytes: they had.
-        snapshot_id: the snapshot made without them; None: none is lost, or it was a dry run.
-        dry_run: whether the table is as it was.
-        millis: wall time.
+        paths: the paths of the lost data files, sorted.
+        rows: their rows by the metadata; rows with equal keys are counted separately.
+        bytes: their bytes by the metadata.
+        snapshot_id: the new snapshot without them; None: no file is lost, or it was a dry run.
+        dry_run: True if the table is unchanged.
+        millis: the duration of the call.
     """
 
     paths: tuple[str, ...]
@@ -51,20 +51,21 @@ class RemoveUnexistingFilesResult(Result):
 
 
 def remove_unexisting_files(table: Table, dry_run: bool = True) -> RemoveUnexistingFilesResult:
-    """Takes the data files out of the latest snapshot that storage does not have, in one OVERWRITE snapshot.
+    """Removes the data files that the storage does not have from the table, in one OVERWRITE snapshot.
 
-    Files that another job takes out meanwhile are left to it. Older snapshots and tags stay as they are.
+    Files that another job removes concurrently are ignored. Older snapshots and tags are not changed.
 
     Args:
-        table: with the options of the call.
-        dry_run: whether only to tell which they are.
+        table: the table, with the options of the call.
+        dry_run: True only reports the files.
 
     Raises:
-        StorageError: the storage could not say of every file whether it is there; nothing was changed.
+        StorageError: the existence of some files could not be determined; nothing was changed.
         CorruptFile: metadata of the table are lost or damaged too; nothing was changed.
         OptionError: an option chooses a snapshot.
         UnsupportedFeature: the table cannot be written.
-        Others as TableCommit.append.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; nothing was committed.
+        CommitStateUnknown: the store did not answer.
     """
     began = time.monotonic()
     if not dry_run:
@@ -76,7 +77,7 @@ def remove_unexisting_files(table: Table, dry_run: bool = True) -> RemoveUnexist
     lost = _lost(table, table_state(table, latest).live_entries(None))
     if not lost:
         return _result(table, (), None, dry_run, began)
-    if dry_run:  # what another job has taken out meanwhile, and its files with it, is not lost
+    if dry_run:  # files that another job has removed in the meantime are not lost
         now = table_state(table, table.snapshots.latest() or latest)
         return _result(table, _live_of(now, lost), None, dry_run, began)
     removal = _Removal(lost)
@@ -126,7 +127,7 @@ class _Removal:
 
 
 def _lost(table: Table, entries: Sequence[ManifestEntry]) -> set[str]:
-    """The paths of live files that are not there. Directories are listed, and what they do not show is asked for."""
+    """The paths of missing live files. Directories are listed, and files not in a listing are looked up by name."""
     wanted: defaultdict[str, set[str]] = defaultdict(set)
     for entry in entries:
         directory, _, name = _path(table, entry).rpartition("/")

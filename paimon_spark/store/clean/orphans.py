@@ -1,13 +1,13 @@
-"""Removing files that nothing in a table names (features 7.1; Java: OrphanFilesClean, LocalOrphanFilesClean).
+"""Removes orphan files, which nothing in a table names (features 7.1; Java: OrphanFilesClean, LocalOrphanFilesClean).
 
-They are left behind by writers that failed, by rollbacks, by branches that were deleted. First all files are listed,
-then what all snapshots, tags, branches and changelogs use is read; so a commit in between keeps its files. Only then
-the first file goes, if it is old; the younger ones, which a writer may be about to commit, are counted. A listing or a
-read that fails ends it before anything is deleted; after a crash the next removal finds the rest.
+Failed writers, rollbacks and deleted branches leave such files. First all files are listed, then the files that all
+snapshots, tags, branches and changelogs use are read, so a commit in between keeps its files. Only then old orphans are
+deleted; younger ones, which a writer may be about to commit, are counted. A listing or a read that fails stops the
+removal before anything is deleted; after a crash the next removal finds the rest.
 
-Deliberately safer than Java: a listing that fails, or a snapshot whose metadata are missing, stops it; nothing goes
-before the users are known; directories go only when they are old too, never above the root of the data; marks that tell
-of a broken expiry stay until an expiry has finished it.
+The rules are deliberately safer than Java's: a failed listing, or a snapshot with missing metadata, stops the removal;
+nothing is deleted before all users of files are known; directories are deleted only if they are old too, and never
+above the root of the data; marks of a crashed expiry are kept until an expiry has finished it.
 
 Invariant: protocol F5.
 """
@@ -50,19 +50,19 @@ DAY_MILLIS = 24 * 3_600_000
 
 @dataclass(frozen=True, repr=False)
 class RemoveOrphanFilesResult(Result):
-    """What went, or would go if it was a dry run.
+    """The deleted orphan files; in a dry run, those that would be deleted.
 
     Attributes:
-        paths: of the files, in the order they went. Some may have been gone already.
-        bytes: of the files.
-        refused: files that stay because the store does not let them be deleted.
-        directories: of buckets and partitions that were left empty, or were so before; not told by a dry run.
-        not_reached: external paths in another store than the table, which were not looked at.
-        older_than_millis: only what was changed before this time (epoch millis) went.
-        younger_files, younger_bytes: of files that nothing names either, and that are younger than that: a writer is
-            about to commit them, or was killed.
-        dry_run: whether nothing was deleted.
-        millis: wall time.
+        paths: the paths of the files, in the order of deletion. Some may have been missing already.
+        bytes: the bytes of the files.
+        refused: the paths of files that the store refused to delete.
+        directories: the removed empty directories of buckets and partitions; empty in a dry run.
+        not_reached: external paths in another store than the table, which were not listed.
+        older_than_millis: only files changed before this time (epoch millis) were deleted.
+        younger_files, younger_bytes: the totals of younger files that nothing names: a writer is about to commit them,
+            or has crashed.
+        dry_run: True if nothing was deleted.
+        millis: the duration of the call.
     """
 
     paths: tuple[str, ...]
@@ -79,7 +79,7 @@ class RemoveOrphanFilesResult(Result):
 
 @dataclass(frozen=True)
 class ThreadedWork:
-    """See StorageWork: by threads of this process."""
+    """StorageWork by threads of this process."""
 
     table: Table
     directories_at_once: int = 512
@@ -91,7 +91,7 @@ class ThreadedWork:
     def delete(self, paths: Sequence[str]) -> Sequence[str]:
         try:
             return delete_stages(self.table, [paths])
-        except PermissionError as error:  # for all of them; what stays is told
+        except PermissionError as error:  # all were refused; the result lists them
             _log.warning("%d orphan files of %s must not be deleted: %s", len(paths), self.table.location, error)
             return []
 
@@ -106,19 +106,20 @@ def remove_orphan_files(
     """Removes old files that no snapshot, tag, branch or changelog names, and empty old directories.
 
     Args:
-        table: any branch of it; all are looked at. Its external paths must be its own: files of other tables there
-            are orphans of this one.
-        older_than: only what was last changed before this time goes; a datetime, text such as "2026-11-01 12:30:00" in
-            the local zone, or epoch millis. None: one day ago. A job that has been writing since before this time, and
-            commits after its files were looked for, loses them: leave more time than the longest job takes.
-        dry_run: whether only to tell what would go.
-        work: who lists and deletes; None: threads of this process, `file-operation.thread-num` of them.
-        progress: is told how far it is.
+        table: the table, opened on any branch; all branches are included. Its external paths must not be shared: files
+            of other tables there would be orphans of this table.
+        older_than: only files last changed before this time are deleted; a datetime, text such as
+            "2026-11-01 12:30:00" in the local zone, or epoch millis. None: one day ago. A job that started before this
+            time and commits after the listing loses its files: leave more time than the longest job takes.
+        dry_run: True only reports what would be deleted.
+        work: lists and deletes files; None: threads of this process, `file-operation.thread-num` of them.
+        progress: called with the progress.
 
     Raises:
-        OptionError: the time is none, or not past (Java's rule: OrphanFilesClean.olderThanMillis).
+        OptionError: the time is not valid, or not past (Java's rule: OrphanFilesClean.olderThanMillis).
         CorruptFile: metadata are damaged or missing; nothing was deleted.
-        StorageError: the storage failed. While listing and reading nothing was deleted; else the next removal goes on.
+        StorageError: the storage failed. During listing and reading nothing was deleted; after that, the next removal
+            continues.
     """
     return remove_orphans_before(table, past_millis(older_than, "older_than"), dry_run, work, progress)
 
@@ -127,7 +128,7 @@ def past_millis(older_than: Moment | None, argument: str) -> int:
     """A threshold as epoch millis; None: one day ago.
 
     Raises:
-        OptionError: it is no time, or not past; the message names the argument.
+        OptionError: it is not a time, or not past; the message names the argument.
     """
     now = time.time_ns() // 1_000_000
     before = now - DAY_MILLIS if older_than is None else epoch_millis(older_than, argument)
@@ -143,7 +144,19 @@ def past_millis(older_than: Moment | None, argument: str) -> int:
 def remove_orphans_before(
     table: Table, before: int, dry_run: bool, work: StorageWork | None = None, progress: Progress | None = None
 ) -> RemoveOrphanFilesResult:
-    """The same with any threshold (epoch millis), for who knows that nobody writes. Errors the same."""
+    """Removes orphan files last changed before any time, even a recent one. Only for tables without running writers.
+
+    Args:
+        table: the table, opened on any branch; all branches are included.
+        before: only files changed before this time (epoch millis) are deleted.
+        dry_run: True only reports what would be deleted.
+        work: lists and deletes files; None: threads of this process.
+        progress: called with the progress.
+
+    Raises:
+        CorruptFile: metadata are damaged or missing; nothing was deleted.
+        StorageError: the storage failed.
+    """
     began = time.monotonic()
     work = work or ThreadedWork(table)
     tell = progress or _tell_nobody
@@ -175,11 +188,11 @@ def remove_orphans_before(
 
 
 def _tell_nobody(what: str, done: int, total: int) -> None:
-    """A progress for those who do not want to know."""
+    """The default progress callback, which does nothing."""
 
 
 def _without_marks(table: Table, orphans: Iterable[Candidate]) -> list[Candidate]:
-    """A mark of an expiry that broke off stays while a snapshot is there that the expiry wanted to delete."""
+    """The orphans without marks of crashed expiries whose snapshots still exist."""
     snapshots: dict[str, list[int]] = {}
     left = []
     for file in orphans:
@@ -193,7 +206,7 @@ def _without_marks(table: Table, orphans: Iterable[Candidate]) -> list[Candidate
 
 
 def _delete(work: StorageWork, orphans: Sequence[Candidate], tell: Progress) -> list[Candidate]:
-    """Deletes stage by stage; returns what is gone."""
+    """Deletes stage by stage; returns the deleted files."""
     gone: list[Candidate] = []
     done = 0
     for _, stage in groupby(orphans, key=lambda file: file.stage):
@@ -209,9 +222,9 @@ def _delete(work: StorageWork, orphans: Sequence[Candidate], tell: Progress) -> 
 
 
 def _remove_directories(table: Table, found: Candidates, orphans: Iterable[Candidate], before: int) -> Iterator[str]:
-    """Removes buckets and partitions that hold nothing any more, and then what holds nothing but them.
+    """Removes empty directories of buckets and partitions, then parents that become empty.
 
-    Young ones stay: a writer may just have made them.
+    Young directories are kept: a writer may just have created them.
     """
     left = Counter(found.entries)
     left.subtract(file.directory for file in orphans if file.stage is Stage.DATA)

@@ -1,7 +1,7 @@
-"""What may be an orphan: files in the directories where tables keep files (Java: OrphanFilesClean, its listing).
+"""Lists files that may be orphans, in the directories where tables keep files (Java: OrphanFilesClean, its listing).
 
-Only these are looked at: buckets, partitions without buckets, ``manifest``, ``index``, ``statistics``, and of each
-branch ``snapshot`` and ``changelog``. What else lies in the directory of a table, or has another name, is not touched.
+Only these directories are listed: buckets, partitions without buckets, ``manifest``, ``index``, ``statistics``, and of
+each branch ``snapshot`` and ``changelog``. Other directories and files with other names are not touched.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from paimon_spark.store.reporting.progress import Progress
 from paimon_spark.store.storage.success_files import SUCCESS
 
 _BUCKET_PREFIX = "bucket-"
-_MANAGED_BLOBS = ".managed.blob"  # shared by tables; the official system never takes them for orphans
+_MANAGED_BLOBS = ".managed.blob"  # shared by tables; the official system never treats them as orphans
 _HINTS = frozenset({EARLIEST, LATEST})
 _UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _WORK = re.compile(rf"\..+\.{_UUID}\.tmp|\.probe-{_UUID}", re.ASCII)
 
 
 class Stage(IntEnum):
-    """What a file may be, in the order in which orphans go."""
+    """The kinds of files, in the order in which orphans are deleted."""
 
     DATA = 0
     INDEX = 1
@@ -64,10 +64,10 @@ class Listing:
     """One directory.
 
     Attributes:
-        path: of the directory.
-        entries: how many files and directories are in it.
-        directories: those in it.
-        files: those in it whose age the store tells.
+        path: the path of the directory.
+        entries: the number of files and directories in it.
+        directories: the directories in it.
+        files: the files in it with a modification time.
     """
 
     path: str
@@ -77,40 +77,43 @@ class Listing:
 
 
 class StorageWork(Protocol):
-    """Who lists and deletes: threads of this process, or tasks on a cluster."""
+    """Lists and deletes files, by threads of this process or by tasks on a cluster."""
 
     @property
     def directories_at_once(self) -> int:
-        """How many directories one call lists; progress is told in between."""
+        """The number of directories that one call lists; progress is reported between calls."""
         ...
 
     @property
     def files_at_once(self) -> int:
-        """The same for files that are deleted."""
+        """The number of files that one call deletes; progress is reported between calls."""
         ...
 
     def listings(self, directories: Sequence[str]) -> list[Listing]:
         """The listings, in any order.
 
         Args:
-            directories: paths; one that is not there has no entries.
+            directories: paths; a missing directory has no entries.
 
         Raises:
-            StorageError: one could not be listed.
+            StorageError: a directory could not be listed.
         """
         ...
 
     def delete(self, paths: Sequence[str]) -> Sequence[str]:
-        """Deletes files; absent ones are fine. Returns: those that are gone; others the store refuses to delete.
+        """Deletes files; missing files are no error.
+
+        Returns:
+            The deleted files; the store refused to delete the others.
 
         Raises:
-            StorageError: the storage failed; some may be gone.
+            StorageError: the storage failed; some files may be deleted.
         """
         ...
 
 
 class Candidate(NamedTuple):
-    """A file that may be an orphan; size in bytes; is_old: whether it is old enough to go."""
+    """A file that may be an orphan; size in bytes; is_old is True if it is old enough to be deleted."""
 
     directory: str
     name: str
@@ -125,13 +128,13 @@ class Candidate(NamedTuple):
 
 @dataclass
 class Candidates:
-    """All that may be orphans, be it that they are too young to go.
+    """All files that may be orphans, including those that are too young to delete.
 
     Attributes:
         files: in no order.
-        entries: how many files and directories lie in a bucket or partition, by its path.
-        modified_millis: when it was changed, before anything was deleted.
-        unreachable: external paths that lie in another store than the table, and were not looked at.
+        entries: the number of files and directories in a bucket or partition, by its path.
+        modified_millis: the modification time of a bucket or partition, before anything was deleted.
+        unreachable: external paths in another store than the table, which were not listed.
     """
 
     files: list[Candidate] = field(default_factory=list)
@@ -141,7 +144,7 @@ class Candidates:
 
 
 def list_directory(file_io: FileIO, path: str) -> Listing:
-    """One directory; a file of which the store tells no time is passed over. Errors: StorageError."""
+    """Lists one directory; files without a modification time are left out. Raises StorageError."""
     listed = file_io.list(path)
     directories = [Found(s.name, 0, s.modified_millis) for s in listed if s.is_directory]
     dated = (s for s in listed if not s.is_directory and s.modified_millis > 0)
@@ -155,17 +158,18 @@ def find_candidates(
     """The files of a table that may be orphans.
 
     Args:
-        branches: of the table, with the main one.
-        before: epoch millis; only what was changed earlier is old, a file of just that age is not.
-        work: lists.
-        progress: is told how far it is.
+        table: the table.
+        branches: the branches of the table, including main.
+        before: epoch millis; files changed before this time are old.
+        work: lists directories.
+        progress: called with the progress.
 
     Raises:
-        OptionError: an external path of the table is the directory of another one.
+        OptionError: an external path of the table is the directory of another table.
         StorageError: a directory could not be listed.
     """
     roots, unreachable = _data_roots(table, branches)
-    # Of partitions whose data files lie elsewhere nothing is left here but the mark that they are complete.
+    # A partition whose data files are in external paths has only its success file here.
     is_split = len(roots) + len(unreachable) > 1
     found = Candidates(unreachable=unreachable)
 
@@ -195,7 +199,7 @@ def _candidate(listing: Listing, file: Found, stage: Stage, before: int) -> Cand
 def _leaves(
     roots: Sequence[str], levels: int, list_all: Callable[[Sequence[str]], Iterator[Listing]], found: Candidates
 ) -> Iterator[Listing]:
-    """The buckets, and the partitions in which there are none; all directories on the way are noted."""
+    """The listings of buckets, and of partitions without buckets; all directories above them are recorded."""
     parents = list(roots)
     for level in range(levels + 1):
         following: list[str] = []
@@ -220,9 +224,11 @@ def _is_part(name: str, is_bucket: bool) -> bool:
 
 
 def _data_roots(table: Table, branches: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Where partitions begin, by the options of the call and of each branch; and what is out of reach.
+    """(roots of partitions, by the options of the call and of each branch; roots in other stores).
 
-    Errors as in check_external_path.
+    Raises:
+        OptionError: an external path is not absolute, is the directory of a table, or contains this table.
+        OSError: the storage failed.
     """
     roots, unreachable = dict[str, None](), dict[str, None]()
     for options in (table.options, *(_stored_options(table, branch) for branch in branches)):
@@ -242,7 +248,7 @@ def _stored_options(table: Table, branch: str) -> Options:
 
 
 def _metadata_places(table: Table, branches: Iterable[str]) -> dict[str, Callable[[str], Stage | None]]:
-    """What a file of a name is in each directory of metadata; None: it is no orphan, whatever it is."""
+    """For each metadata directory a function from file name to stage; None: the file is never an orphan."""
     places: dict[str, Callable[[str], Stage | None]] = {
         manifest_directory(table.location): _manifest_stage,
         f"{table.location}/index": _index_stage,
@@ -268,7 +274,7 @@ def _index_stage(name: str) -> Stage:
 
 
 def _snapshot_stage(name: str) -> Stage | None:
-    """Marks that hold snapshots are left to expiry, which has a rule of its own for those of a crash."""
+    """The stage of a file in a snapshot directory. Hold marks are left to expiry, which deletes those of a crash."""
     return None if name.startswith((SNAPSHOT_PREFIX, HOLD_PREFIX)) or name in _HINTS else Stage.WORK
 
 
@@ -277,5 +283,5 @@ def _changelog_stage(name: str) -> Stage | None:
 
 
 def _work_stage(name: str) -> Stage | None:
-    """Java leaves these directories alone; here the unfinished files of atomic writes go, told by their names."""
+    """The stage of unfinished files of atomic writes, found by name in directories that Java does not clean."""
     return Stage.WORK if _WORK.fullmatch(name) else None

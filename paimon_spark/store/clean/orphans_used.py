@@ -1,8 +1,8 @@
-"""Which of some names are used: by snapshots, tags and long-lived changelogs of all branches (Java: OrphanFilesClean).
+"""Finds the used ones among file names: by snapshots, tags and changelogs of all branches (Java: OrphanFilesClean).
 
-A file counts as used when any manifest names it, be it as deleted. What is read is listed again until a listing shows
-nothing new but later commits: so a state that meanwhile changes its holder (a snapshot that becomes a tag or a
-changelog, a tag or branch under another name) is seen under the one or the other name.
+A file counts as used if any manifest names it, even in a deletion. The listing is repeated until it shows nothing new
+except later commits. So a state that changes its holder concurrently (a snapshot that becomes a tag or a changelog, a
+tag or branch that is renamed) is seen under one name or the other.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.storage.retrying import RetryRules, retry
 
 _CHUNK = 64  # manifests decoded at a time
-_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds; until another job that deletes or makes something is through with it
+_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds; for another job to finish a deletion or creation
 _ROUNDS = 20
 _WIDEST_GAP = 1000  # ids that a listing may have missed between two others
 _EXTRA_FILES = ("_FILE", "_EXTRA_FILES")
@@ -55,14 +55,14 @@ Key: TypeAlias = tuple[tuple[str, ...] | str | None, ...]
 
 @dataclass(frozen=True)
 class _Holder:
-    """What keeps a state: a snapshot, tag or long-lived changelog.
+    """A file that keeps a state: a snapshot, tag or long-lived changelog.
 
     Attributes:
-        words: what it is, for messages.
-        branch: where it is.
-        number: the id of a snapshot; None of a tag or changelog.
+        words: its name, for messages.
+        branch: its branch.
+        number: the id of a snapshot; None for a tag or changelog.
         snapshot: the state.
-        metadata: lists and index manifests that must be there.
+        metadata: the lists and index manifests that must exist.
     """
 
     words: str
@@ -73,12 +73,12 @@ class _Holder:
 
     @property
     def key(self) -> Key:
-        """The same for all that keep the same state and need the same of it."""
+        """A key that is equal for holders of the same state that need the same metadata."""
         return (self.metadata, *_lists(self.snapshot), self.snapshot.index_manifest, self.snapshot.statistics)
 
 
 def branches_of(table: Table) -> list[str]:
-    """All branches, the main one first. A directory that holds nothing, as a broken deletion leaves it, is no branch.
+    """All branches, main first. An empty directory, which a crashed deletion leaves, is not a branch.
 
     Raises:
         CorruptFile: a branch has snapshots or tags and no schema (Java: OrphanFilesClean.validBranches).
@@ -111,19 +111,20 @@ def _holds_files(file_io: FileIO, root: str) -> bool:
 
 
 def _is_renamed_to(file_io: FileIO, schemas: str) -> bool:
-    """True if a branch gets this name just now, or did when a crash came; its schemas come last."""
+    """True if a branch is being renamed to this name, or was when a crash happened; its schemas are written last."""
     return any(status.name.startswith(RENAME_PREFIX) for status in file_io.list(schemas))
 
 
 def used_names(table: Table, wanted: Set[str], progress: Progress) -> set[str]:
-    """Those of the wanted file names that anything in the table names.
+    """The wanted file names that anything in the table names.
 
     Args:
-        wanted: memory grows with it, and with the metadata of the table, but not with its data files.
-        progress: is told how far it is.
+        table: the table.
+        wanted: file names; memory grows with them and with the metadata of the table, not with its data files.
+        progress: called with the progress.
 
     Raises:
-        CorruptFile: a snapshot, tag or branch is damaged, or metadata it needs are missing though nobody deletes them.
+        CorruptFile: a snapshot, tag or branch is damaged, or metadata it needs are missing without a running deletion.
         StorageError: the storage failed.
     """
     reader, known, waits = _Reader(table, wanted, progress), set[Key](), iter(_WAITS)
@@ -149,7 +150,7 @@ def used_names(table: Table, wanted: Set[str], progress: Progress) -> set[str]:
 
 
 def _unexplained(table: Table, holders: Iterable[_Holder], missing: dict[str, str]) -> dict[str, str]:
-    """What of the missing metadata no expiry has deleted, as far as its marks tell."""
+    """The missing metadata that no expiry has deleted, by the marks of expiries."""
     ends: dict[str, int] = {}
     left = {}
     for holder in holders:
@@ -178,7 +179,7 @@ def _broken(table: Table, missing: dict[str, str]) -> CorruptFile:
 
 
 def _holders(table: Table) -> list[_Holder]:
-    """All that is there now. Of each branch snapshots first: who leaves them is a tag or changelog before."""
+    """All existing holders. Snapshots of a branch are read first: a state is a tag or changelog before it expires."""
     found = map_parallel(lambda branch: _holders_of(table, branch), branches_of(table))
     return [holder for holders in found for holder in holders]
 
@@ -205,7 +206,7 @@ def _lists(snapshot: Snapshot) -> list[str]:
 
 
 def _needed(snapshot: Snapshot) -> tuple[str, ...]:
-    """But for the changelog: that of a tag goes when its snapshot expires; a rollback makes a snapshot of the tag."""
+    """The metadata that must exist. The changelog list may be missing: a tag loses it when its snapshot expires."""
     names = (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.index_manifest)
     return tuple(name for name in names if name is not None)
 
@@ -215,8 +216,8 @@ def _numbered(
 ) -> dict[int, Snapshot]:
     """The snapshots of a directory by id, ascending.
 
-    They follow one another without gaps. So what a stale listing does not show is looked for between those it shows, at
-    both ends, and where the hints point to.
+    Their ids have no gaps. So ids that a stale listing may lack are looked up by name: between the listed ones, at both
+    ends, and at the ids in the hints.
     """
     ids = set(list_ids(file_io, directory, prefix))
     hints = {read_hint(file_io, f"{directory}/{hint}") for hint in (EARLIEST, LATEST)}
@@ -249,9 +250,14 @@ class _Reader:
         self._indexes: set[str] = set()
 
     def read(self, holders: Sequence[_Holder]) -> dict[str, str]:
-        """Adds what the holders name. Returns: for each that lacks something, by its words, what is not there.
+        """Adds the file names of the holders.
 
-        Errors as of used_names.
+        Returns:
+            For each holder with missing metadata, by its words, the missing file.
+
+        Raises:
+            CorruptFile: metadata are damaged.
+            StorageError: the storage failed.
         """
         snapshots = [holder.snapshot for holder in holders]
         self._read_lists(name for snapshot in snapshots for name in _lists(snapshot))

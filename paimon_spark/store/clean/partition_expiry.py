@@ -1,7 +1,7 @@
-"""Partitions that are too old leave the table (features 3.15, 7.1; Java: NormalPartitionExpire and its strategies).
+"""Expires partitions that are too old (features 3.15, 7.1; Java: NormalPartitionExpire and its strategies).
 
-Their files leave in snapshots of kind OVERWRITE, as those of dropped partitions, and storage when older snapshots
-expire. With `values-time` a partition is as old as its values say; with `update-time` as its newest file.
+Like dropped partitions, they are removed by snapshots of kind OVERWRITE, and their files are deleted when older
+snapshots expire. The age of a partition is given by its values (`values-time`) or by its newest file (`update-time`).
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _NO_TIME = (
 
 @dataclass(frozen=True, repr=False)
 class ExpirePartitionsResult(Result):
-    """What left the table. The files stay on storage until the older snapshots expire.
+    """The expired partitions. Their files stay in storage until the older snapshots expire.
 
     Attributes:
-        partitions: ``dt=2026-11-01/hour=10``, in the order in which they left.
-        without_time: those that stay because their values say no time.
-        files, bytes, rows: of the data files; rows of equal keys count each.
-        snapshot_ids: of the commits, one a batch.
-        millis: wall time.
+        partitions: ``dt=2026-11-01/hour=10``, in the order of expiry.
+        without_time: the partitions that are kept because their values are not a time.
+        files, bytes, rows: the totals of the data files; rows with equal keys are counted separately.
+        snapshot_ids: the new snapshots, one per batch.
+        millis: the duration of the call.
     """
 
     partitions: tuple[str, ...]
@@ -71,7 +71,7 @@ class ExpirePartitionsResult(Result):
 
 @dataclass(frozen=True)
 class PartitionAge:
-    """A partition that has files: its arity row, and when the newest was made, as local wall millis; None: unknown.
+    """A partition with files: its arity row, and the creation time of its newest file (local wall millis, or None).
 
     Deleted files count for the time as long as manifests name them.
     """
@@ -92,21 +92,23 @@ def expire_partitions(
     max_expires: int | None = None,
     dry_run: bool = False,
 ) -> ExpirePartitionsResult:
-    """Expires partitions now, whenever it was done last.
+    """Expires partitions now, regardless of the last check. Arguments default to the table options `partition.*`.
 
     Args:
-        table: its options `partition.*` say what the arguments leave out.
-        expiration_time: how long a partition lives, such as "7 d".
+        table: the table.
+        expiration_time: the lifetime of a partition, such as "7 d".
         timestamp_formatter: a pattern of Java's DateTimeFormatter, such as "yyyyMMdd".
-        timestamp_pattern: the text it reads, such as "$dt $hour:00:00"; else the first partition column.
+        timestamp_pattern: the text to parse, such as "$dt $hour:00:00"; else the first partition column.
         expire_strategy: "values-time" or "update-time".
-        max_expires: at most so many go, in the order of their values as text.
-        dry_run: whether only to tell what would go.
+        max_expires: at most this many expire, in the order of their values as text.
+        dry_run: True only reports what would expire.
 
     Raises:
-        OptionError: the table has no partitions, no time is given, an argument cannot be read, or an option chooses a
+        OptionError: the table has no partitions, no time is given, an argument is not valid, or an option chooses a
             snapshot.
-        Others as drop_partitions; what was done is done.
+        UnsupportedFeature: the table cannot be written.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; earlier batches are committed.
+        CommitStateUnknown: the store did not answer; earlier batches are committed.
     """
     refuse_travel(table, "what partitions are expired from")
     if expiration_time is not None:
@@ -135,8 +137,14 @@ def expire_partitions(
 def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> ExpirePartitionsResult:
     """Expires partitions by the options of the table, at a local time.
 
-    Others may write meanwhile. What they add to a partition that its values make too old goes too; one that is too
-    old by its last update stays when it gets a file. Errors as in expire_partitions.
+    Other jobs may write concurrently. Files that they add to a partition that is too old by its values expire too; a
+    partition that is too old by its last update is kept if it gets a new file.
+
+    Raises:
+        OptionError: the table has no partitions, no time is set, an option is not valid or chooses a snapshot.
+        UnsupportedFeature: the table cannot be written.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; earlier batches are committed.
+        CommitStateUnknown: the store did not answer; earlier batches are committed.
     """
     began = time.monotonic()
     latest, lifetime = table.snapshots.latest(), table.options.value(o.PARTITION_EXPIRATION_TIME)
@@ -156,7 +164,7 @@ def expire_partitions_at(table: Table, now: datetime, dry_run: bool = False) -> 
             return without_partitions(state, _still_too_old(state, batch, is_too_old))
 
         done.append(take_away(table, changes, None, dry_run))
-    gone = {words for metrics in done for words in metrics.partitions}  # others may have been faster, or have written
+    gone = {words for metrics in done for words in metrics.partitions}  # other jobs may have removed or changed some
     names = tuple(format_partition(table, row) for row in expired if describe_partition(table, row) in gone)
     kept = tuple(format_partition(table, row) for row in without_time)
     if names and not dry_run:
@@ -181,7 +189,7 @@ def partition_ages(state: TableState) -> list[PartitionAge]:
 
 
 def _rule(table: Table, limit: int) -> tuple[IsTooOld, list[bytes]]:
-    """What is older than a local time in nanoseconds, and a list that it fills with the partitions that say no time."""
+    """(test for partitions older than a limit in local nanoseconds, list that it fills with those without a time)."""
     without_time: list[bytes] = []
     if table.options.value(o.PARTITION_EXPIRATION_STRATEGY) == "update-time":
         return _made_before(limit // _MILLI), without_time
@@ -200,7 +208,7 @@ def _rule(table: Table, limit: int) -> tuple[IsTooOld, list[bytes]]:
 
 
 def _made_before(wall_millis: int) -> IsTooOld:
-    """A function that is true if the last file was made before a time on the wall; both are compared as instants."""
+    """A function that returns whether the last file was created before a wall time; both are compared as instants."""
     try:
         limit = epoch_millis_of_wall(wall_millis)
     except (ValueError, OverflowError):  # a lifetime of thousands of years
@@ -215,7 +223,7 @@ def _still_too_old(state: TableState, batch: frozenset[bytes], is_too_old: IsToo
 
 
 def _order(table: Table, row: bytes) -> bytes:
-    """Java sorts the texts of values with commas between, by UTF-16 units."""
+    """The sort key of a partition: Java sorts the texts of values, joined by commas, by UTF-16 units."""
     fields = table.schema.partition_fields
     default = table.options.value(o.PARTITION_DEFAULT_NAME)
     values = zip(decode_arity_row(row, [f.type for f in fields]), fields, strict=True)
@@ -246,14 +254,17 @@ def _expired(
 
 @dataclass
 class CheckTimes:
-    """When tables were looked at last, in seconds of one clock. Threads may share it."""
+    """The times of the last check of tables, in seconds of one clock; safe to use from several threads."""
 
     _last: dict[tuple[str, str], float] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def is_due(self, place: tuple[str, str], interval: float, now: float) -> bool:
-        """True if an interval has passed since. A table that was never seen is taken for seen within the last interval,
-        at random, so that a process that ends before an interval has passed may look too."""
+        """True if an interval has passed since the last check.
+
+        For a table that was never checked, a random time within the last interval is assumed, so that processes that
+        end before an interval has passed may check too.
+        """
         with self._lock:
             last = self._last.setdefault(place, now - random.random() * interval)
             return interval <= 0 or now - last > interval
@@ -267,10 +278,15 @@ _CHECKS = CheckTimes()  # of this process
 
 
 def expire_due_partitions(table: Table) -> None:
-    """What follows a commit: expires partitions if the options say so and it was not done just before.
+    """Expires partitions after a commit, if the options ask for it and the check interval has passed.
 
-    `partition.expiration-check-interval` is counted in each process; with `end-input.check-partition-expire` every
-    batch write looks. Errors as in expire_partitions.
+    `partition.expiration-check-interval` is measured in each process; with `end-input.check-partition-expire` every
+    batch write checks.
+
+    Raises:
+        OptionError: an option is not valid.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; earlier batches are committed.
+        CommitStateUnknown: the store did not answer; earlier batches are committed.
     """
     options = table.options
     if options.value(o.PARTITION_EXPIRATION_TIME) is None or not table.schema.partition_keys:

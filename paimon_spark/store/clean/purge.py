@@ -1,8 +1,8 @@
-"""Emptying a table for good: its rows, its past, its branches, tags and consumers (features 7; Java: purgeFiles).
+"""Purges a table: deletes its rows, history, branches, tags and consumers (features 7; Java: purgeFiles).
 
-One state stays, without rows but those that come in meanwhile. Files that writers have not committed yet stay as well,
-where Java takes them for orphans: nobody has to stop writing. After a crash the table reads, and a second purge
-finishes the work; files of branches that had been deleted by then go with the old orphan files.
+One snapshot is kept, which has only rows that were committed concurrently. Files that writers have not committed yet
+are kept too, while Java treats them as orphans; so writers need not be stopped. After a crash the table is readable,
+and a second purge finishes the work; files of branches that were deleted by then are removed as old orphan files.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _NO_LIMIT = 2**62
 
 @dataclass(frozen=True, repr=False)
 class PurgeFilesResult(Result):
-    """What went, or would go if it was a dry run.
+    """The result of a purge; in a dry run, what would be deleted.
 
     Attributes:
-        branches, tags, consumers: names, sorted.
-        snapshots, changelogs: ids.
-        snapshot_id: the latest snapshot, which stays; None: the table has none, or it was a dry run.
-        paths: of all files, in the order they went. Some may have been gone already. A dry run names the manifests
-            and statistics too that the state which stays will still name.
-        dry_run: whether nothing was changed.
-        millis: wall time.
+        branches, tags, consumers: the names of the deleted ones, sorted.
+        snapshots, changelogs: the ids of the deleted ones.
+        snapshot_id: the latest snapshot, which is kept; None: the table has none, or it was a dry run.
+        paths: all deleted files, in the order of deletion. Some may have been missing already. A dry run also lists
+            manifests and statistics that the kept snapshot will still name.
+        dry_run: True if nothing was changed.
+        millis: the duration of the call.
     """
 
     branches: tuple[str, ...]
@@ -68,18 +68,18 @@ class PurgeFilesResult(Result):
 
 
 def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run: bool = False) -> PurgeFilesResult:
-    """Takes everything out of a table but its schemas: it is as if new, and can be written on.
+    """Deletes everything in a table except its schemas; the table is like a new one and can be written.
 
     Args:
-        table: its main branch.
-        orphans_older_than: files that nothing names go too when they are older than this, see remove_orphan_files;
-            None: one day.
-        dry_run: whether only to tell what would go, orphans left out.
+        table: the table, opened on its main branch.
+        orphans_older_than: orphan files changed before this time are deleted too, see remove_orphan_files; None: one
+            day ago.
+        dry_run: True only reports what would be deleted, without orphan files.
 
     Raises:
         UnsupportedFeature: the table is opened on another branch, or cannot be written.
         OptionError: the table reads from one of its branches, or the time is not past; nothing was changed.
-        CorruptFile: metadata of a branch are damaged; nothing was changed. Of the main branch: some steps were done.
+        CorruptFile: metadata are damaged. For another branch nothing was changed; for main some steps may be done.
         StorageError: the storage failed; purge the table again to finish.
     """
     began = time.monotonic()
@@ -130,7 +130,7 @@ def _check_call(table: Table, orphans_older_than: Moment | None) -> None:
 def _told(
     table: Table, branches: Sequence[str], tags: Sequence[str], files: Sequence[str], began: float
 ) -> PurgeFilesResult:
-    """What a dry run tells. files: of the branches, and those that snapshots, changelogs and tags name."""
+    """The result of a dry run; files are those of the branches and those that snapshots, changelogs and tags name."""
     ids, changelogs = table.snapshots.ids(), table.snapshots.changelog_ids()
     own = [
         *(tag_path(table.location, name) for name in tags),
@@ -155,20 +155,24 @@ def _paths(found: Iterable[DeletionPlan]) -> list[str]:
 
 
 def _only_the_latest() -> RetentionRules:
-    """One snapshot stays, whoever reads the others, and no changelog outlives its snapshot."""
+    """Rules that keep one snapshot, regardless of consumers, and no changelog without its snapshot."""
     kept = Retention(1, 1, 0, keep_since=_NO_LIMIT, max_deletes=_NO_LIMIT)
     return RetentionRules(kept, kept, consumers_hold_snapshots=False)
 
 
 def _all_files(table: Table) -> DeletionPlan:
-    """Everything that the snapshots, changelogs and tags of a branch name. Errors as in _named."""
+    """All files that the snapshots, changelogs and tags of a branch name.
+
+    Raises:
+        CorruptFile: a manifest is damaged.
+    """
     store = table.snapshots
     long_lived = [found for found in map_parallel(store.find_change, store.changelog_ids()) if found is not None]
     return _named(table, find_snapshots(store, store.ids()), long_lived, tagged_snapshots(store))
 
 
 def _strays(table: Table) -> tuple[Snapshot, ...]:
-    """Snapshots before the earliest, which a gap keeps from expiring (see earliest_repair)."""
+    """Snapshots before the earliest one, which do not expire because of a gap (see earliest_repair)."""
     store = table.snapshots
     earliest = store.earliest_id() or 0
     return tuple(find_snapshots(store, [number for number in store.ids() if number < earliest]))
@@ -197,10 +201,11 @@ def _named(
 
 
 def _delete_unused(table: Table, doomed: DeletionPlan) -> list[str]:
-    """Deletes the files of states that are gone; those that others need stay.
+    """Deletes the files of deleted states, except those that other states need.
 
     Args:
-        table: on the branch of the states, whose options say where its files lie.
+        table: the table, opened on the branch of the states; its options determine the paths of its files.
+        doomed: the files of the states.
     """
     used = ReferencedFiles()
     for root in all_roots(table):

@@ -1,4 +1,4 @@
-"""Emptying a table or some of its partitions (features 7; Java: BatchTableCommit.truncateTable, truncatePartitions)."""
+"""Truncates a table, or drops some of its partitions (features 7; Java: truncateTable, truncatePartitions)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from paimon_spark.store.scan.latest_only import refuse_travel
 
 @dataclass(frozen=True, repr=False)
 class TruncateResult(Result):
-    """What left the table. The files stay on storage until the older snapshots expire.
+    """The removed data. The files stay in storage until the older snapshots expire.
 
     Attributes:
-        partitions: those that had files, in words, sorted.
-        files, bytes, rows: of the data files; rows of equal keys count each.
-        millis: wall time.
-        snapshot_id: None: there was nothing to take away.
+        partitions: the names of the partitions that had files, sorted.
+        files, bytes, rows: the totals of the data files; rows with equal keys are counted separately.
+        millis: the duration of the call.
+        snapshot_id: the new snapshot; None: there was nothing to remove.
     """
 
     partitions: tuple[str, ...]
@@ -47,24 +47,31 @@ class TruncateResult(Result):
 
 
 def truncate_table(table: Table) -> TruncateResult:
-    """Takes all rows away, also those that come in meanwhile, in one OVERWRITE snapshot (operation TRUNCATE).
+    """Removes all rows, including concurrently committed ones, in one OVERWRITE snapshot (operation TRUNCATE).
 
     Raises:
         OptionError: an option chooses a snapshot.
         UnsupportedFeature: the table cannot be written.
-        Others as TableCommit.append.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; nothing was committed.
+        CommitStateUnknown: the store did not answer.
     """
     refuse_travel(table, "truncated")
     return take_away(table, lambda state: overwritten(state, CommitChanges(), None), "TRUNCATE")
 
 
 def drop_partitions(table: Table, where: str | Predicate) -> TruncateResult:
-    """The same for the partitions that satisfy a condition on partition columns, such as ``dt < '2026-11-01'``.
+    """Removes all rows of the partitions that satisfy a condition, in one OVERWRITE snapshot.
+
+    Args:
+        table: the table, with the options of the call.
+        where: a condition on partition columns, such as ``dt < '2026-11-01'``.
 
     Raises:
         PredicateError: the condition does not fit the table.
-        OptionError: it looks at columns that are not partition columns.
-        Others as truncate_table.
+        OptionError: the condition uses columns that are not partition columns, or an option chooses a snapshot.
+        UnsupportedFeature: the table cannot be written.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; nothing was committed.
+        CommitStateUnknown: the store did not answer.
     """
     refuse_travel(table, "what partitions are dropped from")
     if where is None:
@@ -76,22 +83,26 @@ def drop_partitions(table: Table, where: str | Predicate) -> TruncateResult:
 
 
 def without_partitions(state: TableState, rows: Iterable[bytes]) -> CommitChanges:
-    """All that lives in the partitions of these rows goes."""
+    """The changes that delete all live files of the partitions of these rows."""
     return overwritten(state, CommitChanges(), PartitionFilter.of_rows(state.table.schema.partition_fields, rows))
 
 
 def take_away(
     table: Table, changes: Callable[[TableState], CommitChanges], operation: str | None, dry_run: bool = False
 ) -> TruncateResult:
-    """Commits one OVERWRITE snapshot that only deletes; none where there is nothing to delete, or no more.
+    """Commits one OVERWRITE snapshot that only deletes, or none if there is nothing to delete.
 
     Args:
-        changes: what goes; asked anew in every attempt, so that it sees files which others have added.
-        operation: for people who read the snapshot.
-        dry_run: whether only to tell what would go.
+        table: the table, with the options of the call.
+        changes: returns the deletions; called in every attempt, so that it includes concurrently added files.
+        operation: the operation that the snapshot records.
+        dry_run: True only reports what would be deleted.
 
     Raises:
-        As truncate_table.
+        OptionError: an option chooses a snapshot.
+        UnsupportedFeature: the table cannot be written.
+        CommitConflict, RetriesExhausted: other jobs committed concurrently; nothing was committed.
+        CommitStateUnknown: the store did not answer.
     """
     began = time.monotonic()
     check_writable(table.schema, table.options)
@@ -112,7 +123,7 @@ def take_away(
 
 
 def _partitions(state: TableState, condition: Predicate) -> list[bytes]:
-    """The rows of the partitions that satisfy the condition, as far as manifests name any."""
+    """The rows of the partitions named in manifests that satisfy the condition."""
     table = state.table
     may_hold = manifest_filter(condition, table.schema.partition_fields)
     metas = [meta for meta in state.manifests if may_hold is None or may_hold(meta.partition_stats)]

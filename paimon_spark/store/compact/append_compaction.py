@@ -1,4 +1,4 @@
-"""What a compaction of a table without primary key has to do (features 3.6).
+"""Plans the compaction of a table without primary key (features 3.6).
 
 Java: AppendCompactCoordinator for tables without buckets, BucketedAppendCompactManager for those with.
 """
@@ -35,17 +35,17 @@ def plan_append_compaction(
     full: bool | None = None,
     places: Collection[Place] | None = None,
 ) -> tuple[AppendTask, ...]:
-    """Which files of an append table are rewritten together.
+    """The tasks of a compaction of an append table, each with the files that are rewritten together.
 
-    Rows keep their order within a task; the tasks of a bucket take neighbours only, so that no row changes its place.
-    Without buckets there is no order: any files of a partition may go together.
+    Rows keep their order within a task; in buckets a task has neighbouring files only, so that rows keep their order.
+    Without buckets there is no order: any files of a partition may be rewritten together.
 
     Args:
-        table: without primary key, with the options of the call.
-        snapshot: what is planned on; None: there is nothing.
+        table: a table without primary key, with the options of the call.
+        snapshot: the snapshot to plan on; None: the table has none.
         predicate: a condition on partition columns.
-        full: in buckets, whether to take all files or what a writer would pick (None: all). Without buckets, True
-            takes also fewer files than `compaction.min.file-num`.
+        full: in buckets, True or None compacts all files, False those that a writer would pick. Without buckets, True
+            also compacts fewer files than `compaction.min.file-num`.
         places: only these buckets; None: all.
 
     Raises:
@@ -70,7 +70,7 @@ def plan_append_compaction(
 
 
 def _picks_of_a_writer(files: Sequence[DataFileMeta], rules: AppendRules) -> Iterator[Group]:
-    """What a writer picks again and again until nothing is left: each time behind what it has picked."""
+    """The successive picks of a writer, each after the files of the one before, until nothing is left to pick."""
     left = in_written_order(files)
     while (picked := pick_neighbours(left, rules)) is not None:
         yield picked

@@ -1,6 +1,6 @@
-"""Runs one compaction task: files of a bucket are merged into new ones (Java: MergeTreeCompactTask and its rewriters).
+"""Runs one compaction task: merges files of a bucket into new ones (Java: MergeTreeCompactTask and its rewriters).
 
-Rows flow through in batches; memory does not depend on the size of the bucket.
+Rows are processed in batches; memory does not depend on the size of the bucket.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from paimon_spark.store.read.external_merge import RunSpill, SizedRun
 from paimon_spark.store.read.file_rows import FileRequest
 
 BATCH_ROWS = 65536
-_OPEN_BYTES = 256 * MB  # of the rows of all batches that a merge has open at once, about
+_OPEN_BYTES = 256 * MB  # approximate bytes of the rows of all batches that a merge has open at once
 _LEAST_BATCH_ROWS = 1024
 _GROWTH = 4  # bytes of a row in memory for each byte in a file, about
 
@@ -58,7 +58,8 @@ def run_task(
         CorruptFile: a file of the bucket is missing or damaged.
         DataError: rows that the merge engine cannot merge.
         UnsupportedFeature: the table cannot be written; with `row-tracking.enabled` rows would lose their ids.
-        Whatever is raised: the files that the task made are deleted before.
+
+    After any error the files of the task have been deleted.
     """
     check_writable(table.schema, table.options)
     with CompactOutput(table, task) as output, RunSpill() as spill:
@@ -71,7 +72,7 @@ def run_task(
 
 
 def _append(table: Table, task: AppendTask, rows: BucketRows, output: CompactOutput) -> CompactTaskResult:
-    """The rows of the files one after the other (Java: BaseAppendFileStoreWrite.compactRewrite)."""
+    """Writes the rows of the files one after the other (Java: BaseAppendFileStoreWrite.compactRewrite)."""
     request = FileRequest(table.schema.fields)
     for file in task.files:
         for batch in rows.read(file, request, BATCH_ROWS):
@@ -156,12 +157,12 @@ class _MergeRun:
         return merge_runs(runs, spec, rules.output, BATCH_ROWS, ordered=True, engine=engine)
 
     def _merge_with_changelog(self, step: CompactStep) -> None:
-        """A step that looks at the rows above; where it does not rewrite, only the changelog and vectors come of it."""
+        """Runs a step that uses the rows above. If it does not rewrite, it only makes a changelog and vectors."""
         writes = step.rewrites or self._rules.producer.is_compaction
         for section in step.sections:
             above = self._above([file for run in section for file in run.files])
             if not writes and not above:
-                continue  # there is nothing whose place the rows could take
+                continue  # there are no rows above to replace
             runs = self._runs(section, levels=True)
             for batch in compact_merge(runs, above, self._rules, BATCH_ROWS):
                 if batch.rows is not None and step.rewrites:
@@ -190,7 +191,7 @@ class _MergeRun:
         return [UpperLevel(self._rows, level, request, keys, BATCH_ROWS, expires) for level in levels]
 
     def _runs(self, section: Section, levels: bool) -> list[Iterator[pa.RecordBatch]]:
-        """The rows of the runs, with their levels or without."""
+        """The rows of the runs, with their levels if wanted."""
         batch_rows = self._batch_rows(section)
         runs = [SizedRun(self._run(run, batch_rows, levels), sum(f.row_count for f in run.files)) for run in section]
         columns = (*self._rules.output, LEVEL) if levels else self._rules.output
@@ -202,7 +203,7 @@ class _MergeRun:
                 yield with_level(batch, file.level) if levels else batch
 
     def _batch_rows(self, section: Section) -> int:
-        """How many rows of each run may be open at once: fewer where there are many runs, or rows are wide."""
+        """The number of rows of each run in one batch: fewer for many runs or wide rows."""
         open_runs = min(len(section), self._spill.most_runs)
         files = [file for run in section for file in run.files]
         rows = sum(file.row_count for file in files)
@@ -210,5 +211,5 @@ class _MergeRun:
         nested = (Root.ARRAY, Root.MAP, Root.MULTISET)
         joins = not self._rules.engine.kind.keeps_whole_rows
         if joins and any(field.type.root in nested for field in self._schema.fields):
-            width *= 2  # merged rows may be longer than those in files: lists and maps gathered from all rows of a key
+            width *= 2  # merged rows may be longer: they collect lists and maps of a key
         return min(BATCH_ROWS, max(_LEAST_BATCH_ROWS, _OPEN_BYTES // (width * open_runs)))

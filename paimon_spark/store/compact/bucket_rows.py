@@ -1,7 +1,7 @@
-"""The rows of the data files of one bucket as a compaction reads them: in today's columns, without those that are gone.
+"""Reads the rows of the data files of one bucket for a compaction, in the columns of the current schema.
 
-Deleted by a vector, or older than ``record-level.expire-time``: such rows are dropped before anything is merged (Java:
-KeyValueFileReaderFactory, RecordLevelExpire).
+Rows that a deletion vector deletes, or that are older than ``record-level.expire-time``, are dropped before the merge
+(Java: KeyValueFileReaderFactory, RecordLevelExpire).
 """
 
 from __future__ import annotations
@@ -43,15 +43,16 @@ class BucketRows:
     """Reads the files of the bucket of a task.
 
     Attributes:
-        rows_read: rows that came out of the files so far, before any was dropped because of its age.
+        rows_read: the rows read from files so far, including those dropped because of their age.
     """
 
     def __init__(self, table: Table, task: CompactTask, progress: Progress | None = None) -> None:
-        """
+        """Opens no file yet.
+
         Args:
-            table: with the schema to read in.
-            task: whose bucket and deletion vectors are meant.
-            progress: is told of every batch how many rows it has.
+            table: the table, with the schema to read in.
+            task: the task, with the bucket and its deletion vectors.
+            progress: called for every batch with its number of rows.
         """
         self.rows_read = 0
         self._table = table
@@ -75,9 +76,9 @@ class BucketRows:
         """The rows of a file in file order: the columns of the request, and the time column if rows expire.
 
         Args:
-            file: of the bucket.
+            file: a file of the bucket.
             request, batch_rows, still: see ``read_file``.
-            expires: whether rows that are too old are left out.
+            expires: whether rows that are too old are dropped.
 
         Raises:
             CorruptFile: the file or its deletion vector is missing or damaged.

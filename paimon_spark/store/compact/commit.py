@@ -1,7 +1,8 @@
-"""Committing what compaction tasks did: one COMPACT snapshot of the buckets whose files are still there.
+"""Commits the results of compaction tasks: one COMPACT snapshot of the buckets whose files are still live.
 
-Others write and compact meanwhile. A bucket whose files are no longer live, or where the result would not fit, is left
-out of the commit and named; the rest is committed. So a compaction never makes a writer fail, and never undoes one.
+Other jobs write and compact concurrently. A bucket whose files are no longer live, or whose result no longer fits, is
+left out of the commit and reported; the others are committed. So a compaction never makes a writer fail, and never
+undoes one.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ Part = TypeVar("Part", CompactTaskResult, CompactTask)
 
 @dataclass(frozen=True)
 class CompactedBuckets:
-    """What became of the results of some tasks.
+    """The result of committing some tasks.
 
     Attributes:
-        snapshot_id: of the COMPACT snapshot; None when nothing was left to commit.
-        messages: what it holds, one for each bucket.
-        dropped: the buckets left out, and why.
+        snapshot_id: the COMPACT snapshot; None if nothing was left to commit.
+        messages: the committed messages, one for each bucket.
+        dropped: the buckets left out, each with the reason.
     """
 
     snapshot_id: int | None
@@ -68,7 +69,7 @@ class _Bucket:
 
     @property
     def removed(self) -> set[str]:
-        """Names of the files that go; one that only changes its level stays."""
+        """The names of the files to delete; files that are only upgraded are not among them."""
         message = self.message
         return {f.file_name for f in message.compact_before} - {f.file_name for f in message.compact_after}
 
@@ -79,25 +80,25 @@ def commit_compaction(
     """Commits the results of tasks, bucket by bucket, as one snapshot.
 
     Args:
-        table: with the options of the call.
+        table: the table, with the options of the call.
         base: the snapshot that the tasks were planned on.
-        upper: of the buckets in which rows were looked up above level 0: those files may not have changed.
+        upper: for buckets in which rows were looked up above level 0, these files; they must be unchanged.
         results: all results of a bucket, or none.
-        user: of the commit; a user makes one compaction commit only. None draws one.
+        user: the commit user, for one compaction commit only. None draws one.
 
     Returns:
-        What was committed and what not. The files of buckets left out are deleted. When an earlier try of this user
-        has made the commit, nobody knows any more what it left out: all is taken for committed, and nothing deleted.
+        The committed buckets and those left out, whose files are deleted. If an earlier try of this user has made the
+        commit, it is unknown what that left out: everything counts as committed, and nothing is deleted.
 
     Raises:
         RetriesExhausted, OSError, CorruptFile: nothing was committed, and the files are deleted.
-        CommitStateUnknown: nothing is deleted.
+        CommitStateUnknown: the store did not answer; nothing is deleted.
     """
     work = _Compaction(table, base, upper, _by_bucket(table, results))
     if not work.buckets:
         return CompactedBuckets(None, (), {})
-    # The changes are checked, bucket by bucket, when they are asked for: once more would take as long again, and a
-    # compaction must not be slower to commit than the writers it races with.
+    # The changes are checked, bucket by bucket, when they are computed. A second check would take as long again, and a
+    # compaction must not commit more slowly than the writers it races with.
     request = CommitRequest(
         user or new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.COMPACT, None, work.propose, checks_files=False
     )
@@ -113,8 +114,8 @@ def commit_compaction(
 def persistent_retries(options: Options) -> RetryRules:
     """The rules of a commit that tries often and soon, where the options do not say otherwise.
 
-    An attempt takes longer than that of a writer, so it loses more races. Waiting longer each time, as writers do,
-    would let a few busy writers keep it out for ever, and the work of all tasks would be lost.
+    An attempt takes longer than that of a writer, so it loses more races. With growing delays, as for writers, a few
+    busy writers could prevent the commit forever, and the work of all tasks would be lost.
     """
     rules = commit_retries(options)
     if not options.is_set(o.COMMIT_MAX_RETRIES):
@@ -134,7 +135,7 @@ class _Choice:
 
 @dataclass
 class _Compaction:
-    """One commit as its attempts see it.
+    """The state of one commit, shared by its attempts.
 
     Attributes:
         vectors: index changes of each bucket, made when it was first chosen; they fit every attempt.
@@ -170,9 +171,9 @@ class _Compaction:
 
     @property
     def base_vectors(self) -> VectorFiles:
-        """The index files that the tasks were planned with, read when they are first asked for.
+        """The index files that the tasks were planned with, read on the first call.
 
-        Not a cached_property: that of Python 3.11 lets one commit of the process read at a time.
+        Not a cached_property: in Python 3.11 its lock is shared by all commits of the process.
         """
         if self._base_vectors is None:
             self._base_vectors = find_vector_files(self.table, self.base) if self.has_vectors else {}
@@ -208,7 +209,7 @@ class _Compaction:
     def _why_not(
         self, state: TableState, bucket: _Bucket, live: Sequence[ManifestEntry], vectors: VectorFiles
     ) -> str | None:
-        """Why a bucket cannot be committed on top of the state; None when it can."""
+        """The reason why a bucket cannot be committed on top of the state; None if it can."""
         delta = compacted([bucket.message]).files
         try:
             check_conflicts(conflict_rules(self.table), state.snapshot or self.base, live, delta, CommitKind.COMPACT)
@@ -222,7 +223,7 @@ class _Compaction:
         return None
 
     def _index_files(self, vectors: VectorFiles, bucket: _Bucket) -> set[str]:
-        """Those that the bucket's result replaces: all of a bucket; without buckets those that name its files."""
+        """The index files that the result replaces: all of a bucket, or without buckets those that name its files."""
         entries = vectors.get(bucket.place, ())
         if self.table.bucket_mode == BucketMode.BUCKET_UNAWARE:
             touched = bucket.removed | bucket.superseded.keys()
@@ -241,13 +242,13 @@ class _Compaction:
 def commits_together(table: Table) -> bool:
     """True if the results of a bucket are committed together or not at all.
 
-    Those of an append table without deletion vectors have nothing to do with each other.
+    The results of an append table without deletion vectors are independent of each other.
     """
     return bool(table.schema.primary_keys) or table.options.value(o.DELETION_VECTORS_ENABLED)
 
 
 def place_of(table: Table, partition: bytes, bucket: int) -> Place:
-    """The bucket as the key of mappings: rows of one partition may differ in their bytes."""
+    """The bucket as a key of mappings, with canonical bytes of its partition."""
     return canonical_row(partition, table.schema.partition_types), bucket
 
 
@@ -267,7 +268,7 @@ def committed_units(table: Table, parts: Iterable[Part]) -> list[list[Part]]:
 
 
 def _by_bucket(table: Table, results: Sequence[CompactTaskResult]) -> tuple[_Bucket, ...]:
-    """The results that belong together folded into one; those that change nothing are left out."""
+    """The results combined per commit unit; results that change nothing are left out."""
     changing = (r for r in results if r.before or r.after or r.changelog or r.superseded)
     return tuple(_folded(table, found) for found in committed_units(table, changing))
 

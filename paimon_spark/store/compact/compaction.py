@@ -1,7 +1,7 @@
-"""Compacting a table: plan, run the tasks anywhere, commit, and plan again what others got in the way of.
+"""Compacts a table: plans, runs the tasks, commits, and plans again the buckets that other jobs have changed.
 
-The one machine behind ``PaimonTable.optimize()`` and behind the compaction right after a write. Where tasks run is the
-caller's: as Spark tasks, or in processes of this machine.
+``PaimonTable.optimize()`` and the compaction right after a write both use it. The caller decides where tasks run: as
+Spark tasks, or in processes of this machine.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ ROUNDS = 3
 COMMIT_BYTES = 65536 * MB
 """About so many bytes read make one commit: what is done then stays done when a later task fails."""
 
-WAVE_TASKS = 1000  # a commit has no more, however small they are
-WAVES_AT_ONCE = 2  # while the last tasks of one wave run, those of the next one fill the machine
+WAVE_TASKS = 1000  # the most tasks of one commit, however small they are
+WAVES_AT_ONCE = 2  # while the last tasks of one wave run, those of the next one use the idle cores
 _SHOWN = 5
 
 
@@ -66,13 +66,13 @@ class TaskRunner(Protocol):
         ...
 
     def stop(self) -> None:
-        """Ends what runs, as soon as it can; no more tasks come. Tasks delete their files."""
+        """Stops running tasks as soon as possible; no further tasks follow. Tasks delete their files."""
         ...
 
 
 @dataclass(frozen=True)
 class DroppedBucket:
-    """A bucket that was not compacted, because another job changed it meanwhile."""
+    """A bucket that was not compacted, because another job changed it concurrently."""
 
     partition: str
     bucket: int
@@ -81,18 +81,18 @@ class DroppedBucket:
 
 @dataclass(frozen=True, repr=False)
 class CompactResult(Result):
-    """What a compaction did.
+    """The result of a compaction.
 
     Attributes:
-        snapshot_ids: the COMPACT snapshots it made, in order; none when there was nothing to do.
-        postponed_files, postponed_rows: that waited for a bucket and went into theirs first; they do not count below.
-        buckets: how many were compacted.
-        files_before, rows_before, bytes_before: of the data files that went, or moved to another level.
-        files_after, rows_after, bytes_after: of those that came, or moved.
-        bytes_written: of new files, changelog files among them; files that only moved count for nothing.
-        changelog_rows: rows of new changelog files.
-        dropped: buckets left as they were; the next compaction takes them.
-        millis: wall time.
+        snapshot_ids: the new COMPACT snapshots, in order; empty if there was nothing to do.
+        postponed_files, postponed_rows: the postponed files and rows moved into buckets first; not counted below.
+        buckets: the number of compacted buckets.
+        files_before, rows_before, bytes_before: the totals of the data files that were replaced or upgraded.
+        files_after, rows_after, bytes_after: the totals of the new and upgraded data files.
+        bytes_written: the bytes of new files, including changelog files, without upgraded files.
+        changelog_rows: the rows of new changelog files.
+        dropped: the buckets left unchanged; the next compaction tries them again.
+        millis: the duration of the call.
     """
 
     snapshot_ids: tuple[int, ...] = ()
@@ -129,12 +129,13 @@ def compact_table(
         commit_bytes: how much is read for one commit.
 
     Returns:
-        What was done. Buckets that others changed meanwhile are planned again a few times, then left and named.
+        The result. A bucket that another job changed concurrently is planned again a few times, then skipped and
+        listed.
 
     Raises:
-        CompactionFailed: tasks or commits failed, again and again; all other buckets are compacted.
-        CommitStateUnknown: as TableCommit.append; what was committed before stays.
-        StorageError: the storage failed when the work was planned.
+        CompactionFailed: tasks or commits failed repeatedly; all other buckets are compacted.
+        CommitStateUnknown: the store did not answer; earlier commits of this call are valid.
+        StorageError: the storage failed during planning.
         OptionError, PredicateError: the condition does not fit.
     """
     job = _Job(table, runner, commit_bytes)
@@ -147,8 +148,8 @@ def compact_table(
 
 
 def run_here(table: Table, task: CompactTask, progress: Callable[[int], None] | None = None) -> Outcome:
-    """Runs a task in this process. Errors of the table and its storage become a TaskFailure."""
-    from paimon_spark.store.compact.bucket import run_task  # not for planning, which most often finds nothing to do
+    """Runs a task in this process. Errors of the table and its storage are returned as a TaskFailure."""
+    from paimon_spark.store.compact.bucket import run_task  # imported late: planning often finds nothing to do
 
     try:
         return run_task(table, task, progress)
@@ -162,11 +163,11 @@ def _words(error: Exception) -> str:
 
 @dataclass
 class _Job:
-    """One compaction under way.
+    """A running compaction.
 
     Attributes:
-        done: what was committed.
-        dropped, failed: the buckets that are left, and why; a later round may yet do them.
+        done: the committed buckets.
+        dropped, failed: the remaining buckets, each with the reason; a later round may compact them.
     """
 
     table: Table
@@ -179,7 +180,7 @@ class _Job:
 
     def run(self, plan: CompactionPlan) -> set[Place]:
         """Runs the tasks of a plan, commits wave by wave, and returns the buckets to plan again."""
-        # What is not planned any more was done by others: a task that failed may have missed its files for that.
+        # Buckets that are no longer planned were compacted by other jobs, which may be why their tasks failed.
         planned = {self._place(task) for task in plan.tasks}
         self.dropped = {p: reason for p, reason in {**self.dropped, **self.failed}.items() if p not in planned}
         self.failed = {}
@@ -199,7 +200,7 @@ class _Job:
         return planned & (self.dropped.keys() | self.failed.keys())
 
     def finish(self) -> CompactResult:
-        """The metrics, after the buckets that are left have been named in the log.
+        """Logs the remaining buckets and returns the metrics.
 
         Raises:
             CompactionFailed: tasks failed.
@@ -216,7 +217,7 @@ class _Job:
         return self._metrics()
 
     def _commit(self, plan: CompactionPlan, outcomes: Sequence[Outcome]) -> None:
-        """A bucket of which a task failed is not committed at all."""
+        """Commits the outcomes of a wave, except buckets with a failed task."""
         assert plan.snapshot is not None, "a plan with tasks has a snapshot"
         self.failed.update((self._place(o), o.error) for o in outcomes if isinstance(o, TaskFailure))
         results = [outcome for outcome in outcomes if isinstance(outcome, CompactTaskResult)]
@@ -226,14 +227,14 @@ class _Job:
             results = [result for result in results if self._place(result) not in self.failed]
         try:
             made = commit_compaction(plan.table, plan.snapshot, plan.upper, results)
-        except (RetriesExhausted, CommitConflict, OSError) as error:  # for certain not committed: tried once more
+        except (RetriesExhausted, CommitConflict, OSError) as error:  # certainly not committed: planned again
             self.failed.update((self._place(result), _words(error)) for result in results)
             return
         self.done.append(made)
         self.dropped.update(made.dropped)
 
     def _give_up(self, running: Iterable[Future[list[Outcome]]]) -> None:
-        """Ends the tasks under way and deletes what others of their wave have finished."""
+        """Stops the running tasks and deletes the results of finished tasks of their waves."""
         self.runner.stop()
         for future in running:
             error = None if future.cancel() else future.exception()
@@ -274,7 +275,7 @@ class _Job:
 
 
 def _waves(table: Table, tasks: Sequence[CompactTask], commit_bytes: int) -> Iterator[tuple[CompactTask, ...]]:
-    """The tasks in groups for one commit each, in their order but for those that are committed together."""
+    """The tasks in groups, one for each commit, in order, except that tasks committed together stay together."""
     wave: list[CompactTask] = []
     size = 0
     for unit in committed_units(table, tasks):

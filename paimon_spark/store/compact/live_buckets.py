@@ -1,4 +1,4 @@
-"""The buckets of a snapshot with their live files and deletion vectors: what a compaction is planned on."""
+"""The buckets of a snapshot with their live files and deletion vectors, the input of compaction planning."""
 
 from __future__ import annotations
 
@@ -47,8 +47,10 @@ def live_buckets(
     """The buckets of a snapshot with their files; postponed rows (bucket -2) have no bucket yet.
 
     Args:
+        table: the table.
+        snapshot: the snapshot; None: the table has none.
         predicate: a condition on partition columns.
-        places: only these; None: all.
+        places: only these buckets; None: all.
     """
     if snapshot is None:
         return

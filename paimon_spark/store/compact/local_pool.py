@@ -1,6 +1,6 @@
-"""Compaction tasks in processes of this machine, for a caller without a Spark session.
+"""Runs compaction tasks in local processes, for callers without a Spark session.
 
-The process in which ``df.write`` commits is such a caller: a worker of Spark, which shares its machine with the driver.
+The process in which ``df.write`` commits has none: it is a Spark worker, which shares its machine with the driver.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SMALL_BYTES = 64 * MB
 
 
 class Stopped(Exception):
-    """The caller does not want the result any more."""
+    """The caller has stopped the task."""
 
 
 @dataclass
 class _Worker:
-    """What a process of the pool knows: whether it is to stop. Set when the process starts."""
+    """The state of a pool process: the event that stops it, set when the process starts."""
 
     stopping: Event | None = None
 
@@ -44,7 +44,7 @@ _WORKER = _Worker()
 
 
 class LocalRunner:
-    """Runs tasks in this process, or in a few others when there is work for them. Stop it in the end."""
+    """Runs tasks in this process, or in a few others if there is enough work. Call stop at the end."""
 
     def __init__(
         self,
@@ -52,11 +52,12 @@ class LocalRunner:
         small_bytes: int = SMALL_BYTES,
         ended: Callable[[CompactTask], None] | None = None,
     ) -> None:
-        """
+        """Starts no process yet.
+
         Args:
-            max_processes: at most so many at once, and no more than there are cores.
-            small_bytes: what is read in all by tasks that need no other process.
-            ended: is told of each task that has ended, well or not; called from any thread.
+            max_processes: the most processes at once; never more than the number of cores.
+            small_bytes: tasks that read at most this in total run in this process.
+            ended: called for each task that has ended, with or without success; from any thread.
         """
         self._ended = ended or _tell_nobody
         self._processes = min(max_processes, os.cpu_count() or 1)
@@ -102,7 +103,7 @@ class LocalRunner:
             return self._pool
 
     def _give_up(self, pool: ProcessPoolExecutor) -> None:
-        """The next tasks get other processes."""
+        """Drops a broken pool: the next tasks get new processes."""
         with self._lock:
             if self._pool is pool:
                 self._pool = None
@@ -117,12 +118,12 @@ class LocalRunner:
 
 
 def _tell_nobody(_: CompactTask) -> None:
-    """For callers who do not want to know."""
+    """The default callback, which does nothing."""
 
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Processes that start inside never see a Ctrl-C: it would end those that still import with a traceback."""
+    """Processes started in the block ignore Ctrl-C, which would end them with a traceback during their imports."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -131,14 +132,14 @@ def _interrupts_held_back() -> Iterator[None]:
 
 
 def _start(stopping: Event) -> None:
-    """Ctrl-C reaches all processes of a terminal: those of the pool wait to be told, so that they clean up once."""
+    """Ignores Ctrl-C, which reaches all processes of a terminal: the parent stops pool processes by an event."""
     _WORKER.stopping = stopping
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """A process whose parent was killed would wait for work for ever."""
+    """Ends this process when its parent is killed; otherwise it would wait for work forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -155,7 +156,7 @@ def _stop_if(stopping: Event | None) -> None:
 
 
 def _submitted(pool: ProcessPoolExecutor, table: Table, task: CompactTask) -> Future[Outcome]:
-    """The task under way; failed already if a process was killed that should have done it."""
+    """The future of a submitted task; it has failed already if the pool is broken by a killed process."""
     try:
         return pool.submit(_run, table, task)
     except BrokenProcessPool as error:

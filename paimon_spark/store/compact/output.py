@@ -1,4 +1,4 @@
-"""The files that a compaction of one bucket writes, encoded beside the thread that merges."""
+"""Writes the files of a compaction of one bucket, encoding them concurrently with the merge."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ from paimon_spark.store.write.file_layout import FileLayout, changelog_layout, f
 class CompactOutput:
     """Takes the rows of a task, data and changelog, each in key order.
 
-    As a context it keeps its files if all goes well, and deletes them if anything is raised in it: only for results
-    that nobody has committed.
+    As a context it keeps its files on success, and deletes them if an error is raised in it. Leave the context before
+    the result is committed.
 
     Attributes:
         rows_written: rows of data files so far.
     """
 
     def __init__(self, table: Table, task: CompactTask) -> None:
-        """
+        """Creates no file yet.
+
         Args:
-            table: its schema and options are those of the files.
-            task: whose bucket the files are for.
+            table: the table; the files have its schema and options.
+            task: the task, with the bucket of the files.
         """
         level, first_sequence = 0, 0
         if isinstance(task, AppendTask):
-            # Java numbers every new file from here; with one counter for all the order of the files stays clear.
+            # Java starts every new file at this number; one counter for all files keeps their order unambiguous.
             first_sequence = task.files[0].min_sequence_number
         else:
             level = task.output_level
@@ -70,7 +71,7 @@ class CompactOutput:
         return [*self._data.begun, *self._changelog.begun]
 
     def write(self, rows: pa.RecordBatch) -> None:
-        """Appends rows to the data files: all table columns, and of a table with keys sequence number and kind."""
+        """Appends rows to the data files: all table columns, and for a table with keys sequence number and kind."""
         self.rows_written += rows.num_rows
         part = file_batch(self._layout, rows) if self._layout.keys else rows
         self._writing.run(partial(self._data.write, part))
@@ -80,12 +81,12 @@ class CompactOutput:
         self._writing.run(partial(self._changelog.write, file_batch(self._changelog_layout, rows)))
 
     def end_files(self) -> None:
-        """The next rows begin new files."""
+        """Ends the open files; the next rows begin new files."""
         self._writing.run(self._data.end_file)
         self._writing.run(self._changelog.end_file)
 
     def wait(self) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
-        """The data and the changelog files so far. Those that were ended are complete and durable."""
+        """The data and the changelog files so far; ended files are complete and durable."""
         self._writing.wait()
         self._closing.wait()
         return self._data.files, self._changelog.files

@@ -1,7 +1,7 @@
-"""What a compaction has to do: live files of a snapshot -> picks -> tasks. Only metadata is read (Java: CompactAction).
+"""Plans a compaction: live files of a snapshot -> picks -> tasks. Only metadata is read (Java: CompactAction).
 
-Keys of one task meet those of no other task of its bucket, so whatever order and place they run in, their files
-together are one sorted run of the output level.
+The key range of a task overlaps that of no other task of its bucket. So in whatever order and place tasks run, their
+files together are one sorted run of the output level.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class CompactionPlan:
     """The tasks of one compaction, biggest first.
 
     Attributes:
-        table: with the schema that new files get: it knows every column that a file to compact has.
-        snapshot: what they were planned on; None of a table without snapshots, which has no tasks.
-        upper: of the buckets where rows are looked up above level 0: names and levels of those files.
+        table: the table, with the schema of new files, which has every column of the files to compact.
+        snapshot: the snapshot of the plan; None for a table without snapshots, which has no tasks.
+        upper: for buckets in which rows are looked up above level 0: names and levels of these files.
     """
 
     table: Table
@@ -66,9 +66,9 @@ def plan_compaction(
     Args:
         table: with the options of the call.
         where: a condition on partition columns; None: all partitions.
-        full: whether all files of a bucket become one run of the top level; else what a writer would pick. None: full,
-            as the official compaction job does by default. Append tables know no difference.
-        places: only these buckets (`place_of`); None: all, but of partitions that are too old with
+        full: True: all files of a bucket become one run of the top level. False: the files that a writer would pick.
+            None: full, the default of the official compaction job. For append tables see plan_append_compaction.
+        places: only these buckets (`place_of`); None: all, except in expired partitions with
             `compaction.skip-expired-partitions`.
         at_once: whether level 0 is taken up now, where `lookup-compact` = gentle lets writers wait for more files.
 
@@ -105,10 +105,10 @@ def _none(partition: bytes) -> bool:
 
 
 def at_newest_schema(table: Table) -> Table:
-    """The table as it is now, the options of the call still on top.
+    """The table in its newest schema, with the options of the call on top.
 
-    A job may have opened it long ago. With the schema of then, columns that were added since would be lost from the
-    files it compacts.
+    A job may have opened the table long ago. With the old schema, columns that were added since then would be lost from
+    the files that it compacts.
     """
     schema = table.schemas.latest()
     if schema is None or schema == table.schema:
@@ -122,7 +122,7 @@ def partition_condition(table: Table, where: str | Predicate | None) -> Predicat
 
     Raises:
         PredicateError: it does not fit the table.
-        OptionError: it looks at columns that are not partition columns.
+        OptionError: it uses columns that are not partition columns.
     """
     predicate = as_predicate(where, table.schema.fields, table.time_zone)
     others = sorted(columns_of(predicate) - set(table.schema.partition_keys))
@@ -136,7 +136,7 @@ def partition_condition(table: Table, where: str | Predicate | None) -> Predicat
 
 
 def biggest_first(tasks: Sequence[CompactTask]) -> tuple[CompactTask, ...]:
-    """The order in which they are started: what takes longest must not come last."""
+    """The tasks in the order of their start, the longest first."""
     return tuple(sorted(tasks, key=lambda task: -task.weight))
 
 
@@ -166,7 +166,7 @@ def _bucket_tasks(table: Table, bucket: LiveBucket, rules: CompactionRules, full
 
 
 def _expires(table: Table) -> Callable[[DataFileMeta], bool]:
-    """A function that is true if a file may hold rows that are too old."""
+    """A function that returns whether a file may hold expired rows."""
     expiry = record_expiry(table.schema, table.options)
     if expiry is None:
         return never
@@ -179,13 +179,13 @@ def _files_above(bucket: LiveBucket, unit: CompactUnit) -> list[DataFileMeta]:
 
 
 def cut_steps(steps: Sequence[CompactStep], task_bytes: int) -> list[tuple[CompactStep, ...]]:
-    """The steps in groups for one task each, cut between sections only; what is not cut stays one step.
+    """The steps in groups, one for each task; a step is divided only between sections.
 
-    The groups are of even size: of 520 MB come three of 173 MB rather than two of 256 and one of 8.
+    The groups have even sizes: 520 MB become three groups of 173 MB rather than two of 256 and one of 8.
 
     Args:
-        steps: of one bucket, in key order.
-        task_bytes: what a task shall read at most, unless one section is bigger.
+        steps: the steps of one bucket, in key order.
+        task_bytes: the most bytes that a task reads, unless one section is bigger.
     """
     pieces = [(number, section) for number, step in enumerate(steps) for section in step.sections]
     sizes = [_bytes_read(steps[number], section) for number, section in pieces]
@@ -212,7 +212,7 @@ def _with_its_files(
     deletions: Mapping[str, DeletionFile],
     key_types: Sequence[DataType],
 ) -> MergeTask:
-    """The task of some steps, with the files above that may hold their keys, and the vectors of all of them."""
+    """The task of some steps, with the files above that may hold their keys, and the vectors of all these files."""
     task = replace(whole, steps=steps)
     looked_up = [file for step in steps if step.changelog for file in step.files]
     if looked_up and above:

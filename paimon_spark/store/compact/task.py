@@ -1,4 +1,4 @@
-"""What one task of a compaction gets and what it hands back (Java: CompactTask, CompactResult)."""
+"""The input and the result of one compaction task (Java: CompactTask, CompactResult)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class MergeTask:
     Attributes:
         partition: arity-prefixed BinaryRow.
         bucket: number of the bucket.
-        total_buckets: as the bucket's files name it.
-        output_level: of all files that come out.
-        drop_deletes: rows that retract do not come out: no file below holds what they retract.
-        steps: what happens to the files; the steps share no key.
-        above: files of the bucket on levels higher than output_level; only steps with a changelog look at them.
+        total_buckets: the number of buckets that the bucket's files record.
+        output_level: the level of all new files.
+        drop_deletes: True drops retractions, because no older row of their keys exists.
+        steps: the work; the key ranges of steps do not overlap.
+        above: files of the bucket on levels higher than output_level; only steps with a changelog use them.
         deletions: deletion vectors by data file name, of the files of the steps and of those above.
     """
 
@@ -42,17 +42,19 @@ class MergeTask:
 
     @property
     def weight(self) -> int:
-        """Bytes of the files that are read; what only changes its level counts for nothing."""
+        """Bytes of the files that are read; files that are only upgraded do not count."""
         read = (step for step in self.steps if step.rewrites or step.changelog)
         return sum(file.file_size for step in read for file in step.files)
 
 
 @dataclass(frozen=True)
 class AppendTask:
-    """Files of one bucket (or partition) of an append table whose rows, in this order, go into new files.
+    """Files of one bucket (or partition) of an append table whose rows are written, in this order, to new files.
 
     Attributes:
-        partition, bucket, total_buckets: as of MergeTask.
+        partition: arity-prefixed BinaryRow.
+        bucket: number of the bucket.
+        total_buckets: the number of buckets that the bucket's files record.
         files: in the order of their rows.
         deletions: deletion vectors by data file name.
     """
@@ -74,15 +76,16 @@ CompactTask: TypeAlias = MergeTask | AppendTask
 
 @dataclass(frozen=True)
 class CompactTaskResult:
-    """What a task did; nothing is visible before it is committed.
+    """The result of a task; nothing is visible before it is committed.
 
     Attributes:
-        partition, bucket, total_buckets: of the task.
-        before: the files that go; after: those that come, in key order.
-        changelog: changelog files.
-        superseded: data file name -> positions (int64, little-endian) that a deletion vector has to delete now.
-        created: paths of all files that the task wrote: what to delete if nobody commits the result.
-        rows_read, rows_written: rows of the files read, and of the new data files.
+        partition, bucket, total_buckets: those of the task.
+        before: the replaced files.
+        after: the new files, in key order.
+        changelog: the new changelog files.
+        superseded: data file name -> positions (int64, little-endian) that a deletion vector must delete.
+        created: the paths of all files that the task wrote, to be deleted if the result is not committed.
+        rows_read, rows_written: the rows of the files read, and of the new data files.
     """
 
     partition: bytes

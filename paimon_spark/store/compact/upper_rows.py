@@ -1,7 +1,7 @@
-"""The rows above the output level of a compaction, read as far as its keys need them (Java: LookupLevels).
+"""Reads the rows above the output level of a compaction that its keys need (Java: LookupLevels).
 
-Java looks every key up by itself. Here the keys of the compaction and those above are both sorted, so one pass over the
-levels above finds them all; files and row groups between two keys of the compaction are left out.
+Java looks up every key separately. Here the keys of the compaction and those above are both sorted, so one pass over
+the levels above finds them all; files and row groups between two keys of the compaction are skipped.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def files_above(
     """The files by level, lowest first, in key order; without those that share no key with the inputs.
 
     Args:
-        files: on levels above 0; their numbers are their places here.
-        inputs: at least one.
+        files: files on levels above 0; the number of a file is its position here.
+        inputs: the files to compact, at least one.
         key_fields: the trimmed primary key.
     """
     key_range = key_range_of([field.type for field in key_fields])
@@ -68,14 +68,15 @@ class UpperLevel:
         batch_rows: int,
         expires: bool,
     ) -> None:
-        """
+        """Opens no file yet.
+
         Args:
-            rows: of the bucket.
-            files: of one level, in key order.
-            request: the columns, keys among them; with positions, batches have ``_FILE`` too.
+            rows: the rows of the bucket.
+            files: the files of one level, in key order.
+            request: the columns, including the keys; with positions, batches have ``_FILE`` too.
             key_fields: the trimmed primary key.
-            batch_rows: how many rows a batch has at most.
-            expires: whether rows that are too old are as if they were not there.
+            batch_rows: the most rows of a batch.
+            expires: whether rows that are too old are dropped.
         """
         self._rows = rows
         self._files = list(reversed(files))

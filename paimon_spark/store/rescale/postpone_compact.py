@@ -1,7 +1,7 @@
-"""Compaction of postponed files: their rows move into the buckets of their partitions (features 2.2).
+"""Compacts postponed files: moves their rows into the buckets of their partitions (features 2.2).
 
-One COMPACT commit takes the postponed files away and adds the new ones: a row is moved exactly once or not at all. The
-new files are of level 0; compacting the buckets is a compaction as any other (Java: SparkPostponeCompactProcedure).
+One COMPACT commit deletes the postponed files and adds the new ones, so a row is moved exactly once or not at all. The
+new files are of level 0; a normal compaction then compacts the buckets (Java: SparkPostponeCompactProcedure).
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from paimon_spark.store.write.write_plan import WritePlan, plan_write
 
 _log = logging.getLogger(__name__)
 
-TRIES = 3  # plans on new states of the table while others replace what is to be moved
+TRIES = 3  # plans on new states of the table if other jobs replace the files to move
 
 
 @dataclass(frozen=True)
 class PostponeCompaction:
-    """What a compaction of postponed files will do; picklable.
+    """The plan of a compaction of postponed files; picklable.
 
     Attributes:
-        plan: of the write.
+        plan: the plan of the write.
         numbers: canonical partition -> its number of buckets.
         files: canonical partition -> its postponed files, oldest first.
     """
@@ -62,7 +62,7 @@ class PostponeCompaction:
     files: dict[Partition, tuple[DataFileMeta, ...]]
 
     def moves(self) -> list[Move]:
-        """The work, one move a partition, the largest first: reading Avro costs more than writing the buckets."""
+        """The moves, one per partition, the largest first. They are not divided: reading Avro is the main cost."""
         sizes = {row: sum(f.file_size for f in files) for row, files in self.files.items()}
         rows = sorted(sizes, key=lambda row: -sizes[row])
         return [move for row in rows for move in plan_moves(row, self.files[row], self.numbers[row], parallelism=1)]
@@ -70,12 +70,12 @@ class PostponeCompaction:
 
 @dataclass(frozen=True, repr=False)
 class CompactPostponedResult(Result):
-    """What was moved.
+    """The result of moving postponed rows.
 
     Attributes:
-        snapshot_ids: the COMPACT snapshots it made, in order; none when there was nothing to move.
-        files, rows: postponed files that are gone, and what they held.
-        left: partitions in words whose files others replaced meanwhile; they are as those others left them.
+        snapshot_ids: the new COMPACT snapshots, in order; empty if there was nothing to move.
+        files, rows: the postponed files that were removed, and their rows.
+        left: the names of partitions that were left unchanged, because other jobs replaced their files.
     """
 
     snapshot_ids: tuple[int, ...] = ()
@@ -85,15 +85,16 @@ class CompactPostponedResult(Result):
 
 
 def plan_postpone_compaction(table: Table, where: str | Predicate | None = None) -> PostponeCompaction:
-    """Looks for postponed files in the latest snapshot; no data file is read.
+    """Plans the moves of the postponed files in the latest snapshot; no data file is read.
 
     Args:
+        table: the table, with the options of the call.
         where: a condition on partition columns; None: all partitions.
 
     Raises:
-        OptionError, PredicateError: the condition does not fit.
+        PredicateError: the condition does not fit.
+        OptionError: the condition does not fit, or an option postpone.* is not positive.
         UnsupportedFeature: the table does not postpone buckets, or cannot be written.
-        OptionError: an option postpone.* is not positive.
         TableChanged: the table was opened before its columns were changed.
     """
     if table.bucket_mode != BucketMode.POSTPONE_MODE:
@@ -114,19 +115,21 @@ def plan_postpone_compaction(table: Table, where: str | Predicate | None = None)
 def commit_postpone_compaction(
     table: Table, commit_user: str, compaction: PostponeCompaction, messages: Sequence[CommitMessage]
 ) -> CompactPostponedResult:
-    """Makes the moved rows visible, in one COMPACT snapshot that also takes the postponed files away.
+    """Makes the moved rows visible, in one COMPACT snapshot that also deletes the postponed files.
 
-    Partitions whose postponed files or number of buckets others have changed meanwhile are left out; their new files
-    are deleted.
+    Partitions whose postponed files or number of buckets other jobs have changed concurrently are left out; their new
+    files are deleted.
 
     Args:
-        commit_user: of the job.
-        compaction: what was planned.
-        messages: of all its moves.
+        table: the table, with the options of the call.
+        commit_user: the commit user of the job.
+        compaction: the plan.
+        messages: the messages of all its moves.
 
     Raises:
-        CommitConflict: all partitions were left out, or others as TableCommit.append. On CommitConflict and
-            RetriesExhausted nothing was committed, and the files of the messages are deleted.
+        CommitConflict: all partitions were left out; nothing was committed, and the files are deleted.
+        RetriesExhausted: other writers were faster in every attempt; nothing was committed, and the files are deleted.
+        CommitStateUnknown: the store did not answer; no file is deleted.
     """
     every = [*_gone(compaction), *(_as_compacted(message) for message in messages)]
 
@@ -157,14 +160,21 @@ def compact_postponed(
     where: str | Predicate | None = None,
     run: Callable[[PostponeCompaction, str], list[CommitMessage]] | None = None,
 ) -> CompactPostponedResult:
-    """Moves all postponed rows into buckets and commits that; what others replace meanwhile is planned anew.
+    """Moves all postponed rows into buckets and commits them; partitions that other jobs change are planned again.
 
     Args:
+        table: the table, with the options of the call.
         where: a condition on partition columns; None: all partitions.
-        run: does the moves of a plan for a commit user, all or none; None: in this process.
+        run: runs the moves of a plan for a commit user, all or none; None: in this process.
 
     Raises:
-        As plan_postpone_compaction and commit_postpone_compaction.
+        PredicateError: the condition does not fit.
+        OptionError: the condition does not fit, or an option postpone.* is not positive.
+        UnsupportedFeature: the table does not postpone buckets, or cannot be written.
+        TableChanged: the table was opened before its columns were changed.
+        CommitConflict: other jobs changed all partitions in every try; nothing was committed in the last one.
+        RetriesExhausted: other writers were faster in every attempt.
+        CommitStateUnknown: the store did not answer; no file is deleted.
     """
     result = CompactPostponedResult()
     for trial in range(TRIES):
@@ -203,7 +213,7 @@ def _postponed(state: TableState, predicate: Predicate) -> dict[Partition, list[
 
 
 def _changed(state: TableState, compaction: PostponeCompaction) -> set[Partition]:
-    """Partitions that are no longer as planned: a file is gone, or buckets are counted otherwise."""
+    """The partitions that differ from the plan: a file was removed, or the number of buckets has changed."""
     fields = state.table.schema.partition_fields
     live: dict[Partition, set[str]] = {}
     changed: set[Partition] = set()
@@ -225,7 +235,7 @@ def _gone(compaction: PostponeCompaction) -> Iterable[CommitMessage]:
 
 
 def _as_compacted(message: CommitMessage) -> CommitMessage:
-    """What a writer wrote, as what a compaction wrote."""
+    """The message of a writer, turned into one of a compaction."""
     return CommitMessage(
         message.partition,
         message.bucket,

@@ -1,7 +1,7 @@
-"""Moving rows that are staged or postponed into buckets, in this process (features 2.2).
+"""Moves staged or postponed rows into buckets, in this process (features 2.2).
 
-What tasks of a job have staged moves before the job is committed; what waits in the table moves in a compaction
-(store/postpone_compact.py).
+Staged rows are moved before their job is committed; postponed rows of the table are moved by a compaction
+(``postpone_compact``).
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _KIND_FIELD = DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, False)
 
 @dataclass(frozen=True)
 class Move:
-    """Postponed files of a partition whose rows go to some of its buckets.
+    """Postponed files of a partition, whose rows are moved to some of its buckets.
 
     Attributes:
         partition: arity-prefixed row.
         files: oldest first.
         total_buckets: the number of buckets of the partition.
-        every, first: rows of the buckets first, first + every, ... are moved: several moves share the files.
+        every, first: the rows of the buckets first, first + every, ... are moved, so several moves can share the files.
     """
 
     partition: bytes
@@ -62,7 +62,7 @@ class Move:
 
 
 def run_move(table: Table, move: Move, commit_user: str, plan: WritePlan, share: int = 1) -> list[CommitMessage]:
-    """Writes the rows of a move as level 0 of their buckets; on any error what it wrote is deleted.
+    """Writes the rows of a move as level 0 of their buckets; on any error the new files are deleted.
 
     Args:
         table: with postponed buckets.
@@ -111,9 +111,9 @@ def postponed_rows(
 
 
 def plan_moves(partition: bytes, files: Sequence[DataFileMeta], total_buckets: int, parallelism: int) -> Iterator[Move]:
-    """The moves of one partition's files, so many that as many workers have something to do.
+    """The moves of one partition's files, enough to occupy all workers.
 
-    Every move reads all the files; of staged ones, which are columnar, that costs less than one worker writing all.
+    Every move reads all the files; for staged files, which are columnar, this is faster than writing with one worker.
     """
     every = min(total_buckets, parallelism)
     for first in range(every):
@@ -123,16 +123,20 @@ def plan_moves(partition: bytes, files: Sequence[DataFileMeta], total_buckets: i
 def place_staged(
     table: Table, commit_user: str, plan: WritePlan, messages: Sequence[CommitMessage]
 ) -> list[CommitMessage]:
-    """Moves what the tasks of a job have staged into buckets, in this process, and deletes the staged files.
+    """Moves the staged rows of a job into buckets, in this process, and deletes the staged files.
 
     Args:
-        messages: of all tasks.
+        table: a table with postponed buckets.
+        commit_user: the commit user of the job.
+        plan: the plan of the job.
+        messages: the messages of all tasks.
 
     Returns:
-        What is to be committed: the other messages, and those of the moves.
+        The messages to commit: those without staged files, and those of the moves.
 
     Raises:
-        CorruptFile, OSError, ...: nothing is moved; the files of messages are as they were.
+        CorruptFile: a staged file is missing or damaged. After this or any other error nothing is moved, and the files
+            of the messages are unchanged.
     """
     if not writes_fixed_buckets(table):
         return list(messages)
@@ -152,10 +156,17 @@ def place_staged(
 def run_moves(
     table: Table, moves: Iterable[Move], commit_user: str, plan: WritePlan, workers: int
 ) -> list[CommitMessage]:
-    """Runs moves in threads of this process; on an error what any of them wrote is deleted. Arguments as of run_move.
+    """Runs moves in threads of this process; on an error the new files of all moves are deleted.
+
+    Args:
+        table: a table with postponed buckets.
+        moves: the moves.
+        commit_user: the commit user of the job.
+        plan: the plan of the job; moved rows get its first sequence numbers.
+        workers: the number of threads.
 
     Raises:
-        As run_move.
+        CorruptFile: a postponed file is missing or damaged.
     """
     with ThreadPoolExecutor(workers) as threads:
         running = [threads.submit(run_move, table, move, commit_user, plan, workers) for move in moves]
@@ -171,13 +182,14 @@ def run_moves(
 
 
 def tell_of_few_buckets(table: Table, messages: Iterable[CommitMessage]) -> None:
-    """Logs the partitions that have got far more rows by one job than their buckets are for.
+    """Logs the partitions that received far more rows from one job than their buckets are sized for.
 
-    The option ``postpone.batch-write-fixed-bucket.rescale-load-factor`` says how much more that is; the official system
-    rescales such a partition before it writes (Java: PostponeUtils.decideFixedBucketNum).
+    The option ``postpone.batch-write-fixed-bucket.rescale-load-factor`` is the threshold; the official system rescales
+    these partitions before it writes (Java: PostponeUtils.decideFixedBucketNum).
 
     Args:
-        messages: of one job, for buckets.
+        table: the table.
+        messages: the messages of one job, for buckets.
     """
     if not writes_fixed_buckets(table):
         return
@@ -205,10 +217,11 @@ def split_staged(messages: Iterable[CommitMessage]) -> tuple[list[CommitMessage]
 
 
 def staged_files(table: Table, staged: Sequence[CommitMessage]) -> dict[Partition, tuple[DataFileMeta, ...]]:
-    """What the tasks of one job have staged, oldest first, by canonical partition.
+    """The staged files of one job, oldest first, by canonical partition.
 
     Args:
-        staged: messages of all tasks of one job.
+        table: the table.
+        staged: the messages with staged files of all tasks of the job.
     """
     types = table.schema.partition_types
     files: dict[Partition, list[DataFileMeta]] = {}
@@ -223,7 +236,7 @@ def _task_order(file: DataFileMeta) -> tuple[int, int]:
 
 
 def delete_created(table: Table, messages: Iterable[CommitMessage]) -> None:
-    """Deletes the files of messages that nobody has committed or will commit."""
+    """Deletes the files of messages that are not and will not be committed."""
     for message in messages:
         discard(table.file_io, created_paths(table, message))
 
@@ -231,10 +244,12 @@ def delete_created(table: Table, messages: Iterable[CommitMessage]) -> None:
 def settled_numbers(
     table: Table, plan: WritePlan, files: Mapping[Partition, Sequence[DataFileMeta]]
 ) -> dict[Partition, int]:
-    """The number of buckets of each partition whose rows wait: what it has, else what its rows need.
+    """The number of buckets of each partition with postponed rows: the existing number, else what its rows need.
 
     Args:
-        files: canonical partition -> its files that wait.
+        table: the table.
+        plan: the plan of the job.
+        files: canonical partition -> its postponed files.
 
     Raises:
         OptionError: an option postpone.* is not positive.

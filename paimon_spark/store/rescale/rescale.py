@@ -1,7 +1,7 @@
-"""Another number of buckets for partitions that have rows: all of them are written again (Java: RescaleProcedure).
+"""Changes the number of buckets of existing partitions by rewriting all their rows (Java: RescaleProcedure).
 
-One OVERWRITE snapshot replaces exactly the files that were read. What others add meanwhile would be lost, so then
-nothing is committed.
+One OVERWRITE snapshot replaces exactly the files that were read. If another job has changed these partitions
+concurrently, nothing is committed, because its rows would be lost.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from paimon_spark.store.write.write_plan import plan_write
 
 @dataclass(frozen=True)
 class RescalePlan:
-    """What a rescale will do.
+    """The plan of a rescale.
 
     Attributes:
-        rewrite: the rows of the partitions, and where they go.
-        files: (canonical partition, bucket, name) of all data files that are replaced.
-        index: names of the index files that go with them.
-        previous: partition in words -> its number of buckets now.
+        rewrite: the rows of the partitions, and their new buckets.
+        files: (canonical partition, bucket, name) of all data files to replace.
+        index: the names of the index files to delete with them.
+        previous: partition name -> its current number of buckets.
     """
 
     rewrite: Rewrite
@@ -64,13 +64,13 @@ class RescalePlan:
 
 @dataclass(frozen=True, repr=False)
 class RescaleResult(Result):
-    """What a rescale did.
+    """The result of a rescale.
 
     Attributes:
-        partitions: those that were written again, in words, and how many buckets they had.
-        rows, files, bytes: of the new data files.
-        millis: wall time, from the call to the commit.
-        snapshot_id: the snapshot it made; None when all partitions had the number of buckets already.
+        partitions: the names of the rewritten partitions, with their former numbers of buckets.
+        rows, files, bytes: the totals of the new data files.
+        millis: the duration from the call to the commit.
+        snapshot_id: the new snapshot; None if all partitions had the number of buckets already.
     """
 
     partitions: dict[str, int]
@@ -87,22 +87,23 @@ def rescale(
     where: str | Predicate | None = None,
     run: Callable[[Rewrite], list[CommitMessage]] = rewrite_here,
 ) -> RescaleResult:
-    """Brings partitions to a number of buckets, and the option ``bucket`` too if all partitions are meant.
+    """Changes the number of buckets of partitions and, without a condition, the option ``bucket`` too.
 
-    Postponed files stay postponed, and so does the option of a table that postpones.
+    Postponed files stay postponed, and the option of a table with postponed buckets is not changed.
 
     Args:
-        table: latest schema, with the options of the call.
-        buckets: at least 1.
+        table: the table in its latest schema, with the options of the call.
+        buckets: the new number of buckets, at least 1.
         where: a condition on partition columns; None: all partitions.
-        run: does the rewrite, all or nothing.
+        run: runs the rewrite, all or nothing.
 
     Raises:
-        OptionError: the number, or the condition.
+        OptionError: the number or the condition is not valid.
         UnsupportedFeature: the table has no fixed number of buckets, or cannot be written.
-        CommitConflict: others have changed a partition meanwhile; nothing was committed.
+        CommitConflict: another job has changed a partition concurrently; nothing was committed.
         TableChanged: the table was opened before its columns were changed.
-        Others as TableCommit.append.
+        RetriesExhausted: other writers were faster in every attempt; nothing was committed.
+        CommitStateUnknown: the store did not answer; no file is deleted.
     """
     began = time.monotonic()
     plan = plan_rescale(table, buckets, where)
@@ -123,12 +124,14 @@ def rescale(
 
 
 def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = None) -> RescalePlan:
-    """Looks at the latest snapshot; partitions that have the number of buckets are left alone.
+    """Plans a rescale on the latest snapshot; partitions that already have the number of buckets are not rewritten.
 
-    Every live file is read, also those of level 0 that readers do not see yet.
+    Every live file is included, even files of level 0 that readers do not see yet.
 
     Raises:
-        As rescale.
+        OptionError: the number or the condition is not valid.
+        UnsupportedFeature: the table has no fixed number of buckets, or cannot be written.
+        TableChanged: the table was opened before its columns were changed.
     """
     if type(buckets) is not int or buckets < 1:  # True is an int too
         raise OptionError(f"rescaling {table.location} to {buckets!r} buckets: give a whole number above 0")
@@ -159,8 +162,9 @@ def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMes
     """Replaces the files that were read by the new ones, in one OVERWRITE snapshot.
 
     Raises:
-        CommitConflict: other files are live now than were read, or other deletion vectors.
-        Others as TableCommit.append.
+        CommitConflict: the live files or deletion vectors differ from those that were read; nothing was committed.
+        RetriesExhausted: other writers were faster in every attempt; nothing was committed.
+        CommitStateUnknown: the store did not answer; no file may be deleted.
     """
     began = time.monotonic()
     new = appended(messages)
@@ -194,7 +198,7 @@ def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMes
 
 
 def set_option(table: Table, key: str, value: str) -> None:
-    """Publishes a schema with this option, unless the latest has it.
+    """Publishes a schema with this option, unless the latest schema has it.
 
     Raises:
         StorageError: the storage failed.
@@ -210,7 +214,7 @@ def set_option(table: Table, key: str, value: str) -> None:
 
 
 def _splits(table: Table, bucket: LiveBucket) -> list[Split]:
-    """The rows of a bucket, in the order of its rows if it has one."""
+    """The splits of a bucket, in row order if its rows have one."""
     entry = bucket.entries[0]
     where = bucket_directory(table, entry.partition, entry.bucket)
     alone: list[DataFileMeta] = []
@@ -232,7 +236,7 @@ def _splits(table: Table, bucket: LiveBucket) -> list[Split]:
 
 
 def _level(table: Table) -> int | None:
-    """The level of the new files: the highest, for they are all there is of their bucket; None: 0."""
+    """The level of the new files: the highest, because they are all files of their bucket; None: 0."""
     if not table.schema.primary_keys:
         return None
     if not skips_level_zero(table.options) and not table.options.value(o.OVERWRITE_UPGRADE):

@@ -1,4 +1,4 @@
-"""Rows of a table written again into other buckets: what moves postponed rows and rescales partitions."""
+"""Rewrites rows of a table into other buckets, to move postponed rows and to rescale partitions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SOURCE_BYTES = 128 * MB  # of postponed files that one task reads
 
 @dataclass(frozen=True)
 class Rewrite:
-    """One job; picklable.
+    """One rewrite job; picklable.
 
     Attributes:
         table: that is read and written.
@@ -54,7 +54,7 @@ class Rewrite:
 
     @cached_property
     def first_owners(self) -> dict[Partition, int]:
-        """For each canonical partition the number of its first bucket, all buckets counted through."""
+        """For each canonical partition the number of its first bucket, with all buckets numbered consecutively."""
         first, counted = {}, 0
         for partition, number in self.numbers.items():
             first[partition] = counted
@@ -63,7 +63,7 @@ class Rewrite:
 
     @property
     def owners(self) -> int:
-        """How many buckets there are in all."""
+        """The total number of buckets."""
         return sum(self.numbers.values())
 
     def partition_of(self, source: RowSource) -> Partition:
@@ -71,10 +71,10 @@ class Rewrite:
         return canonical_row(source.partition, self.table.schema.partition_types)
 
     def write(self, batches: Iterable[tuple[pa.RecordBatch, Kinds | None]]) -> list[CommitMessage]:
-        """Writes rows; on any error what was written is deleted.
+        """Writes rows; on any error the new files are deleted.
 
         Args:
-            batches: all rows of some buckets, in their order.
+            batches: all rows of some buckets, in order.
         """
         plan = replace(self.plan, buckets=self.numbers)
         rules = write_rules(self.table)
@@ -117,6 +117,9 @@ def postponed_rewrite(
     """The rewrite that moves the rows of postponed or staged files into buckets.
 
     Args:
+        table: the table.
+        commit_user: the commit user of the job.
+        plan: the plan of the write.
         files: canonical partition -> its files, oldest first.
         numbers: canonical partition -> its number of buckets.
     """
@@ -129,7 +132,7 @@ def postponed_rewrite(
 
 
 def rewrite_here(rewrite: Rewrite) -> list[CommitMessage]:
-    """Does the job in this thread; on any error what it wrote is deleted.
+    """Runs the job in this thread; on any error the new files are deleted.
 
     Raises:
         CorruptFile: a file of a source is missing or damaged.

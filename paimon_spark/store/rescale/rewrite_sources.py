@@ -1,4 +1,4 @@
-"""Rows of a table that are written again elsewhere in it, as parts that one task reads each."""
+"""The sources of a rewrite: rows of a table, in parts that one task reads each."""
 
 from __future__ import annotations
 

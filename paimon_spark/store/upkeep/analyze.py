@@ -1,6 +1,6 @@
-"""Statistics of a table, counted by somebody and kept by an ANALYZE snapshot (features 8; Java: commitStatistics).
+"""Stores statistics of a table, which the caller counts, in an ANALYZE snapshot (features 8; Java: commitStatistics).
 
-Every later snapshot inherits them as long as the schema stays what it was.
+Every later snapshot inherits them as long as the schema is unchanged.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Count: TypeAlias = Callable[[Snapshot, Sequence[DataField]], tuple[int, Mapping[
 
 @dataclass(frozen=True, repr=False)
 class AnalyzeResult(Result):
-    """What an analysis found.
+    """The result of an analysis.
 
     Attributes:
-        snapshot_id: the snapshot it made; None: the table has no snapshot to be looked at.
-        statistics: what it keeps.
-        millis: wall time.
+        snapshot_id: the new snapshot; None: the table has no snapshot to analyse.
+        statistics: the stored statistics.
+        millis: the duration of the call.
     """
 
     snapshot_id: int | None
@@ -53,20 +53,21 @@ class AnalyzeResult(Result):
 
 
 def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> AnalyzeResult:
-    """Counts the rows of the latest snapshot and keeps the result in an ANALYZE snapshot.
+    """Counts the rows of the latest snapshot and stores the result in an ANALYZE snapshot.
 
-    The size is that of the data files times the share of their rows that a read gives. (Java takes the share for 0
-    wherever it is not 1.)
+    The size is that of the data files times the share of their rows that a read returns. (Java uses 0 for the share
+    unless it is 1.)
 
     Args:
-        table: with the options of the call.
-        columns: names, any letter case, or one text of them with commas; "all"; None: only the rows are counted.
-        count: does the reading.
+        table: the table, with the options of the call.
+        columns: names in any letter case, or one text of names separated by commas; "all"; None: only rows are counted.
+        count: reads the rows and counts.
 
     Raises:
-        OptionError: a column is not there, or an option chooses a snapshot.
+        OptionError: a column does not exist, or an option chooses a snapshot.
         UnsupportedFeature: a column has a type without statistics, or the table cannot be written.
-        RetriesExhausted, CommitStateUnknown: as TableCommit.append.
+        RetriesExhausted: other writers were faster in every attempt; nothing was committed.
+        CommitStateUnknown: the store did not answer.
     """
     began = time.monotonic()
     check_writable(table.schema, table.options)
@@ -84,7 +85,12 @@ def analyze(table: Table, columns: str | Sequence[str] | None, count: Count) -> 
 
 
 def analyzed_fields(table: Table, columns: str | Sequence[str] | None) -> tuple[DataField, ...]:
-    """The columns to look at. Errors as in analyze."""
+    """The columns to analyse.
+
+    Raises:
+        OptionError: a column does not exist.
+        UnsupportedFeature: a column has a type without statistics.
+    """
     if columns is None:
         return ()
     every = isinstance(columns, str) and columns.lower() == ALL
@@ -101,13 +107,16 @@ def analyzed_fields(table: Table, columns: str | Sequence[str] | None) -> tuple[
 
 
 def commit_statistics(table: Table, statistics: TableStatistics, since: int) -> Snapshot:
-    """Makes the snapshot that has these statistics; its rows are those of the snapshot before.
+    """Commits a snapshot with these statistics and the rows of the snapshot before.
 
     Args:
+        table: the table, with the options of the call.
+        statistics: the statistics to store.
         since: the id of the latest snapshot when the work began.
 
     Raises:
-        RetriesExhausted, CommitStateUnknown: as TableCommit.append.
+        RetriesExhausted: other writers were faster in every attempt; nothing was committed.
+        CommitStateUnknown: the store did not answer.
     """
     name = f"stat-{uuid.uuid4()}-0"
     path = statistics_path(table.location, name)

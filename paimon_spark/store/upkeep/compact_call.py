@@ -1,4 +1,4 @@
-"""A compaction that somebody calls for: of postponed rows first, then of the buckets; at last what follows a commit."""
+"""An explicitly requested compaction: moves postponed rows, compacts the buckets, then does the upkeep of a commit."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ def compact_on_call(
     full: bool | None = None,
     move_postponed: Callable[[Table, str | None], CompactPostponedResult] = compact_postponed,
 ) -> CompactResult:
-    """Compacts what a call names, without waiting for more files as writers may.
+    """Compacts a table or some partitions, without waiting for more files as writers may.
 
     Args:
-        table: with the options of the call.
-        runner: where the tasks run; stopped on return.
-        where, full: as for compact_table.
-        move_postponed: moves rows that wait for a bucket.
+        table: the table, with the options of the call.
+        runner: runs the tasks; stopped on return.
+        where: a condition on partition columns; None: all partitions.
+        full: whether all files of a bucket become one run of the top level; see plan_compaction.
+        move_postponed: moves postponed rows into buckets.
 
     Raises:
-        OptionError: an option chooses a snapshot.
-        PaimonError: the table cannot be written; or as compact_table.
+        OptionError: an option chooses a snapshot, or the condition does not fit.
+        PredicateError: the condition does not fit.
+        CompactionFailed: tasks or commits failed repeatedly; all other buckets are compacted.
+        PaimonError: the table cannot be written.
     """
     check_writable(table.schema, table.options)
     refuse_travel(table, "compacted")

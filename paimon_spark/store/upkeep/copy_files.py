@@ -1,7 +1,7 @@
-"""Copying a table file by file (features 7, copy; Java: CopyFilesProcedure).
+"""Copies a table file by file (features 7, copy; Java: CopyFilesProcedure).
 
 The latest state is copied: data files with their sidecars, deletion vectors and hash indexes, under new names, as one
-snapshot. Java renames data files but not their deletion vectors, and leaves sidecars behind; here both follow.
+snapshot. Java renames data files but not their deletion vectors, and does not copy sidecars; here both are correct.
 Changelogs, tags, branches and older snapshots are not copied, as in Java.
 """
 
@@ -47,7 +47,7 @@ _PIECE = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """One file to be copied; size in bytes, None where nobody recorded it."""
+    """One file to copy; size in bytes, None if it was not recorded."""
 
     source: str
     target: str
@@ -60,18 +60,18 @@ CopyAll: TypeAlias = Callable[[FileIO, FileIO, Sequence[FileCopy]], None]
 
 @dataclass(frozen=True, repr=False)
 class CopyResult(Result):
-    """What was copied.
+    """The result of a copy.
 
     Attributes:
-        location: the target.
-        created: whether the target table was made.
-        source_snapshot_id: which state was copied; None: the source has no snapshot.
-        snapshot_id: the snapshot made in the target; None: there were no files to copy, and none to replace.
-        partitions: in words, sorted.
-        files, index_files: how many; sidecars are not counted.
-        rows: in the data files, rows of equal keys count each.
-        bytes: of data and index files.
-        millis: wall time.
+        location: the location of the target.
+        created: whether the target table was created.
+        source_snapshot_id: the copied snapshot; None: the source has no snapshot.
+        snapshot_id: the new snapshot in the target; None: there were no files to copy, and none to replace.
+        partitions: the names of the copied partitions, sorted.
+        files, index_files: the numbers of files; sidecars are not counted.
+        rows: the rows in the data files; rows with equal keys are counted separately.
+        bytes: the bytes of data and index files.
+        millis: the duration of the call.
     """
 
     location: str
@@ -87,7 +87,12 @@ class CopyResult(Result):
 
 
 def copy_here(source: FileIO, target: FileIO, files: Sequence[FileCopy]) -> None:
-    """Copies files by threads of this process. Errors as in copy_file."""
+    """Copies files by threads of this process.
+
+    Raises:
+        CorruptFile: a file is missing, or its size is not the recorded one.
+        StorageError: a store failed.
+    """
     map_parallel(partial(copy_file, source, target), files)
 
 
@@ -95,7 +100,7 @@ def copy_file(source: FileIO, target: FileIO, file: FileCopy) -> None:
     """Copies one file.
 
     Raises:
-        CorruptFile: it is not there, or has another size than the metadata say.
+        CorruptFile: the file is missing, or its size is not the recorded one.
         StorageError: a store failed.
     """
     try:
@@ -121,24 +126,27 @@ def copy_table(
 ) -> CopyResult:
     """Copies the latest state of a table, or of some partitions, to another one.
 
-    A new target has the schemas and options of the source, but for those that name places or branches. In a table that
-    is there the partitions that have rows in the source are replaced; all of it if it has no partition columns, or
-    `dynamic-partition-overwrite` is false.
+    A new target has the schemas and options of the source, except options that name locations or branches. In an
+    existing target, the partitions that have rows in the source are replaced; the whole table is replaced if it has no
+    partition columns, or `dynamic-partition-overwrite` is false.
 
     Args:
-        table: the source, on its branch.
+        table: the source, opened on the branch to copy.
         target: the directory of the target.
         where: a condition on partition columns, such as ``dt < '2026-11-01'``; None: all.
         options: storage options of the target.
-        copy_all: does the copying.
+        copy_all: copies the files.
 
     Raises:
-        OptionError, PredicateError: the condition does not fit, the target lies in the source, or an option chooses a
-            snapshot.
-        SchemaError: the target does not fit the source, or something else is there.
-        UnsupportedFeature: the target could not be written, or the source has files of a kind that is not copied.
-        CorruptFile: a file of the source is missing or not what it should be.
-        Others as TableCommit.append. After any error the target is as it was; a new one is absent, or empty.
+        OptionError: the condition does not fit, the target is inside the source, or an option chooses a snapshot.
+        PredicateError: the condition does not fit.
+        SchemaError: the target does not fit the source, or the location has something else.
+        UnsupportedFeature: the target cannot be written, or the source has files of a kind that cannot be copied.
+        CorruptFile: a file of the source is missing or damaged.
+        CommitConflict, RetriesExhausted: other jobs committed to the target concurrently.
+        CommitStateUnknown: the store of the target did not answer.
+
+    After any error, unless the outcome is unknown, the target is unchanged; a new one does not exist, or is empty.
     """
     began = time.monotonic()
     refuse_travel(table, "copied")
@@ -152,7 +160,7 @@ def copy_table(
 
 @dataclass(frozen=True)
 class _Copies:
-    """What the target gets: entries of its manifests, and the files that these name."""
+    """The copies: entries for the manifests of the target, and the files that they name."""
 
     entries: tuple[ManifestEntry, ...] = ()
     indexes: tuple[IndexManifestEntry, ...] = ()
@@ -161,14 +169,14 @@ class _Copies:
 
 def _copies(table: Table, target: CopyTarget, state: TableState, condition: Predicate) -> _Copies:
     entries = [entry for entry in state.live_entries(None) if is_chosen(table, condition, entry.partition)]
-    touched = {place_of(table, entry.partition, 0) for entry in entries}  # an index without files is left behind
+    touched = {place_of(table, entry.partition, 0) for entry in entries}  # an index without files is not copied
     indexes = [entry for entry in state.index_entries if place_of(table, entry.partition, 0) in touched]
     _check_order_stays(table, entries)
     return _plan(table, target, entries, indexes)
 
 
 def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll) -> Snapshot | None:
-    """Copies and commits; None: there was nothing to commit. Errors as in copy_table."""
+    """Copies and commits; None: there was nothing to commit."""
     table, paths = target.table, [file.target for file in copies.files]
     since = table.snapshots.latest_id() or 0
     try:
@@ -187,7 +195,7 @@ def _copy(source: Table, target: CopyTarget, copies: _Copies, copy_all: CopyAll)
 
 
 def _check_order_stays(table: Table, entries: Sequence[ManifestEntry]) -> None:
-    """With `sequence.snapshot-ordering` files get the number of the snapshot that adds them, here all the same one."""
+    """Refuses copies that lose the order of rows: under `sequence.snapshot-ordering` all files get one number."""
     if not table.schema.primary_keys or not table.options.value(o.SEQUENCE_SNAPSHOT_ORDERING):
         return
     levels: dict[tuple[bytes, int], set[int]] = {}
@@ -233,7 +241,7 @@ def _schemas_of(entries: Sequence[ManifestEntry]) -> set[int]:
 
 
 def _new_name(entry: ManifestEntry, prefix: str, drawn: str) -> str:
-    """A name nobody has. The format stays readable in it, and of postponed files their order (see postpone_files)."""
+    """A new, unique name. It keeps the format and, for postponed files, their order (see postpone_files)."""
     old = entry.file.file_name
     if entry.bucket == POSTPONE_BUCKET and "-u-" in old:
         before, _, after = old.partition("-u-")
@@ -252,7 +260,7 @@ def _extra_name(old: str, extra: str, new: str) -> str:
 
 
 def _renamed_index(entry: IndexManifestEntry, name: str, names: Mapping[str, str]) -> IndexManifestEntry:
-    """Vectors of files that are no longer live keep the old name, which no file of the target has."""
+    """The index entry with new names. Vectors of files that are no longer live keep the old data file name."""
     ranges = entry.deletion_ranges
     if ranges is not None:
         ranges = tuple(replace(r, data_file=names.get(r.data_file, r.data_file)) for r in ranges)

@@ -1,7 +1,7 @@
-"""The table that another one is copied to: made with the same schemas, or one that fits (Java: CopySchemaOperator).
+"""The target of a copy: a new table with the same schemas, or an existing one that fits (Java: CopySchemaOperator).
 
-Java reads every copied file by the one schema of the target, and so files of an older schema wrongly. Here a new target
-gets all schemas, and in a table that is there each file needs one with the very same columns.
+Java reads every copied file by the one schema of the target, so it misreads files of an older schema. Here a new target
+gets all schemas, and an existing target must have a schema with exactly the same columns for each file.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ _ALIKE_WITH_KEYS: tuple[Option[Any], ...] = (
 
 @dataclass(frozen=True)
 class CopyTarget:
-    """Where files are copied to.
+    """The target of a copy.
 
     Attributes:
-        table: as it will be, or is.
-        new_schemas: to be published before anything is committed, oldest first.
+        table: the table, which may not exist yet.
+        new_schemas: the schemas to publish before the commit, oldest first.
     """
 
     table: Table
     new_schemas: tuple[TableSchema, ...]
 
     def publish(self) -> None:
-        """Makes the table.
+        """Creates the table.
 
         Raises:
-            TableAlreadyExists: somebody else has made another one there meanwhile.
+            TableAlreadyExists: another process has created a different table there concurrently.
         """
         table = self.table
         for schema in self.new_schemas:
@@ -73,10 +73,10 @@ class CopyTarget:
                 )
 
     def schema_id_of(self, schema: TableSchema) -> int:
-        """The id of the schema by which the target reads files that were written with a schema of the source.
+        """The id of the target's schema for files that were written with a schema of the source.
 
         Raises:
-            SchemaError: it has none.
+            SchemaError: the target has no such schema.
         """
         published = {schema.id for schema in self.new_schemas}
         if schema.id in published:
@@ -96,15 +96,15 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
     """The target of a copy; nothing is written.
 
     Args:
-        source: what is copied.
-        location: of the target; nothing is there, or a table that fits, or a branch of it: ``<path>$branch_<name>``.
-        options: of the call, storage options of the target among them.
+        source: the table to copy.
+        location: the location of the target: empty, a table that fits, or a branch of one: ``<path>$branch_<name>``.
+        options: the options of the call, including storage options of the target.
 
     Raises:
-        OptionError: it is the source itself, or inside it.
-        SchemaError: the table there does not fit, or something else is there.
-        SnapshotNotFound: the target is a branch that its table does not have.
-        UnsupportedFeature: the target could not be written.
+        OptionError: the target is the source itself, or inside it.
+        SchemaError: the table there does not fit, or the location has something else.
+        SnapshotNotFound: the target is a branch that does not exist.
+        UnsupportedFeature: the target cannot be written.
     """
     storage, _ = split_storage_options(options)
     root = absolute_location(location)
@@ -119,7 +119,7 @@ def find_target(source: Table, location: str, options: Mapping[str, str]) -> Cop
         _check_empty(file_io, root)
         check_writable(latest, made.options)
         return CopyTarget(made, schemas)
-    if ids and _is_begun(made, there, ids, schemas):  # a copy that broke off while it made the table
+    if ids and _is_begun(made, there, ids, schemas):  # a copy crashed while creating the table
         return CopyTarget(made, schemas)
     table = open_table(root, storage)
     check_writable(table.schema, table.options)
@@ -162,7 +162,7 @@ def _is_begun(made: Table, there: SchemaStore, ids: Iterable[int], schemas: Iter
 
 
 def _check_fits(source: Table, target: Table) -> None:
-    """The rules of Java, and more without which rows would change."""
+    """Checks that rows are the same in the target: the rules of Java, and further ones."""
     theirs, ours = target.schema, source.schema
     differing = [x.key for x in _ALIKE if target.options.value(x) != source.options.value(x)]
     if ours.primary_keys:

@@ -1,4 +1,4 @@
-"""What every write does after its commit, in one place: batch writes, stream sinks and row changes call it."""
+"""The steps after the commit of every write; batch writes, stream sinks and row changes use it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ def finish_write(table: Table, messages: Sequence[CommitMessage], runner: TaskRu
     The order is that of the official system: rows are visible before a partition is reported as done.
 
     Args:
-        table: with the options of the write.
-        messages: what was committed.
+        table: the table, with the options of the write.
+        messages: the committed messages.
         runner: runs the tasks of the compaction; stopped on return.
 
     Returns:
         The result of the compaction; None if the table is not compacted by its writers.
 
     Raises:
-        RowsNotVisible: as compact_after_write and wait_until_visible.
+        RowsNotVisible: the rows are committed, but readers do not see them: the compaction failed, or
+            `visibility-callback.timeout` is over.
     """
     compaction = compact_after_write(table, messages, runner)
     wait_until_visible(table, messages)

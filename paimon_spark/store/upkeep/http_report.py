@@ -1,4 +1,4 @@
-"""Telling an HTTP service that a partition is done (Java: HttpReportMarkDoneAction, SimpleHttpClient)."""
+"""Reports to an HTTP service that a partition is done (Java: HttpReportMarkDoneAction, SimpleHttpClient)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _LONGEST_WAIT = 64.0
 
 @dataclass(frozen=True)
 class HttpReport:
-    """Where and about what to report.
+    """The target and the content of reports.
 
     Attributes:
-        url: takes a POST with a JSON object of these and of the partition, and answers ``{"result": "SUCCESS"}``.
+        url: accepts a POST with a JSON object of these values and the partition, answers ``{"result": "SUCCESS"}``.
         params: any text, or None.
-        table: its name.
-        location: its directory.
+        table: the name of the table.
+        location: the directory of the table.
         timeout: seconds.
-        wait: lets seconds pass.
+        wait: waits for a number of seconds.
     """
 
     url: str
@@ -53,7 +53,7 @@ class HttpReport:
             )
 
     def send(self, partition: str) -> None:
-        """Reports one partition, such as ``dt=2026-11-01/``; one that is asked to come later does, a few times.
+        """Reports one partition, such as ``dt=2026-11-01/``; if the service asks for a retry, tries a few times.
 
         Raises:
             PartitionNotMarked: the service did not answer, or did not answer SUCCESS.
@@ -91,7 +91,7 @@ class HttpReport:
             raise self._failed(partition, f"the answer was {asked.answer}") from asked.__cause__
 
     def _failed(self, partition: str, why: str) -> PartitionNotMarked:
-        host = urlsplit(self.url).hostname  # what else a URL holds may be secret
+        host = urlsplit(self.url).hostname  # other parts of a URL may be secret
         return PartitionNotMarked(
             f"reporting the partition {partition.rstrip('/')} of {self.location} to {host} failed: {why}. See to the "
             "service, and mark the partition again"

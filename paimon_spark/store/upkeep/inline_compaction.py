@@ -1,7 +1,7 @@
-"""Compaction right after a write, of the buckets it touched (features 3.23; Java: MergeTreeWriter, DataWrite).
+"""Compacts the buckets of a write right after it (features 3.23; Java: MergeTreeWriter, DataWrite).
 
-A writer in Java compacts its buckets before it commits. Here the rows are committed first and the same picks are made
-then, as a compaction of its own: whatever happens to it, the rows are in the table.
+A Java writer compacts its buckets before it commits. Here the rows are committed first, and a separate compaction makes
+the same picks: even if it fails, the rows are in the table.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _log = logging.getLogger(__name__)
 def compact_after_write(table: Table, messages: Sequence[CommitMessage], runner: TaskRunner) -> CompactResult | None:
     """Compacts the buckets that committed messages wrote to, as a writer of the official system would.
 
-    The picks are those of universal compaction, with level 0 taken up where the table needs it; of all files with
-    `full-compaction.delta-commits`. `commit.force-compact` and `num-sorted-run.stop-trigger` make a writer wait for its
-    compaction: this one always waits. With `write-only` nothing is compacted.
+    The picks are those of universal compaction, with level 0 forced up if the table needs it, or all files with
+    `full-compaction.delta-commits`. `commit.force-compact` and `num-sorted-run.stop-trigger` make a Java writer wait
+    for its compaction; this function always waits. With `write-only` nothing is compacted.
 
     Args:
-        table: with the options of the write.
-        messages: what was committed.
-        runner: where tasks run; stopped on return.
+        table: the table, with the options of the write.
+        messages: the committed messages.
+        runner: runs the tasks; stopped on return.
 
     Returns:
-        What was done; None when the table is not compacted by its writers. A compaction that fails is logged: it never
-        makes the write fail.
+        The result; None if the table is not compacted by its writers. A failed compaction is logged, and does not make
+        the write fail.
 
     Raises:
-        RowsNotVisible: the compaction failed, and readers of the table do not see the rows before one is made.
+        RowsNotVisible: the compaction failed, and readers of the table do not see the rows before a compaction.
     """
     try:
         places = {
@@ -84,7 +84,7 @@ def _compact(
 
 
 def _waiting_rows(table: Table, messages: Sequence[CommitMessage], places: set[Place]) -> int:
-    """Rows of the messages that still lie in level 0."""
+    """The number of rows of the messages that are still on level 0."""
     written = {file.file_name for message in messages for file in message.new_files}
     return sum(
         entry.file.row_count

@@ -1,7 +1,8 @@
-"""What a commit is followed by, so that a table stays small (Java: TableCommitImpl.maintain).
+"""Maintenance after a commit, which keeps a table small (Java: TableCommitImpl.maintain).
 
-The order is that of Java 2.0.0: tags are made before the snapshots they keep could go, partitions leave before the
-snapshots that hold their files, consumers before the snapshots they hold, and snapshots, which take longest, come last.
+The order is that of Java 2.0.0: tags are created before their snapshots could expire; partitions expire before the
+snapshots that hold their files, and consumers before the snapshots that they hold; snapshots, which take longest, are
+last.
 """
 
 from __future__ import annotations
@@ -28,14 +29,20 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Step:
-    """One thing to do. what: in words, for the log; run: looks into the options of the table whether it is due."""
+    """One step; what is its name in the log, and run checks the options of the table whether it is due."""
 
     what: str
     run: Callable[[Table], object]
 
 
 def expire_by_options(table: Table) -> None:
-    """Expires snapshots, and changelogs that outlive them, as the options say. Errors as in expire_snapshots."""
+    """Expires snapshots and long-lived changelogs by the options of the table.
+
+    Raises:
+        OptionError: the options contradict each other.
+        CorruptFile: metadata of the table are damaged; nothing was deleted.
+        StorageError: the storage failed; the next expiry continues where this one stopped.
+    """
     rules = retention_rules(table.options)
     expire_snapshots_by(table, rules)
     if rules.is_decoupled:
@@ -49,17 +56,17 @@ _STEPS = (
     _Step("expiring consumers", expire_consumers),
     _Step("expiring snapshots", expire_by_options),
 )
-_BATCH_TAG = _Step("creating the tag of a batch", create_batch_tag)  # of every batch job, also a `write-only` one
+_BATCH_TAG = _Step("creating the tag of a batch", create_batch_tag)  # for every batch job, even `write-only`
 
 
 def maintain(table: Table, dedicated: bool = False) -> None:
-    """Does what is due after a commit; with `snapshot.expire.execution-mode` async, in a thread of this process.
+    """Runs the steps that are due after a commit; with `snapshot.expire.execution-mode` async, in a thread.
 
-    The commit is made whatever happens here: what fails is logged, and tried again after the next commit.
+    The commit is already done: a step that fails is logged, and tried again after the next commit.
 
     Args:
-        table: with the options of the write.
-        dedicated: whether the job is there to keep the table in order, as a compaction: then `write-only` is nothing.
+        table: the table, with the options of the write.
+        dedicated: True for a job that maintains the table, such as a compaction; `write-only` is ignored then.
     """
     if not dedicated:
         _run(_BATCH_TAG, table)
@@ -72,13 +79,13 @@ def maintain(table: Table, dedicated: bool = False) -> None:
 
 
 def finish_maintenance() -> None:
-    """Waits for what runs in the thread; a Python that ends by itself does so without this call."""
-    _worker().submit(int).result()  # the thread takes one after the other
+    """Waits for the maintenance thread; the interpreter also does this when it exits."""
+    _worker().submit(int).result()  # the thread runs one job after the other
 
 
 @cache
 def _worker() -> ThreadPoolExecutor:
-    """One thread a process, which the end of the interpreter waits for."""
+    """The one thread of the process, which the interpreter waits for at its exit."""
     return ThreadPoolExecutor(1, "paimon-maintenance")
 
 
@@ -89,14 +96,14 @@ if hasattr(os, "register_at_fork"):  # all but Windows; a forked process has no 
 def _run_beside(table: Table) -> None:
     try:
         job = _worker().submit(_run_steps, table)
-    except RuntimeError:  # of submit: the interpreter is ending
+    except RuntimeError:  # from submit: the interpreter is shutting down
         _run_steps(table)
     else:
         job.add_done_callback(partial(_tell_error, table.location))
 
 
 def _tell_error(location: str, job: Future[None]) -> None:
-    """What _run does not expect would end with the thread, and nobody would know."""
+    """Logs errors that _run does not expect, which would otherwise be lost with the thread."""
     error = job.exception()
     if error is not None:
         _log.error("the maintenance of %s broke off", location, exc_info=error)

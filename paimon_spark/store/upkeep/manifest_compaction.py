@@ -1,4 +1,4 @@
-"""All manifests of a table merged on demand (features 7; Java: FileStoreCommitImpl.compactManifest)."""
+"""Merges all manifests of a table on demand (features 7; Java: FileStoreCommitImpl.compactManifest)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from paimon_spark.store.reporting.result import Result
 
 @dataclass(frozen=True, repr=False)
 class CompactManifestResult(Result):
-    """What a merge of the manifests did.
+    """The result of merging the manifests.
 
     Attributes:
-        snapshot_id: the snapshot it made; None: there was nothing to merge.
-        manifests_before, manifests_after: how many name the live files.
-        bytes_before, bytes_after: of these.
-        millis: wall time.
+        snapshot_id: the new snapshot; None: there was nothing to merge.
+        manifests_before, manifests_after: the numbers of manifests of the live files.
+        bytes_before, bytes_after: their bytes.
+        millis: the duration of the call.
     """
 
     snapshot_id: int | None
@@ -39,15 +39,16 @@ class CompactManifestResult(Result):
 
 
 def compact_manifests(table: Table) -> CompactManifestResult:
-    """Rewrites the manifests so that none deletes and at most one is small, as one COMPACT snapshot.
+    """Rewrites the manifests so that none has deletions and at most one is small, in one COMPACT snapshot.
 
-    The rows, the schema and the statistics of the table stay what they are. Manifests that have the size of
-    `manifest.target-file-size` and name live files only are kept as they are.
+    The rows, the schema and the statistics of the table do not change. Manifests that have the size of
+    `manifest.target-file-size` and name only live files are kept.
 
     Raises:
         CorruptFile: a manifest cannot be read; nothing was committed.
         UnsupportedFeature: the table cannot be written.
-        RetriesExhausted, CommitStateUnknown: as TableCommit.append.
+        RetriesExhausted: other writers were faster in every attempt; nothing was committed.
+        CommitStateUnknown: the store did not answer.
     """
     began = time.monotonic()
     check_writable(table.schema, table.options)

@@ -1,7 +1,7 @@
-"""Telling others that partitions are complete (features 7, 7.1; Java: PartitionMarkDoneAction, WriteHelper).
+"""Marks partitions as complete for other systems (features 7, 7.1; Java: PartitionMarkDoneAction, WriteHelper).
 
-The actions of `partition.mark-done-action` do it. Two of them tell a metastore, one is a class of Java: those are
-refused, as in Java where a table has no metastore.
+The actions of `partition.mark-done-action` do this. Two of them report to a metastore, one is a Java class; these are
+refused, as in Java for a table without a metastore.
 """
 
 from __future__ import annotations
@@ -34,35 +34,40 @@ _Action: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, repr=False)
 class MarkPartitionDoneResult(Result):
-    """partitions: their directories, relative to the table; actions: what was done for each, by name."""
+    """The marked partitions.
+
+    Attributes:
+        partitions: their directories, relative to the table.
+        actions: the names of the actions done for each.
+    """
 
     partitions: tuple[str, ...]
     actions: tuple[str, ...]
 
 
 def mark_partition_done(table: Table, partitions: Partitions) -> MarkPartitionDoneResult:
-    """Does the actions of the option `partition.mark-done-action` for partitions.
+    """Runs the actions of the option `partition.mark-done-action` for partitions.
 
     ``success-file`` writes ``_SUCCESS`` into the directory of the partition, ``http-report`` sends a POST.
 
     Args:
-        table: with partition columns.
-        partitions: values of the first or of all partition columns; whether there are such rows is not looked at.
-            Instants without a zone are of UTC, as in the names of directories.
+        table: a table with partition columns.
+        partitions: values of the first or of all partition columns; the partitions need not exist. Instants without a
+            zone are in UTC, as in the names of directories.
 
     Raises:
         OptionError: the table has no partitions, or the values or options cannot be read.
-        UnsupportedFeature: the action is one of a metastore, or a class of Java.
-        PartitionNotMarked: the service that is reported to failed; what was done before is done.
-        CorruptFile: there is a ``_SUCCESS`` of another system.
+        UnsupportedFeature: the action needs a metastore, or is a Java class.
+        PartitionNotMarked: the HTTP service failed; earlier actions are done.
+        CorruptFile: a ``_SUCCESS`` file of another system exists.
     """
     return _mark(table, [_directory(table, spec) for spec in _specs(partitions)])
 
 
 def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
-    """After a batch write with `partition.end-input-to-done`: marks the partitions it wrote to.
+    """Marks the partitions of a batch write with `partition.end-input-to-done`.
 
-    The rows are committed whatever happens here: what fails is logged.
+    The rows are already committed: an action that fails is logged.
     """
     if not table.options.value(o.PARTITION_END_INPUT_TO_DONE) or not table.schema.partition_keys:
         return
@@ -82,7 +87,7 @@ def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> 
 def _mark(table: Table, directories: Sequence[str]) -> MarkPartitionDoneResult:
     given = table.options.value(o.PARTITION_MARK_DONE_ACTION)
     names = tuple(dict.fromkeys(given))
-    actions = [_action(table, name) for name in names]  # all are looked at before anything is done
+    actions = [_action(table, name) for name in names]  # all are checked before anything is done
     for directory in directories:
         for action in actions:
             action(directory)
@@ -147,7 +152,7 @@ def _path(table: Table, values: Sequence[Any]) -> str:
 
 
 def _table_name(table: Table) -> str:
-    """``database.table`` as Java makes it of the directory; the table alone outside of a warehouse."""
+    """``database.table``, derived from the directory as in Java; only the table name outside of a warehouse."""
     folder, _, name = table.location.rpartition("/")
     database, dot, _ = folder.rpartition("/")[2].rpartition(".db")
     branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"

@@ -1,4 +1,4 @@
-"""Waiting until readers see committed rows, `visibility-callback.enabled` = true (Java: VisibilityWaitCallback)."""
+"""Waits until readers see committed rows, `visibility-callback.enabled` = true (Java: VisibilityWaitCallback)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _log = logging.getLogger(__name__)
 
 
 def wait_until_visible(table: Table, messages: Iterable[CommitMessage]) -> None:
-    """Returns when a compaction, of whatever job, has taken up the committed files that readers skip.
+    """Returns when a compaction, by any job, has compacted the committed files that readers skip.
 
-    Those are postponed files, and with deletion vectors files of level 0. Without the option nothing is waited for.
+    These are postponed files and, with deletion vectors, files of level 0. Without the option it returns at once.
 
     Args:
-        table: with the options of the write.
-        messages: what was committed.
+        table: the table, with the options of the write.
+        messages: the committed messages.
 
     Raises:
         RowsNotVisible: `visibility-callback.timeout` is over. The rows are committed.

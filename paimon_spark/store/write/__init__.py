@@ -1,4 +1,4 @@
-"""From rows to data files and commit messages: defaults, buckets, sorted runs, file layout.
+"""Writes rows to data files and makes commit messages: defaults, buckets, sorted runs, file layout.
 
 May import: ``store.read``, ``store.buckets`` and what lies below.
 Invariant: nothing that is written here is visible before a commit; a write that fails deletes its files.

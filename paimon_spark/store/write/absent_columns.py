@@ -1,7 +1,7 @@
-"""Which columns of a table the rows of a write may lack.
+"""Determines the columns of a table that the rows of a write may lack.
 
-Null in place of a value takes the stored value away from a table with a primary key, so a column that was forgotten is
-an error unless null means "leave it as it is" to the merge engine, or the caller says what to put there.
+In a table with a primary key, a null replaces the stored value. So a missing column is an error, unless the merge
+engine keeps the stored value for a null, or the caller says how to fill the column.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from paimon_spark.store.metadata.table import Table
 def omissible_columns(
     table: Table, names: Sequence[str], missing: str = ERROR, replaces: bool = False
 ) -> frozenset[str]:
-    """The columns of the table that rows with some columns may lack.
+    """The columns of the table that rows with the given columns may lack.
 
     Args:
-        table: with the options of the write.
+        table: the table, with the options of the write.
         names: the columns of the rows.
-        missing: NULL: every column that can hold null, but none with a default value, for a null becomes that. DEFAULT:
-            those too. ERROR: those where it takes nothing away: columns with a default value of a table without a
-            primary key, and columns that the merge engine leaves alone when a row has null in them.
-        replaces: whether the write takes all rows of its partitions away, so that there is nothing to leave alone.
+        missing: NULL: every nullable column without a default value (a null would become the default). DEFAULT: also
+            columns with a default value. ERROR: only columns whose absence loses nothing: columns with a default value
+            in an append table, and columns that the merge engine does not change when a row has null in them.
+        replaces: whether the write replaces all rows of its partitions, so that there are no stored values to keep.
 
     Raises:
         OptionError, UnsupportedFeature: the merge engine does not fit the table.
@@ -45,7 +45,7 @@ def omissible_columns(
 
 
 def _left_alone(table: Table, absent: frozenset[str]) -> frozenset[str]:
-    """Those that the merge engine leaves alone. Columns that say what a row is, how new, or where, are none of them."""
+    """The absent columns that the merge engine does not change; never row kind, sequence or partition columns."""
     options, schema = table.options, table.schema
     telling = {*schema.partition_keys, *options.value(o.SEQUENCE_FIELD), options.value(o.ROWKIND_FIELD)}
     return engine_for(schema, options).left_alone(absent) - telling

@@ -1,12 +1,12 @@
-"""Keys of a table whose primary key does not hold its partition columns (features 5.2; Java: GlobalIndexAssigner).
+"""Writes to tables whose primary key does not contain the partition columns (features 5.2; Java: GlobalIndexAssigner).
 
-A key is in one partition at a time. What becomes of a row whose key is in another partition says the merge engine:
+A key is in one partition at a time. The merge engine determines how a row whose key is in another partition is written:
 
-- deduplicate: the key is deleted where it is, and the row comes into its own partition;
-- partial-update, aggregation: the row goes where the key is; its partition columns are overwritten;
-- first-row: the row is left out.
+- deduplicate: the key is deleted from its partition, and the row is written to its own partition;
+- partial-update, aggregation: the row is written to the partition of the key; its partition columns are overwritten;
+- first-row: the row is dropped.
 
-Several rows of one key in one job are taken one after the other, each sees what the one before has done.
+Several rows of one key in one job are processed in order; each sees the effect of the one before.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from paimon_spark.store.write.dynamic_bucket_plan import DynamicPlan
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-NEW = -1  # the bucket of a row that comes in
+NEW = -1  # the bucket of a new row
 
 
 @dataclass(frozen=True)
 class KeyRows:
-    """Keys of the table and rows that come in; all of a key are among them, or none.
+    """Existing keys of the table and new rows; for each key all of them or none.
 
     Attributes:
-        rows: all columns of the table. Of keys of the table only key and partition columns count.
-        kinds: of each row.
-        buckets: of keys of the table; NEW for rows that come in.
-        places: the order of the rows that come in; keys of the table have lower ones.
+        rows: all columns of the table; of existing keys only key and partition columns are used.
+        kinds: the kind of each row.
+        buckets: the buckets of existing keys; NEW for new rows.
+        places: the order of the new rows; existing keys have lower places.
     """
 
     rows: pa.RecordBatch
@@ -57,9 +57,9 @@ class _Segments:
 
     Attributes:
         order: positions in KeyRows.
-        first: for each row of the order, where the rows of its key begin.
-        parts: partition number of each.
-        buckets: of each, NEW for rows that come in.
+        first: for each row of the order, the position where the rows of its key begin.
+        parts: the partition number of each row.
+        buckets: the bucket of each row, NEW for new rows.
         partitions: the partition row of each number.
     """
 
@@ -76,17 +76,19 @@ class _Segments:
 
 
 class CrossPartitionAssigner:
-    """One task of the road to a cross-partition table: it sees all rows and keys of its share of the keys."""
+    """Assigns partitions and buckets in one task of a write, which has all rows and existing keys of its share."""
 
     def __init__(self, table: Table, plan: DynamicPlan, assigner: int, assigners: int) -> None:
-        """
+        """The assigner of one share of the keys.
+
         Args:
-            plan: its rows tell how full buckets are: rows in files, of which some may be of one key.
+            table: the table.
+            plan: its rows estimate the fill of buckets: rows in files, several of which may have the same key.
             assigner: the number of this task's share.
-            assigners: how many shares there are; each opens and fills buckets of its own.
+            assigners: the number of shares; each opens and fills its own buckets.
 
         Raises:
-            OptionError: an option of dynamic buckets makes no sense.
+            OptionError: an option of dynamic buckets has an invalid value.
         """
         self._table = table
         self._engine = table.options.value(o.MERGE_ENGINE)
@@ -97,7 +99,7 @@ class CrossPartitionAssigner:
         self._fillings: dict[bytes, BucketFilling] = {}
 
     def assign(self, given: KeyRows) -> KeyRows:
-        """What is to be written, in the order of keys and places; a deletion stands before the row that moves the key.
+        """The rows to write, ordered by key and place; a deletion precedes the row that moves its key.
 
         Raises:
             DataError: the table holds a key twice, or there are too many buckets.
@@ -134,7 +136,7 @@ class CrossPartitionAssigner:
         return segments
 
     def _opened(self, segments: _Segments, wanted: Mask) -> Buckets:
-        """The buckets of the segments' rows, with new ones for the rows that begin to live in a partition."""
+        """The buckets of the segments' rows, with new buckets for rows whose key is new in a partition."""
         buckets = segments.buckets.copy()
         for part in np.unique(segments.parts[wanted]).tolist():
             chosen = np.flatnonzero(wanted & (segments.parts == part))
@@ -148,7 +150,7 @@ class CrossPartitionAssigner:
         return self._fillings[row]
 
     def _moved(self, given: KeyRows, segments: _Segments) -> KeyRows:
-        """Java: DeleteExistingProcessor."""
+        """The rows in their own partitions, with deletions of keys that moved (Java: DeleteExistingProcessor)."""
         comes, first = segments.buckets == NEW, segments.is_first
         moves = np.concatenate([np.zeros(len(comes), np.bool_)[:1], segments.parts[1:] != segments.parts[:-1]]) & ~first
         settles = comes & (first | moves)
@@ -162,7 +164,10 @@ class CrossPartitionAssigner:
         return self._written(given, segments, values, origins, buckets[origins], kinds)
 
     def _redirected(self, given: KeyRows, segments: _Segments, only_same: bool) -> KeyRows:
-        """Java: UseOldExistingProcessor, SkipNewExistingProcessor."""
+        """The rows in the partitions of their keys; with only_same, rows of other partitions are dropped.
+
+        Java: UseOldExistingProcessor, SkipNewExistingProcessor.
+        """
         comes = segments.buckets == NEW
         buckets = self._opened(segments, comes & segments.is_first)[segments.first]
         if only_same:
@@ -182,7 +187,7 @@ class CrossPartitionAssigner:
         kinds: Kinds,
     ) -> KeyRows:
         """Rows with the partition columns of other rows."""
-        order = np.argsort(values, kind="stable")  # a deletion comes before the row that causes it
+        order = np.argsort(values, kind="stable")  # a deletion precedes the row that causes it
         values, origins = segments.order[values[order]], segments.order[origins[order]]
         kinds, buckets = kinds[order], buckets[order]
         rows, elsewhere = given.rows.take(pa.array(values)), given.rows.select(self._table.schema.partition_keys)
@@ -193,7 +198,7 @@ class CrossPartitionAssigner:
         return KeyRows(self._with_kinds(rows, kinds, values, given), kinds, buckets, given.places[values])
 
     def _with_kinds(self, rows: pa.RecordBatch, kinds: Kinds, values: Indices, given: KeyRows) -> pa.RecordBatch:
-        """Where a column tells the kind of a row (rowkind.field), it must tell the deletions too."""
+        """The rows with deletions marked in the row kind column (rowkind.field), if the table has one."""
         name = self._table.options.value(o.ROWKIND_FIELD)
         changed = kinds != given.kinds[values]
         if name is None or not changed.any():
@@ -205,11 +210,12 @@ class CrossPartitionAssigner:
 
 
 def check_cross_partition_job(table: Table, overwrites: bool, whole: bool) -> None:
-    """Refuses what would leave a key in two partitions.
+    """Refuses jobs that could leave a key in two partitions.
 
     Args:
+        table: the table.
         overwrites: whether the job replaces rows.
-        whole: whether it replaces all.
+        whole: whether it replaces all rows.
 
     Raises:
         UnsupportedFeature: the message says why.

@@ -1,4 +1,4 @@
-"""The data files of one bucket, rolled at their target size (Java: RollingFileWriter, KeyValueDataFileWriter)."""
+"""Writes the data files of one bucket, rolled at a target size (Java: RollingFileWriter, KeyValueDataFileWriter)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAST_SLICE_ROWS = 1 << 10
 
 @dataclass
 class _OpenFile:
-    """A file being written and what its metadata will say of the rows so far."""
+    """A file being written, and the metadata of its rows so far."""
 
     name: str
     stream: OutputStream
@@ -44,7 +44,7 @@ class _OpenFile:
 
 
 class BucketWriter:
-    """Writes the rows of one (partition, bucket) in the order they come, into files of about the target size.
+    """Writes the rows of one (partition, bucket) in order, into files of about the target size.
 
     Attributes:
         files: the metadata of the completed files, in order; they are durable when ``closing`` has done its jobs.
@@ -60,7 +60,8 @@ class BucketWriter:
         closing: Background,
         first_sequence: int = 0,
     ) -> None:
-        """
+        """Creates no file yet.
+
         Args:
             file_io: where to write.
             layout: of the files.
@@ -101,7 +102,7 @@ class BucketWriter:
             self._finish(self._file)
 
     def discard(self) -> None:
-        """Gives up the file that is open. Raises nothing: who aborts deletes all files by their names, and tells."""
+        """Abandons the open file. Raises nothing: the caller deletes all files by name, and reports errors."""
         if self._file is not None:
             with suppress(StorageError):
                 self._file.stream.discard()
@@ -121,7 +122,7 @@ class BucketWriter:
         return self._file
 
     def _rows_at_once(self, batch: pa.RecordBatch) -> int:
-        """How many rows are written before the size of the file is looked at: of wide rows no more than fill one."""
+        """The number of rows to write before checking the size of the file: for wide rows at most those of one file."""
         if batch.num_rows <= _LEAST_SLICE_ROWS:
             return SLICE_ROWS
         fill = self._layout.target_bytes * batch.num_rows // max(int(batch.nbytes), 1)

@@ -1,4 +1,4 @@
-"""What the tasks of a job must know of dynamic buckets before they start (Java: IndexFileHandler.scanEntries)."""
+"""The state of dynamic buckets that the tasks of a job need before they start (Java: IndexFileHandler.scanEntries)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 
 @dataclass(frozen=True)
 class DynamicPlan:
-    """The dynamic buckets of a table when a job was planned. An overwrite starts anew, so its plan is empty.
+    """The dynamic buckets of a table when a job was planned. An overwrite replaces them, so its plan is empty.
 
     Attributes:
-        index_manifest: names the HASH index files; None: there are none to look into.
-        unindexed: canonical partition -> buckets that have files and no HASH index.
-        rows: canonical partition -> bucket -> rows in its files; of cross-partition tables, which have no HASH index.
+        index_manifest: the index manifest that names the HASH index files; None: there are none.
+        unindexed: canonical partition -> buckets that have files but no HASH index.
+        rows: canonical partition -> bucket -> rows in its files; for cross-partition tables, which have no HASH index.
     """
 
     index_manifest: str | None = None
@@ -31,7 +31,7 @@ class DynamicPlan:
     rows: Mapping[bytes, Mapping[int, int]] = field(default_factory=dict)
 
     def check_indexed(self, table: Table, partition: bytes) -> None:
-        """Refuses to guess where the keys of a partition are.
+        """Checks that the HASH index of a partition is complete, so that the buckets of its keys are known.
 
         Raises:
             CorruptFile: a bucket of the partition has files and no HASH index.
@@ -51,7 +51,7 @@ def plan_dynamic(table: Table, latest: Snapshot, columns: ManifestColumns) -> Dy
     """The dynamic buckets of a snapshot.
 
     Args:
-        table: with dynamic buckets.
+        table: a table with dynamic buckets.
         columns: the entries of all manifests of the snapshot.
 
     Raises:

@@ -1,7 +1,7 @@
 """The dynamic buckets of the rows of one writer task, and the key hashes it adds to them (format 8.2).
 
-Java: DynamicBucketIndexMaintainer. A task that was told the bucket of each row has all rows of that bucket, and writes
-its HASH index file. Tasks that were not told share the buckets; the commit unites what they add.
+Java: DynamicBucketIndexMaintainer. A task that is given the bucket of each row has all rows of these buckets, and
+writes their HASH index files. Tasks that choose buckets themselves share the buckets; the commit merges their hashes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ KEPT_HASHES = 32_000_000  # known hashes kept in memory between batches
 
 
 def cross_partition_refusal(location: str) -> UnsupportedFeature:
-    """What a task says that cannot know in which partition a key is."""
+    """The error of a task that cannot know the partition of existing keys."""
     return UnsupportedFeature(
         f"writing to {location}: its primary key does not hold all partition columns, so the partition that a key is "
         "in must be looked up in the whole table, which df.write cannot do; use "
@@ -59,7 +59,7 @@ def cross_partition_refusal(location: str) -> UnsupportedFeature:
 
 
 class DynamicBuckets:
-    """Lives as long as its task. Memory: the hashes it adds, 4 bytes each, and up to KEPT_HASHES known ones."""
+    """The dynamic buckets of one task. Memory: the hashes it adds, 4 bytes each, and up to KEPT_HASHES known ones."""
 
     def __init__(self, table: Table, plan: DynamicPlan) -> None:
         """
@@ -80,7 +80,8 @@ class DynamicBuckets:
         """The rows by partition and bucket, as group_rows gives them.
 
         Args:
-            told: the bucket of each row, if the caller has brought all rows of a bucket here.
+            rows: rows of the table.
+            told: the bucket of each row, if the caller chooses it and gives this task all rows of a bucket; else None.
 
         Raises:
             CorruptFile: a partition has data without an index, or an index file is missing or damaged.
@@ -104,7 +105,7 @@ class DynamicBuckets:
         return groups
 
     def finish(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
-        """The messages of the task with what it adds to the indexes."""
+        """The messages of the task, with the hashes that it adds to the indexes."""
         return [self._with_hashes(message) for message in messages]
 
     def abort(self) -> None:
@@ -139,7 +140,7 @@ class DynamicBuckets:
         return found
 
     def _known(self, partition: bytes, entries: list[IndexManifestEntry], number: int) -> KnownHashes:
-        """Some of the index of a partition; what was used longest ago is forgotten when there is too much of it."""
+        """A part of the index of a partition, from a cache that evicts the least recently used parts."""
         key = self._canonical(partition), number
         if key not in self._kept:
             self._kept[key] = read_known(self._table, entries), sum(entry.row_count for entry in entries)
@@ -149,7 +150,7 @@ class DynamicBuckets:
         return self._kept[key][0]
 
     def _note(self, place: Place, hashes: Hashes) -> None:
-        """Remembers hashes, of which some may be known."""
+        """Records hashes, some of which may be known."""
         parts = self._new.setdefault(place, [])
         parts.append(distinct(hashes))
         if len(parts) > 16:

@@ -1,4 +1,4 @@
-"""How the data files of a table look: columns, format, size, statistics (format sections 6 and 7.1)."""
+"""The layout of data files: columns, format, size, statistics (format sections 6 and 7.1)."""
 
 from __future__ import annotations
 
@@ -42,19 +42,23 @@ _UNLIMITED = 2**63 - 1
 
 @dataclass(frozen=True)
 class FileLayout:
-    """Build with ``file_layout``.
+    """The layout of data files; made by ``file_layout``.
 
     Attributes:
-        schema_id: of the table schema that the files follow; values: its columns.
+        schema_id: the id of the table schema that the files follow.
+        values: the columns of that schema.
         keys: the trimmed primary key, NOT NULL, in its order; empty for append tables.
         key_names: the names of these columns in the files.
-        file_fields: all columns of the files; arrow is their schema.
-        thin: whether keys are not stored a second time as _KEY_ columns.
+        file_fields: all columns of the files.
+        arrow: the Arrow schema of file_fields.
+        thin: True if keys are not stored a second time as _KEY_ columns.
         file_format, settings: see open_writer.
-        prefix, suffix: of file names; suffix is a compression, or None.
-        target_bytes, target_rows: a file is closed when it has as many.
-        level, source: what their metadata say: where in the LSM tree they lie, and what wrote them.
-        stats_modes: of every column of the files; dense_stats: whether columns without statistics are left out.
+        prefix, suffix: parts of the file names; suffix is a compression, or None.
+        target_bytes, target_rows: a file is closed when it reaches one of them.
+        level: the level of the files in the LSM tree.
+        source: what writes the files.
+        stats_modes: the stats mode of every column of the files.
+        dense_stats: True if columns without statistics are left out.
     """
 
     schema_id: int
@@ -79,7 +83,7 @@ class FileLayout:
         """``_KEY_STATS`` of a file: of all key columns.
 
         Args:
-            found: what is known of the columns of the file, by their names there.
+            found: the statistics of the file writer, by the names of the columns in the file.
         """
         if not self.keys:
             return EMPTY_STATS
@@ -88,7 +92,11 @@ class FileLayout:
         return file_stats(stored, [modes[name] for name in self.key_names], found, dense=False)[0]
 
     def value_stats(self, found: Mapping[str, ColumnStats]) -> tuple[SimpleStats, tuple[str, ...] | None]:
-        """``_VALUE_STATS`` and ``_VALUE_STATS_COLS`` of a file; found as above."""
+        """``_VALUE_STATS`` and ``_VALUE_STATS_COLS`` of a file.
+
+        Args:
+            found: the statistics of the file writer, by the names of the columns in the file.
+        """
         return file_stats(self.values, self.stats_modes[-len(self.values) :], found, self.dense_stats)
 
 
@@ -148,12 +156,13 @@ def data_rules(
 
 
 def changelog_layout(schema: TableSchema, options: Options, level: int = 0) -> FileLayout:
-    """The layout of changelog files that are written now: columns as of data files (features section 6).
+    """The layout of new changelog files, which have the columns of data files (features section 6).
 
     Args:
-        schema, options: as above.
-        level: 0 for ``changelog-producer`` = ``input``, else the output level of the compaction; what the
-            ``changelog-file.*`` options do not say is as for data files of that level.
+        schema: the schema of the table.
+        options: the options of the table and the write.
+        level: 0 for ``changelog-producer`` = ``input``, else the output level of the compaction; settings without a
+            ``changelog-file.*`` option are those of data files of that level.
     """
     data = data_rules(options, level)
     rules = replace(

@@ -1,7 +1,7 @@
-"""Exact filling of dynamic buckets, where rows are brought together by their hash first (features 2.2).
+"""Exact filling of dynamic buckets after rows were shuffled by their hash (features 2.2).
 
-Java: HashBucketAssigner. Rows carry one number for their place among all keys, and one for the channel that assigns it:
-a task sees all rows of its channels, sorted by that number.
+Java: HashBucketAssigner. Each row has a number, made of its hashes, and a channel that assigns its bucket. A task has
+all rows of its channels, sorted by that number.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Channels:
-    """How keys are spread over assigners.
+    """The distribution of keys over assigners.
 
     Attributes:
-        count: of all channels; a multiple of assigners, so that those of a partition own different buckets.
-        assigners: how many of them share the keys of one partition.
+        count: the number of channels; a multiple of assigners, so that those of a partition own different buckets.
+        assigners: the number of channels that share the keys of one partition.
     """
 
     count: int
@@ -51,11 +51,11 @@ def plan_channels(table: Table, parallelism: int) -> Channels:
     """The channels of a job.
 
     Args:
-        table: options `dynamic-bucket.assigner-parallelism`, `initial-buckets` and `max-buckets` decide.
-        parallelism: of the session, where the first of them is not set.
+        table: its options `dynamic-bucket.assigner-parallelism`, `initial-buckets` and `max-buckets` are used.
+        parallelism: the parallelism of the session, used if the first option is not set.
 
     Raises:
-        OptionError: an option makes no sense.
+        OptionError: an option has an invalid value.
     """
     partitioned = bool(table.schema.partition_keys)
     assigners = bucket_rules(table.options, partitioned).start
@@ -68,10 +68,11 @@ def plan_channels(table: Table, parallelism: int) -> Channels:
 
 
 def key_numbers(table: Table, rows: pa.RecordBatch) -> Longs:
-    """The hash of the partition in the upper half, that of the key below: in order of both as signed numbers.
+    """A number for each row: the hash of the partition in the upper half, that of the key in the lower half.
 
     Args:
-        rows: hold the partition and the key columns.
+        table: the table.
+        rows: rows with the partition and the key columns.
     """
     fields, keys = table.schema.partition_fields, hash_rows(rows, table.schema.key_fields).astype(np.int64)
     if not fields:
@@ -112,7 +113,7 @@ class HashAssigner:
         """The bucket of each row.
 
         Args:
-            numbers: of key_numbers, ascending, also over all calls.
+            numbers: from key_numbers, ascending, over all calls too.
             partitions: the partition columns of the rows.
 
         Raises:

@@ -1,6 +1,6 @@
-"""Postponed files (bucket -2): their names and order, and the number of buckets that their rows get.
+"""Postponed files (bucket -2): their names and layout.
 
-Their rows wait in the order they were written, not sorted, not numbered (format section 1; Java:
+Their rows are stored in write order, not sorted and without sequence numbers (format section 1; Java:
 PostponeBucketFileStoreWrite, PostponeUtils).
 """
 
@@ -24,13 +24,13 @@ UNKNOWN_SEQUENCE = -1
 
 
 def postpone_prefix(prefix: str, user: str, writer: int) -> str:
-    """The beginning of the names of one writer's files.
+    """The prefix of the names of one writer's files.
 
     Args:
         prefix: option ``data-file.prefix``.
-        user: commit user of the job.
-        writer: number of the writer in the job, from 0: the official system brings the files of one number to one
-            reader.
+        user: the commit user of the job.
+        writer: the number of the writer in the job, from 0; the official system reads the files of one number in one
+            task.
     """
     return f"{prefix}-u-{user}-s-{writer}-w-"
 
@@ -39,8 +39,11 @@ def postpone_layout(schema: TableSchema, options: Options, user: str, writer: in
     """The layout of one writer's postponed files: Avro if it can hold the columns, without statistics.
 
     Args:
-        user, writer: as of postpone_prefix.
-        staged: they are never committed, and need not be as the official system writes them.
+        schema: the schema of the table.
+        options: the options of the table and the write.
+        user: the commit user of the job.
+        writer: the number of the writer in the job, from 0.
+        staged: True if the files are never committed, so that the official system need not be able to read them.
     """
     prefix = postpone_prefix(options.value(o.DATA_FILE_PREFIX), user, writer)
     if staged or _fits_avro(schema):
@@ -65,7 +68,7 @@ def _fits_avro(schema: TableSchema) -> bool:
 
 
 def unnumbered(rows: pa.RecordBatch, kinds: Kinds | None) -> pa.RecordBatch:
-    """Rows with the sequence number that stands for none, and their kinds (None: all are inserts)."""
+    """The rows with the sequence number that means none, and with their kinds (None: all are inserts)."""
     numbers = pa.array(np.full(rows.num_rows, UNKNOWN_SEQUENCE))
     codes = pa.array(np.zeros(rows.num_rows, np.int8) if kinds is None else kinds)
     schema = rows.schema.append(pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False))

@@ -1,7 +1,7 @@
 """Batch writes to a table with postponed buckets, `postpone.batch-write-fixed-bucket` = true (features 2.2).
 
-Rows of a partition that has buckets go there at once. How many buckets a new partition needs is known only when all of
-its rows are there: they are staged in files that are never committed, and moved by who commits the job.
+Rows of a partition that has buckets are written to these at once. The number of buckets of a new partition is known
+only when all its rows are written: they are staged in files that are never committed, and moved before the commit.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from paimon_spark.store.write.table_write import Rows, TableWrite
 from paimon_spark.store.write.write_plan import WritePlan, plan_write
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
-STAGE_OWNERS = 64  # so many tasks share the rows of a partition whose number of buckets is not known yet
+STAGE_OWNERS = 64  # tasks that share the rows of a partition whose number of buckets is not known yet
 
 
 class TaskWrite(Protocol):
-    """One task of a write job: TableWrite, or what does the same over several of them."""
+    """One task of a write job: a TableWrite, or a class that combines several of them."""
 
     def write(self, batch: pa.RecordBatch, kinds: Kinds | None = None) -> None: ...
 
@@ -39,14 +39,24 @@ class TaskWrite(Protocol):
 
 
 def open_task_write(table: Table, commit_user: str, task_id: int = 0, plan: WritePlan | None = None) -> TaskWrite:
-    """The write of one task, as the table's options say; arguments and errors as of TableWrite."""
+    """The write of one task, by the options of the table.
+
+    Args:
+        table: the table, with the options of this write.
+        commit_user: the commit user of the job.
+        task_id: unique among the tasks of a job; rows of a higher one are newer.
+        plan: made once for all tasks of the job; None makes one here.
+
+    Raises:
+        UnsupportedFeature, OptionError: the table cannot be written.
+    """
     if not writes_fixed_buckets(table):
         return TableWrite(table, commit_user, task_id, plan)
     return FixedBucketWrite(table, commit_user, task_id, plan or plan_write(table))
 
 
 def writes_fixed_buckets(table: Table) -> bool:
-    """True if batch writes to the table, which postpones, choose buckets nevertheless."""
+    """True if batch writes to this table with postponed buckets choose buckets at once."""
     postpones = table.bucket_mode == BucketMode.POSTPONE_MODE
     return postpones and table.options.value(o.POSTPONE_BATCH_WRITE_FIXED_BUCKET)
 
@@ -55,7 +65,8 @@ def settled_number(table: Table, plan: WritePlan, partition: Partition) -> int |
     """The number of buckets of a partition if it is known before its rows are counted.
 
     Args:
-        plan: of the write; its buckets are those of partitions that have some.
+        table: the table.
+        plan: the plan of the write, with the numbers of buckets of existing partitions.
         partition: canonical row.
 
     Raises:
@@ -74,7 +85,9 @@ def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Bu
     """The bucket of each row in its partition; one of STAGE_OWNERS where the number of buckets is not known yet.
 
     Args:
-        batch: holds the partition and bucket key columns.
+        table: the table.
+        plan: the plan of the write.
+        batch: rows with the partition and bucket key columns.
     """
     fields, function = bucket_fields(table.schema, table.options), table.options.value(o.BUCKET_FUNCTION)
     by_number: dict[int, list[Rows]] = {}
@@ -89,7 +102,7 @@ def numbered_buckets(table: Table, plan: WritePlan, batch: pa.RecordBatch) -> Bu
 
 
 class FixedBucketWrite:
-    """One task of a write job; rows go to the buckets of their partition, or are staged if it has none yet."""
+    """One task of a write job; rows are written to the buckets of their partition, or staged if it has none yet."""
 
     def __init__(
         self,
@@ -106,7 +119,8 @@ class FixedBucketWrite:
             moves_rows: the rows are in the table already, and older than what others write meanwhile.
 
         Raises:
-            As TableWrite, and OptionError: an option postpone.* is not positive.
+            UnsupportedFeature: the table cannot be written.
+            OptionError: the table cannot be written, or an option postpone.* is not positive.
         """
         self._table = table
         self._user = commit_user
@@ -133,11 +147,11 @@ class FixedBucketWrite:
             self._write_of(number).write(batch.take(pa.array(chosen)), None if kinds is None else kinds[chosen])
 
     def finish(self) -> list[CommitMessage]:
-        """As TableWrite.finish; messages of bucket -2 name staged files, which ``place_staged`` has to move."""
+        """Writes the buffered rows; returns the messages. Those of bucket -2 name staged files for ``place_staged``."""
         return [message for write in self._writes.values() for message in write.finish()]
 
     def abort(self) -> None:
-        """As TableWrite.abort."""
+        """Deletes all files of this task. Only for a task whose messages are not committed."""
         for write in self._writes.values():
             write.abort()
 

@@ -1,4 +1,4 @@
-"""Writing rows: the share of one task becomes data files (Java: TableWriteImpl, MergeTreeWriter, AppendOnlyWriter)."""
+"""Writes the rows of one task to data files (Java: TableWriteImpl, MergeTreeWriter, AppendOnlyWriter)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from paimon_spark.store.write.postpone_files import postpone_layout, unnumbered
 from paimon_spark.store.write.write_plan import TASK_STRIDE, WritePlan, plan_write
 from paimon_spark.store.write.write_rules import WriteRules, write_rules
 
-APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables wait only so that small groups are not written one by one
+APPEND_BUFFER_BYTES = 64 * MB  # rows of append tables are buffered only to avoid writing small groups one by one
 MAX_OPEN_FILES = 16  # an open file holds up to a row group in memory
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -46,7 +46,7 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass
 class _Buffer:
-    """Rows that wait to be grouped by partition and bucket."""
+    """Buffered rows, not yet grouped by partition and bucket."""
 
     batches: list[pa.RecordBatch] = field(default_factory=list)
     kinds: list[Kinds | None] = field(default_factory=list)
@@ -61,7 +61,7 @@ class _Buffer:
         self.bytes += batch.nbytes
 
     def take(self) -> tuple[pa.RecordBatch, Kinds | None, Buckets | None]:
-        """All rows as one batch, their kinds if any is not an insert, their buckets if told; it is empty then."""
+        """Empties the buffer: all rows as one batch, kinds (None: all inserts) and buckets (None: not given)."""
         kinds = None
         if any(k is not None for k in self.kinds):
             parts = zip(self.batches, self.kinds, strict=True)
@@ -74,10 +74,10 @@ class _Buffer:
 class TableWrite:
     """One task of a write job.
 
-    Rows of a table with a primary key wait until ``write-buffer-size`` is reached; then every (partition, bucket) gets
-    its rows as one sorted run of level 0, with one row a key; with ``changelog-producer`` = ``input`` all these rows go
-    to a changelog file first. Rows of append tables, and those that are postponed, go
-    to their files in the order they come. Nothing is visible before a TableCommit takes the messages.
+    Rows of a table with a primary key are buffered until ``write-buffer-size`` is reached. Then every (partition,
+    bucket) gets its rows as one sorted run of level 0, with one row per key; with ``changelog-producer`` = ``input``
+    all these rows are written to a changelog file first. Rows of append tables, and postponed rows, are written in
+    order of arrival. Nothing is visible before a TableCommit commits the messages.
     """
 
     def __init__(
@@ -89,11 +89,12 @@ class TableWrite:
         staged: bool = False,
         rules: WriteRules | None = None,
     ) -> None:
-        """
+        """Writes nothing yet.
+
         Args:
-            table: with the options of this write.
-            commit_user: of the job.
-            task_id: differs between the tasks of a job: rows of a higher one are newer.
+            table: the table, with the options of this write.
+            commit_user: the commit user of the job.
+            task_id: unique among the tasks of a job; rows of a higher one are newer.
             plan: made once for all tasks of the job; None makes one here.
             staged: postponed files are never committed, so they have the format that is fastest here.
             rules: of the rows; None: those of the table.
@@ -140,8 +141,8 @@ class TableWrite:
         Args:
             batch: all columns of the table, in its order and types.
             kinds: 0 +I, 1 -U, 2 +U, 3 -D of each row; None: all are inserts.
-            buckets: the bucket of each row of a table with dynamic buckets, if the caller chooses it and brings all
-                rows of a bucket to one task; in all calls or none. Cross-partition tables need it.
+            buckets: the bucket of each row of a table with dynamic buckets, if the caller chooses it and gives all rows
+                of a bucket to one task; in all calls or none. Cross-partition tables require it.
 
         Raises:
             DataError: rows that the table cannot hold.
@@ -160,7 +161,7 @@ class TableWrite:
             self._flush()
 
     def finish(self) -> list[CommitMessage]:
-        """Writes what waits. All files of the messages are complete and durable; the task takes no more rows."""
+        """Writes the buffered rows; returns the messages, whose files are complete and durable. Ends the task."""
         self._flush()
         for place in list(self._open):
             self._end_file(place)
@@ -175,7 +176,7 @@ class TableWrite:
         return messages if self._dynamic is None else self._dynamic.finish(messages)
 
     def abort(self) -> None:
-        """Deletes all files of this task, also those it has handed out: only for messages that nobody commits."""
+        """Deletes all files of this task, including those in its messages, which must not be committed."""
         self._writing.stop()
         self._closing.stop()
         writers = (*self._writers.values(), *self._changelogs.values())
@@ -187,7 +188,7 @@ class TableWrite:
 
     @property
     def _is_grouped(self) -> bool:
-        """True if rows have to be told apart, by partition, bucket or key."""
+        """True if rows must be grouped by partition, bucket or key."""
         return bool(self._sorts or self._table.schema.partition_keys or self._has_buckets)
 
     def _flush(self) -> None:
@@ -224,15 +225,15 @@ class TableWrite:
         )
 
     def _check_retractions(self, rows: pa.RecordBatch, kinds: Kinds) -> None:
-        """Refuses now what the merge would refuse when somebody compacts the postponed rows."""
-        retracting = np.flatnonzero(is_retract(kinds))[:1].repeat(2)  # a lone row is not merged
+        """Refuses retractions that the merge would refuse later, when the postponed rows are compacted."""
+        retracting = np.flatnonzero(is_retract(kinds))[:1].repeat(2)  # a single row is not merged
         if len(retracting):
             pair = rows.take(from_numpy(retracting))
             for _ in sort_and_merge(pair, self._rules.merge, 0, kinds[retracting], engine=self._rules.engine):
                 pass
 
     def _write_run(self, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows) -> None:
-        """The chosen rows as one sorted run, one row a key."""
+        """Writes the chosen rows as one sorted run, one row per key."""
         if self._changelog is not None:
             self._write_input(self._changelog, place, rows, kinds, positions)
         spec, engine = self._rules.merge, self._rules.engine
@@ -246,7 +247,7 @@ class TableWrite:
     def _write_input(
         self, layout: FileLayout, place: Place, rows: pa.RecordBatch, kinds: Kinds | None, positions: Rows
     ) -> None:
-        """All the chosen rows, numbered as they are before the merge, in a changelog file (Java: MergeTreeWriter)."""
+        """Writes all chosen rows, numbered as before the merge, to a changelog file (Java: MergeTreeWriter)."""
         writer = self._changelogs.get(place)
         if writer is None:
             writer = self._changelogs[place] = self._new_writer(layout, place)
@@ -280,7 +281,7 @@ class TableWrite:
             ) from None
 
     def _write(self, place: Place, part: pa.RecordBatch) -> None:
-        """Hands rows to the writer of their bucket; encoding goes on beside this thread."""
+        """Hands rows to the writer of their bucket, which encodes them concurrently."""
         writer = self._writers.get(place)
         if writer is None:
             writer = self._writers[place] = self._new_writer(self._layout, place)

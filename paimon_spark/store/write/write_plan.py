@@ -1,4 +1,4 @@
-"""What all tasks of a write job must know before they start, read once (Java: FileSystemWriteRestore)."""
+"""The plan of a write job: the state of the table that all tasks need, read once (Java: FileSystemWriteRestore)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ TASK_STRIDE = 2**32  # sequence numbers of one task: more rows than it can write
 
 @dataclass(frozen=True)
 class WritePlan:
-    """Attributes:
-    since: the id of the snapshot that was the latest; 0 when there was none. For TableCommit.
-    first_sequence: a sequence number above those of all rows in the table.
-    buckets: canonical partition -> its number of buckets. Of a table with postponed buckets: of all partitions that
-        have some. Of a table with fixed buckets: of partitions with another number than the option ``bucket`` says.
-    overwrites: whether the job replaces rows: then it writes no changelog, for an overwrite commits none.
-    base: the base manifest list of the snapshot since, its name that nothing else has. For TableCommit too.
+    """The plan of a write job.
+
+    Attributes:
+        since: the id of the latest snapshot; 0 if there is none. For TableCommit.
+        first_sequence: a sequence number above those of all rows in the table.
+        buckets: canonical partition -> its number of buckets. For a table with postponed buckets: all partitions that
+            have buckets. For fixed buckets: partitions whose number differs from the option ``bucket``.
+        overwrites: whether the job replaces rows. Then it writes no changelog, because an overwrite commits none.
+        base: the base manifest list of the snapshot since, whose name is unique. For TableCommit.
     """
 
     since: int
@@ -39,14 +41,15 @@ class WritePlan:
 
 
 def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
-    """Looks at the table once for all tasks of a job.
+    """Reads the state of the table once for all tasks of a job.
 
-    A merge takes the row with the greater sequence number, so new rows must be numbered above all that are there. An
-    append table without buckets does not care: nothing is read then but the latest snapshot.
+    A merge keeps the row with the greater sequence number, so new rows must have numbers above all existing ones. For
+    an append table without buckets only the latest snapshot is read.
 
     Args:
-        overwrites: whether the job replaces the partitions it writes to, so that it does not matter where keys are
-            and how many buckets there are.
+        table: the table, with the options of the write.
+        overwrites: whether the job replaces the partitions it writes to, so that the buckets of existing keys and the
+            numbers of buckets do not matter.
 
     Raises:
         CorruptFile: a manifest cannot be read.
@@ -58,7 +61,7 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
         return WritePlan(latest.id, 0, overwrites=overwrites, base=latest.base_manifest_list)
     manifests = read_data_manifests(table.file_io, table.location, latest)
     columns = read_manifest_columns(table.file_io, table.location, manifests)
-    # Deleted files count too: a number above theirs does no harm, and no folding is needed.
+    # Deleted files are included: a number above theirs does no harm, and no folding is needed.
     first_sequence = int(columns.max_sequence_number.max(initial=-1)) + 1
     dynamic = DynamicPlan()
     if table.bucket_mode in (BucketMode.HASH_DYNAMIC, BucketMode.KEY_DYNAMIC) and not overwrites:
@@ -68,7 +71,7 @@ def plan_write(table: Table, overwrites: bool = False) -> WritePlan:
 
 
 def _bucket_numbers(table: Table, columns: ManifestColumns) -> dict[Partition, int]:
-    """WritePlan.buckets; the files are only folded where that may show something."""
+    """The value of WritePlan.buckets. Files are folded only if the result may not be empty."""
     if table.bucket_mode not in (BucketMode.POSTPONE_MODE, BucketMode.HASH_FIXED):
         return {}
     told = columns.total_buckets != table.options.value(o.BUCKET)  # postponed files say -2
