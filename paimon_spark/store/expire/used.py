@@ -93,12 +93,12 @@ def reviving_snapshots(store: SnapshotStore, end: int) -> list[Snapshot]:
 
 
 def other_roots(table: Table) -> list[BranchRoot]:
-    """Every branch but that of the table, as all_roots."""
+    """All branches except the one of the table; see all_roots."""
     return _roots(table, without=table.branch)
 
 
 def all_roots(table: Table) -> list[BranchRoot]:
-    """Every branch, the main one among them. Errors as in tagged_snapshots.
+    """All branches, the main one included.
 
     If the branches change during the reading, for example by a renaming, all are read again. Main is read last, because
     a fast-forward moves states from branches to it.
@@ -221,7 +221,11 @@ def _add_found_indexes(table: Table, changes: Sequence[Snapshot], used: Referenc
 
 
 def add_root(table: Table, root: BranchRoot, used: ReferencedFiles) -> None:
-    """Adds all that a branch keeps: what it expires meanwhile may be gone. Errors as in add_live."""
+    """Adds everything that a branch keeps; metadata that it expires concurrently may be missing.
+
+    Raises:
+        CorruptFile: metadata are damaged.
+    """
     for state in root.states:
         add_state(table, state, used)
     bases = {change.base_manifest_list for change in root.changes}

@@ -132,7 +132,7 @@ class Scan:
 
     @contextmanager
     def planned_with_read_tags(self) -> Iterator[Plan]:
-        """The plan of a read within: its tags go when that is over. Errors as in plan."""
+        """Gives the plan for a read in a ``with`` block, and deletes its tags at the end of the block. See plan for errors."""
         plan, tags = self.plan_with_read_tags()
         try:
             yield plan
@@ -140,9 +140,9 @@ class Scan:
             delete_read_tags(self.table, tags)
 
     def tasks(self) -> list[tuple[ReadUnit, ...]]:
-        """The splits of a fenced plan in groups of about `source.split.target-size`, for one task each.
+        """The splits of the plan in groups of about `source.split.target-size`, one group for each task.
 
-        Nobody knows when tasks are through: tags of the read live until their time is up. Errors as in plan.
+        The end of the tasks is not known here, so the tags of the read live until they expire. See plan for errors.
         """
         target, cost = (
             self.table.options.value(o.SOURCE_SPLIT_TARGET_SIZE),
@@ -208,7 +208,11 @@ class BranchScan:
         return self._plan(self._chosen())
 
     def plan_at(self, snapshot: Snapshot) -> Plan:
-        """The splits that hold the rows of a snapshot, whatever the options choose. Errors as in Scan.plan."""
+        """The splits that hold the rows of a snapshot, regardless of the options that choose one.
+
+        Raises:
+            CorruptFile: metadata is missing or damaged.
+        """
         return self._plan(Travel(snapshot))
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
