@@ -15,9 +15,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import CommitConflict, OptionError, RetriesExhausted, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, FileKind, IndexManifestEntry
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.supported import check_writable
-from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.merge.compaction.append_picks import in_written_order
 from paimon_spark.merge.compaction.rules import compaction_rules
@@ -27,6 +25,7 @@ from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.table_commit import CommitResult
 from paimon_spark.store.compact.live_buckets import LiveBucket, live_buckets
 from paimon_spark.store.compact.plan import partition_condition
+from paimon_spark.store.metadata.alter import set_option
 from paimon_spark.store.metadata.commit_changes import CommitChanges, appended
 from paimon_spark.store.metadata.file_paths import bucket_directory
 from paimon_spark.store.metadata.live_files import canonical_row
@@ -34,7 +33,6 @@ from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.newer_schemas import check_rewritable
 from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.partitions import describe_partition
-from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.splits import Split, pack_parts
 from paimon_spark.store.reporting.result import Result
@@ -195,22 +193,6 @@ def commit_rescale(table: Table, plan: RescalePlan, messages: Sequence[CommitMes
     return CommitResult(
         made.published.id, made.attempts, rows, len(files), size, round((time.monotonic() - began) * 1000)
     )
-
-
-def set_option(table: Table, key: str, value: str) -> None:
-    """Publishes a schema with this option, unless the latest schema has it.
-
-    Raises:
-        StorageError: the storage failed.
-    """
-    while True:
-        latest = table.schemas.latest()
-        if latest is None or latest.options.get(key) == value:
-            return
-        options = {**latest.options, key: value}
-        schema = replace(latest, id=latest.id + 1, options=options, time_millis=time.time_ns() // 1_000_000)
-        if publish_file(table.file_io, schema_path(table.location, schema.id, table.branch), encode_schema(schema)):
-            return
 
 
 def _splits(table: Table, bucket: LiveBucket) -> list[Split]:

@@ -132,7 +132,7 @@ class Scan:
 
     @contextmanager
     def planned_with_read_tags(self) -> Iterator[Plan]:
-        """Gives the plan for a read in a ``with`` block, and deletes its tags at the end of the block. See plan for errors."""
+        """Gives the plan to a ``with`` block, and deletes its tags at the end of the block. See plan for errors."""
         plan, tags = self.plan_with_read_tags()
         try:
             yield plan

@@ -25,7 +25,7 @@ from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed
-from paimon_spark.store.rescale.rescale import rescale, set_option
+from paimon_spark.store.rescale.rescale import rescale
 
 COLUMNS = pa.schema([("part", pa.string()), ("id", pa.int64()), ("value", pa.int64())])
 
@@ -265,15 +265,6 @@ def test_another_number_of_buckets_for_one_write_is_refused_and_rescale_proposed
     table = make(tmp_path / "t")
     with pytest.raises(OptionError, match=r"'bucket' = '8' contradicts the table, which has 2.*rescale\(8\)"):
         open_table(table.location, {"bucket": "8"})
-
-
-def test_two_schema_changes_at_once_are_both_made(tmp_path: Path) -> None:
-    table = make(tmp_path / "t")
-    set_option(with_rivals(table), "bucket", "4")
-    set_option(table, "owner", "me")
-    set_option(table, "owner", "me")
-    assert table.schemas.ids() == [0, 1, 2]
-    assert dict(open_table(table.location).schema.options) == {"bucket": "4", "owner": "me"}
 
 
 @settings(max_examples=15)

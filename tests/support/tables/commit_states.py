@@ -40,23 +40,24 @@ def delta(table: Table) -> list[tuple[str, str]]:
 
 @dataclass
 class Between:
-    """A store where something happens just before a snapshot is published."""
+    """A store where something happens just before a snapshot, or another file of metadata, is published."""
 
     inner: FileIO
     happens: list[Callable[[], object]]
+    folder: str = "snapshot"
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.inner, name)
 
     def create_if_absent(self, path: str, data: bytes) -> bool:
-        if "/snapshot/" in path and self.happens:
+        if f"/{self.folder}/" in path and self.happens:
             self.happens.pop(0)()
         return self.inner.create_if_absent(path, data)
 
 
-def with_rivals(table: Table, *rivals: Callable[[], object]) -> Table:
-    """The table, where before each attempt to publish one of the rivals acts."""
-    return replace(table, file_io=Between(LocalFileIO(), list(rivals)))
+def with_rivals(table: Table, *rivals: Callable[[], object], folder: str = "snapshot") -> Table:
+    """The table, where before each attempt to publish a file of a folder one of the rivals acts."""
+    return replace(table, file_io=Between(LocalFileIO(), list(rivals), folder))
 
 
 def metadata_files(table: Table) -> set[str]:
