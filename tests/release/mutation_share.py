@@ -13,6 +13,7 @@ or with the genuine Java system, and slow ones, do not take part: the true share
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import multiprocessing as mp
 import os
@@ -36,7 +37,7 @@ from source_changes import Mutation, count_places, mutate
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("merge", "store", "format")
 TESTS = ("tests/format", "tests/arrow", "tests/merge", "tests/store")
-SECONDS_A_PLACE = 25.0  # of tests, in the order of how near and how short they are
+SECONDS_A_PLACE = 15.0  # of tests, in the order of how near and how short they are
 SLOW = 6.0  # seconds of a test that does not take part
 
 
@@ -98,6 +99,8 @@ def make_map(folder: Path, durations: Path | None) -> None:
     command += ["-p", "pytest_cov", f"--cov-config={settings}", "--cov", "--cov-context=test", "--cov-report="]
     command += [f"--junitxml={folder}/durations.xml", *(f"--deselect={test}" for test in slow), *TESTS]
     subprocess.run(command, cwd=ROOT, check=False)
+    for part in folder.glob("coverage.db.*"):  # a run that was stopped leaves it under a name of its own
+        part.replace(folder / "coverage.db")
 
 
 def places(count: int, seed: int) -> list[tuple[str, Mutation]]:
@@ -139,8 +142,17 @@ def is_caught(checkout: Path, path: str, mutation: Mutation, tests: Sequence[str
         file.write_text(before, encoding="utf-8")
 
 
+def import_libraries() -> None:
+    """Imports what every test needs and no change touches, so that the processes of the tests need not."""
+    for name in ("numpy", "pyarrow.compute", "pyarrow.parquet", "pyarrow.orc", "hypothesis", "fastavro", "pyroaring"):
+        importlib.import_module(name)
+    for name in ("pyspark.sql", "tenacity", "sqlglot", "typer", "rich.table", "_hypothesis_pytestplugin"):
+        importlib.import_module(name)
+
+
 def measure(known: TestMap, count: int, seed: int, out: Path) -> None:
     """Tries every place, prints how it ended, and the share at the end."""
+    import_libraries()
     ends: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as temporary, out.open("a", encoding="utf-8") as log:
         checkout = Path(temporary, "checkout")
