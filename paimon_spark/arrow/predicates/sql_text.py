@@ -131,7 +131,7 @@ def parse_predicate(sql: str, fields: Sequence[DataField], time_zone: TimeZone |
 def _parse(sql: str) -> Node:
     dialect = sqlglot.Dialect.get_or_raise("spark")
     try:
-        trees = dialect.parser().parse(_join_strings(dialect.tokenize(sql)), sql)
+        trees = dialect.parser().parse(_join_strings(dialect.tokenize(sql), sql), sql)
     except SqlglotError as error:
         reason = str(error).replace("\x1b[4m", "").replace("\x1b[0m", "").split("\n")[0]
         raise PredicateError(f"it is not a condition in SQL ({reason})") from None
@@ -140,13 +140,13 @@ def _parse(sql: str) -> Node:
     return trees[0]
 
 
-def _join_strings(tokens: Sequence[Token]) -> list[Token]:
+def _join_strings(tokens: Sequence[Token], sql: str) -> list[Token]:
     """Joins adjacent strings into one. Where they touch, as in 'it''s', adds the quote that sqlglot drops."""
     joined: list[Token] = []
     for token in tokens:
         last = joined[-1] if joined else None
         if last is not None and last.token_type is token.token_type is TokenType.STRING:
-            quote = "'" if last.end + 1 == token.start else ""
+            quote = sql[token.start] if last.end + 1 == token.start else ""
             text = last.text + quote + token.text
             joined[-1] = Token(TokenType.STRING, text, last.line, last.col, last.start, token.end, last.comments)
         else:

@@ -79,6 +79,7 @@ def sql(text: str, zone: str | None = "UTC") -> Any:
         ("tags is not null", Not(IsNull(("tags",)))),
         ("isnotnull(tags)", IsNotNull(("tags",))),
         ("dt = 'it''s' -- a comment", Compare(DT, Op.EQ, "it's")),
+        ('dt = "a""b"', Compare(DT, Op.EQ, 'a"b')),
         ("1 = 1 or id = 1", TRUE),
         ("1 = 2", FALSE),
     ],
