@@ -52,6 +52,10 @@ class PredicateError(PaimonError, ValueError):
     """A filter cannot be understood or does not fit the columns: fix the filter."""
 
 
+class SqlError(PaimonError, ValueError):
+    """A SQL statement cannot be understood, or is put together wrongly: fix its text."""
+
+
 class SchemaError(PaimonError, ValueError):
     """A table cannot be created or changed as asked: fix the schema."""
 

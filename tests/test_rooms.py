@@ -24,6 +24,7 @@ FLOORS = (
     ("arrow",),
     ("arrow.statistics",),
     ("arrow.formats", "arrow.predicates"),
+    ("sql",),
     ("merge.keys",),
     ("merge.aggregates",),
     ("merge.engines",),

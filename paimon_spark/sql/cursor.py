@@ -1,0 +1,261 @@
+"""A place in the tokens of a statement, and the pieces that all statements are made of: words, names, literals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from paimon_spark.errors import SqlError
+from paimon_spark.sql.lexer import Kind, Token, error_at
+from paimon_spark.sql.literals import Value, number_value, string_value
+from paimon_spark.sql.names import Names, TableName
+
+T = TypeVar("T")
+_TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
+_CLOSE = {"(": ")", "<": ">", "[": "]"}
+
+
+class Cursor:
+    """Reads the tokens of one statement from left to right."""
+
+    def __init__(self, text: str, tokens: Sequence[Token], names: Names) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.names = names
+        self.at = 0
+
+    # ----------------------------------------------------------------------------------------------------------- words
+
+    @property
+    def is_done(self) -> bool:
+        return self.at >= len(self.tokens)
+
+    def peek(self, ahead: int = 0) -> Token | None:
+        """The token to be read next, or one behind it; None: the text ends before."""
+        at = self.at + ahead
+        return self.tokens[at] if at < len(self.tokens) else None
+
+    def sees(self, *words: str) -> bool:
+        """True if these words, in capitals, or symbols come next."""
+        here = self.tokens[self.at : self.at + len(words)]
+        return len(here) == len(words) and all(token.upper == word for token, word in zip(here, words, strict=True))
+
+    def accept(self, *words: str) -> bool:
+        """Go behind the words if they come next."""
+        if not self.sees(*words):
+            return False
+        self.at += len(words)
+        return True
+
+    def accept_any(self, *words: str) -> str | None:
+        """The one of the words that comes next, behind which the cursor goes; None: none of them."""
+        return next((word for word in words if self.accept(word)), None)
+
+    def expect(self, *words: str) -> None:
+        for word in words:
+            if not self.accept(word):
+                raise self.error(f"{word} is needed here")
+
+    def expect_end(self) -> None:
+        if not self.is_done:
+            raise self.error("the statement should end here")
+
+    def offset(self) -> int:
+        """The offset in the text of the token that comes next; the end of the last one if none does."""
+        token = self.peek()
+        if token is not None:
+            return token.start
+        return self.tokens[-1].end if self.tokens else 0
+
+    def error(self, message: str, at: int | None = None) -> SqlError:
+        """An error at the token that comes next, which the message names too. at: another offset."""
+        if at is not None:
+            return error_at(self.text, at, message)
+        token = self.peek()
+        found = "the text ends" if token is None else f"found {token.text[:40]}"
+        return error_at(self.text, self.offset(), f"{message}; {found}")
+
+    # ----------------------------------------------------------------------------------------------------------- names
+
+    def name(self, what: str = "a name") -> str:
+        """One name: a word or a quoted name."""
+        token = self.peek()
+        if token is None or not token.is_name:
+            raise self.error(f"{what} is needed here")
+        self.at += 1
+        return token.name
+
+    def parts(self, what: str = "a name") -> tuple[str, ...]:
+        """A name with points."""
+        parts = [self.name(what)]
+        while self.accept("."):
+            parts.append(self.name("a part of the name"))
+        return tuple(parts)
+
+    def table(self) -> TableName | None:
+        """The name of a table; None: it is Spark's."""
+        at = self.offset()
+        return self.located(at, lambda: self.names.find_table(self.parts("the name of a table")))
+
+    def own_table(self) -> TableName:
+        """The name of a table of ours, where no other can stand."""
+        at = self.offset()
+        found = self.table()
+        if found is None:
+            raise self.error(f"this is no table of the catalog {self.names.catalog}: {self.names.how_to}", at)
+        return found
+
+    def located(self, at: int, read: Callable[[], T]) -> T:
+        """What a function returns; an error of it that has no place in the text gets one."""
+        try:
+            return read()
+        except SqlError as error:
+            message = str(error)
+            raise (error if message.startswith("SQL, line ") else error_at(self.text, at, message)) from None
+
+    def name_list(self, what: str) -> tuple[str, ...]:
+        """Names in parentheses."""
+        return self.listed(lambda: self.name(what))
+
+    def listed(self, item: Callable[[], T]) -> tuple[T, ...]:
+        """``(item, item, ...)`` with one item or more."""
+        self.expect("(")
+        items = [item()]
+        while self.accept(","):
+            items.append(item())
+        self.expect(")")
+        return tuple(items)
+
+    # -------------------------------------------------------------------------------------------------------- literals
+
+    def string(self, what: str) -> str:
+        """A string; strings in a row are one."""
+        token = self.peek()
+        if token is None or token.kind is not Kind.STRING:
+            raise self.error(f"{what} is needed here, as a string")
+        value = self._strings()
+        if isinstance(value, bytes):
+            raise self.error(f"{what} is a text, not a binary", token.start)
+        return value
+
+    def literal(self, what: str = "a literal") -> Value:
+        """A literal: a string, number, TRUE, FALSE, NULL, DATE or TIMESTAMP '...', ARRAY(...) or MAP(...)."""
+        token = self.peek()
+        if token is None:
+            raise self.error(f"{what} is needed here")
+        if token.kind is Kind.STRING:
+            return self._strings()
+        if token.kind is Kind.NUMBER:
+            self.at += 1
+            return number_value(token.text)
+        return self._worded(token, what)
+
+    def is_literal_end(self) -> bool:
+        """True if no part of an expression comes next, such as an operator."""
+        return self.is_done or any(self.sees(mark) for mark in (",", ")", "]"))
+
+    def _strings(self) -> str | bytes:
+        found: list[str | bytes] = []
+        while (token := self.peek()) is not None and token.kind is Kind.STRING:
+            try:
+                found.append(string_value(token.text))
+            except ValueError:
+                raise self.error(
+                    f"{token.text[:40]} holds something else than hexadecimal digits", token.start
+                ) from None
+            self.at += 1
+        if len(found) == 1:
+            return found[0]
+        texts = [part for part in found if isinstance(part, str)]
+        if len(texts) < len(found):
+            raise self.error("binary literals cannot stand in a row", self.tokens[self.at - 1].start)
+        return "".join(texts)
+
+    def _worded(self, token: Token, what: str) -> Value:
+        following = self.peek(1)
+        self.at += 1
+        match token.upper:
+            case "TRUE" | "FALSE":
+                return token.upper == "TRUE"
+            case "NULL":
+                return None
+            case "-" | "+" if following is not None and following.kind is Kind.NUMBER:
+                self.at += 1
+                value = number_value(following.text)
+                return -value if token.upper == "-" else value
+            case "ARRAY" if self.sees("("):
+                return self._values()
+            case "MAP" if self.sees("("):
+                values = self._values()
+                if len(values) % 2 == 0:
+                    return dict(zip(values[::2], values[1::2], strict=True))
+                raise self.error("MAP(...) needs a value for each key", token.start)
+            case typed if typed in _TYPED and following is not None and following.kind is Kind.STRING:
+                return self.string("a date or time")
+        self.at -= 1
+        raise self.error(f"{what} must be a literal: an expression is not possible here")
+
+    def _values(self) -> tuple[Value, ...]:
+        if self.accept("(", ")"):
+            return ()
+        return self.listed(lambda: self.literal("an element"))
+
+    # --------------------------------------------------------------------------------------------------------- clauses
+
+    def skip_group(self) -> None:
+        """Go behind the parentheses that open here, with all that is in them."""
+        start, depth = self.offset(), 0
+        while (token := self.peek()) is not None:
+            depth += {"(": 1, ")": -1}.get(token.upper, 0)
+            self.at += 1
+            if depth == 0:
+                return
+        raise self.error("this parenthesis has no end; close it with )", start)
+
+    def text_until(self, stops: Callable[[], bool], what: str) -> str:
+        """The characters up to a token where ``stops`` is true outside of all brackets, or to the end of a list."""
+        first, start = self.at, self.offset()
+        open_marks: list[str] = []
+        while (token := self.peek()) is not None:
+            if not open_marks and (token.upper in (",", ")") or stops()):
+                break
+            if token.upper in _CLOSE:
+                open_marks.append(token.upper)
+            elif open_marks and token.upper == _CLOSE[open_marks[-1]]:
+                open_marks.pop()
+            self.at += 1
+        if self.at == first:
+            raise self.error(f"{what} is needed here")
+        return self.text[start : self.tokens[self.at - 1].end]
+
+    def properties(self) -> dict[str, str]:
+        """``('key' = 'value', key.name = 1, 'key' 'value')``, the values as texts, as Spark makes them.
+
+        Raises:
+            SqlError: a key is given twice, or a value is an expression.
+        """
+        found: dict[str, str] = {}
+
+        def read() -> None:
+            at = self.offset()
+            key = self.property_key()
+            self.accept("=") or self.accept("==")
+            if key in found:
+                raise self.error(f"the property '{key}' is given twice", at)
+            found[key] = property_text(self.literal(f"the value of '{key}'"))
+            if not self.is_literal_end():
+                raise self.error(f"the value of '{key}' must be a literal")
+
+        self.listed(read)
+        return found
+
+    def property_key(self) -> str:
+        token = self.peek()
+        if token is not None and token.kind is Kind.STRING:
+            return self.string("the key of a property")
+        return ".".join(self.parts("the key of a property"))
+
+
+def property_text(value: Value) -> str:
+    """The text of a property that is written as a literal."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

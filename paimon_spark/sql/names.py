@@ -1,0 +1,127 @@
+"""Names of tables and databases in SQL, and which of them are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import SqlError
+
+_FOREIGN = frozenset({"spark_catalog", "global_temp", "system", "session", "information_schema"})
+
+
+@dataclass(frozen=True)
+class TableName:
+    """A name of a table of ours, as it stands in a text.
+
+    Attributes:
+        parts: the parts of the name as they are written, without backquotes.
+        database: None if the table is named by its path.
+        table: the name within the database, without suffixes; the path, if it is named by that.
+        branch: of ``t$branch_<name>``.
+        system: of ``t$<system table>``.
+        is_bare: the name is one word that stands for a table of the current database: a temporary view of that name
+            comes first.
+    """
+
+    parts: tuple[str, ...]
+    database: str | None
+    table: str
+    branch: str | None = None
+    system: str | None = None
+    is_bare: bool = False
+
+    @property
+    def is_path(self) -> bool:
+        return self.database is None
+
+    @property
+    def alias(self) -> str:
+        """The name that columns of the table are qualified by."""
+        return self.parts[-1]
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+@dataclass(frozen=True)
+class Names:
+    """How a session names tables of ours.
+
+    Attributes:
+        catalog: the first part of full names, in any letter case.
+        database: the current database; None: none is, and names without the catalog are Spark's.
+        foreign: catalogs and databases that are always Spark's, in small letters.
+    """
+
+    catalog: str = "paimon"
+    database: str | None = None
+    foreign: frozenset[str] = _FOREIGN
+
+    def is_certain(self, parts: Sequence[str]) -> bool:
+        """True if a name can mean nothing but a table or a column of ours: it begins with the catalog."""
+        return len(parts) > 1 and parts[0].lower() == self.catalog.lower()
+
+    def find_table(self, parts: Sequence[str]) -> TableName | None:
+        """The table of ours that a name means; None: the name is Spark's.
+
+        Raises:
+            SqlError: the name begins with the catalog and is no name of a table.
+        """
+        if self.is_certain(parts):
+            return self._full_name(tuple(parts))
+        if self.database is None or not 1 <= len(parts) <= 2:
+            return None
+        if len(parts) == 1:
+            return _split_suffix(tuple(parts), self.database)
+        database, table = parts
+        if database.lower() in self.foreign or "/" in table:  # parquet.`/path` is a file that Spark reads
+            return None
+        return _split_suffix(tuple(parts), database)
+
+    def load_table(self, parts: Sequence[str]) -> TableName:
+        """The table of ours that a name means where only one of ours can stand, as in a function of ours.
+
+        Raises:
+            SqlError: it is no name of a table, or there is no current database for a name of one part.
+        """
+        found = self.find_table(parts)
+        if found is None and len(parts) == 2:
+            found = _split_suffix(tuple(parts), parts[0])
+        if found is None:
+            raise SqlError(f"{'.'.join(parts)} names no table: {self.how_to}")
+        return found
+
+    def find_database(self, parts: Sequence[str]) -> str | None:
+        """The database of ours that a name means; None: the name is Spark's."""
+        if self.is_certain(parts) and len(parts) == 2:
+            return parts[1]
+        if self.database is None or len(parts) != 1 or parts[0].lower() in self.foreign:
+            return None
+        return parts[0]
+
+    @property
+    def how_to(self) -> str:
+        return f"write {self.catalog}.<database>.<table> or {self.catalog}.`<path>`"
+
+    def _full_name(self, parts: tuple[str, ...]) -> TableName:
+        if len(parts) == 3 and all(parts):
+            return _split_suffix(parts, parts[1])
+        if len(parts) == 2 and "/" in parts[1]:
+            return TableName(parts, None, parts[1])
+        raise SqlError(f"{'.'.join(parts)} names no table: {self.how_to}")
+
+
+def _split_suffix(parts: tuple[str, ...], database: str) -> TableName:
+    table, *suffixes = parts[-1].split("$")
+    branch = system = None
+    if suffixes and suffixes[0].startswith("branch_"):
+        branch, *suffixes = suffixes[0].removeprefix("branch_"), *suffixes[1:]
+    if suffixes:
+        system, *suffixes = suffixes
+    if suffixes or not table or "" in (branch, system):
+        raise SqlError(
+            f"{'.'.join(parts)} names no table: a name has the form t, t$<system table>, t$branch_<branch> or "
+            "t$branch_<branch>$<system table>"
+        )
+    return TableName(parts, database, table, branch, system, is_bare=len(parts) == 1)

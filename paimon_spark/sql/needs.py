@@ -1,0 +1,44 @@
+"""What a query needs of a table whose columns are known: which of them, and which rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from paimon_spark.arrow.predicates.sql_text import parse_predicate
+from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.errors import PaimonError
+from paimon_spark.format.types import DataField
+from paimon_spark.sql.query import Use, fold
+
+_WORD = re.compile(r"\w+")
+
+
+def needed_columns(use: Use, columns: Sequence[str]) -> tuple[str, ...] | None:
+    """The columns of a table that a query may name, in the table's order; None: it needs all.
+
+    A column counts as named if its name is a word anywhere in the text, in strings too; one whose name is no word, such
+    as ``order date``, always counts. So nothing is resolved, and nothing can be resolved wrongly.
+    """
+    if use.words is None:
+        return None
+    return tuple(name for name in columns if not _WORD.fullmatch(name) or fold(name) in use.words)
+
+
+def pushed_filter(use: Use, fields: Sequence[DataField], time_zone: TimeZone | None) -> str | None:
+    """The condition that rows of a table must fulfil to matter to a query, as ``parse_predicate`` takes it; None: none.
+
+    Args:
+        fields: the columns of the table.
+        time_zone: of the session; None: it is not known.
+    """
+    known = {fold(field.name) for field in fields}
+    kept = []
+    for conjunct in use.conjuncts:
+        if all(fold(column) in known for column in conjunct.columns):
+            try:
+                parse_predicate(conjunct.text, fields, time_zone)
+            except PaimonError:
+                continue
+            kept.append(f"({conjunct.text})")
+    return " AND ".join(kept) or None

@@ -1,0 +1,149 @@
+"""The entry: which statement a text is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.sql.cursor import Cursor
+from paimon_spark.sql.lexer import Kind, Token, error_at, tokenize
+from paimon_spark.sql.names import Names
+from paimon_spark.sql.query import Query
+from paimon_spark.sql.read_query import keep_tokens, read_query
+from paimon_spark.sql.references import find_references, is_named
+from paimon_spark.sql.statements import CreateView, Explain, Statement, Untouched
+
+_QUERIES = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES", "("})
+_ROW_CHANGES = frozenset({"MERGE", "UPDATE", "DELETE"})
+_EXPLAIN_MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
+
+
+def parse(text: str, names: Names) -> Statement:
+    """What a text of one statement asks for.
+
+    Args:
+        text: in the SQL of Spark 4 and Paimon. A semicolon may end it.
+        names: how the session names tables of ours.
+
+    Returns:
+        ``Untouched`` if no table, database or procedure of ours is named, also if the text is no SQL at all.
+
+    Raises:
+        SqlError: something of ours is named, and the text is not understood, or holds several statements.
+        UnsupportedFeature: something of ours is named in a statement that this release does not have.
+    """
+    try:
+        tokens = tokenize(text)
+    except SqlError:
+        if re.search(rf"\b(?:{re.escape(names.catalog)}|paimon_incremental_\w+)\b", text, re.IGNORECASE):
+            raise
+        return Untouched(text)
+    while tokens and tokens[-1].upper == ";":
+        tokens = tokens[:-1]
+    if not tokens:
+        return Untouched(text)
+    for token, following in pairwise(tokens):
+        if token.upper == ";":
+            if not is_named(tokens, names):
+                return Untouched(text)
+            raise error_at(text, following.start, "one statement at a time: a second one begins here")
+    return _statement(text, tokens, names)
+
+
+def _statement(text: str, tokens: Sequence[Token], names: Names) -> Statement:
+    cursor = Cursor(text, tokens, names)
+    read = _READERS.get(tokens[0].upper)
+    found = read(cursor) if read is not None else None
+    if found is not None:
+        return found
+    return _in_spark(Cursor(text, tokens, names))
+
+
+def _explain(cursor: Cursor) -> Statement | None:
+    cursor.expect("EXPLAIN")
+    mode = cursor.accept_any(*_EXPLAIN_MODES) or ""
+    rest = cursor.tokens[cursor.at :]
+    if not rest:
+        return None
+    inner = _statement(keep_tokens(cursor.text, rest), rest, cursor.names)
+    return None if isinstance(inner, Untouched) else Explain(mode, inner)
+
+
+_READERS: Mapping[str, Callable[[Cursor], Statement | None]] = {
+    "EXPLAIN": _explain,
+}
+
+
+# -------------------------------------------------------------------------------------------------- statements of Spark
+
+
+def _in_spark(cursor: Cursor) -> Statement:
+    """A statement that Spark runs, in which tables of ours may be read."""
+    text, tokens, names = cursor.text, cursor.tokens, cursor.names
+    if names.database is None and not is_named(tokens, names):
+        return Untouched(text)
+    verb = tokens[0].upper
+    if verb in _QUERIES or verb in _ROW_CHANGES:
+        return _or_untouched(read_query(text, tokens, names, whole=text))
+    at = _query_start(tokens)
+    if verb == "CREATE" and at is not None and (view := _view(Cursor(text, tokens, names), at)) is not None:
+        return view
+    if at is not None and (verb == "INSERT" or [token.upper for token in tokens[:2]] == ["CREATE", "TABLE"]):
+        return _or_untouched(read_query(text, tokens[at:], names, whole=text))
+    certain = next((r for r in find_references(text, tokens, names) if r.is_certain), None)
+    if certain is None:
+        return Untouched(text)
+    name, words = ".".join(certain.parts), " ".join(token.text for token in tokens[:2])
+    raise UnsupportedFeature(
+        f"SQL: {name} stands in a statement that begins with {words}, which this release of paimon_spark does not have "
+        "for tables of its own; it is not left to Spark, which does not know them"
+    )
+
+
+def _or_untouched(query: Query) -> Statement:
+    return query if query.uses else Untouched(query.text)
+
+
+def _query_start(tokens: Sequence[Token]) -> int | None:
+    """The index of the first token of the query in a statement; None: it has none."""
+    depth = 0
+    for at, token in enumerate(tokens):
+        following = tokens[at + 1].upper if at + 1 < len(tokens) else ""
+        if depth == 0 and at > 1 and token.kind in (Kind.WORD, Kind.SYMBOL):
+            before = tokens[at - 1].upper
+            if token.upper in ("SELECT", "VALUES", "FROM") or (
+                token.upper == "WITH" and following not in ("(", "SCHEMA")
+            ):
+                return at
+            if token.upper == "TABLE" and before not in ("INTO", "OVERWRITE", "CREATE", "REPLACE"):
+                return at
+            if token.upper == "(" and following in ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "("):
+                return at
+        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+    return None
+
+
+def _view(cursor: Cursor, at: int) -> Statement | None:
+    """CREATE VIEW over tables of ours; None: another statement, or a view over Spark's tables alone."""
+    cursor.expect("CREATE")
+    replace = cursor.accept("OR", "REPLACE")
+    is_global = cursor.accept("GLOBAL")
+    temporary = cursor.accept_any("TEMP", "TEMPORARY") is not None
+    if not cursor.accept("VIEW"):
+        return None
+    query = read_query(cursor.text, cursor.tokens[at:], cursor.names)
+    if not query.uses:
+        return Untouched(cursor.text)
+    if not temporary:
+        raise UnsupportedFeature(
+            f"SQL: a permanent view over {query.uses[0].name} is not possible, since Spark keeps its text and knows no "
+            "tables of ours; create a TEMPORARY VIEW, or publish the table"
+        )
+    name = cursor.name("the name of the view")
+    columns = cursor.name_list("the name of a column") if cursor.sees("(") else ()
+    cursor.expect("AS")
+    if cursor.at != at:
+        raise cursor.error("a temporary view over tables of ours takes a name, columns and AS with a query")
+    return CreateView(name, query, replace, is_global, columns)

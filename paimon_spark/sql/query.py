@@ -1,0 +1,140 @@
+"""A query with tables of ours in it: the user's own characters, and what is known of each table they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from paimon_spark.sql.names import TableName
+
+
+@dataclass(frozen=True)
+class Travel:
+    """Which state of a table is read.
+
+    Attributes:
+        kind: "version" (a snapshot, a tag or ``watermark-<ms>``) or "timestamp".
+        value: the literal; an int for a number. A number as timestamp is in seconds since 1970.
+    """
+
+    kind: str
+    value: str | int
+
+
+@dataclass(frozen=True)
+class Increment:
+    """A table-valued function that reads what changed.
+
+    Attributes:
+        function: "paimon_incremental_query", "paimon_incremental_between_timestamp" or
+            "paimon_incremental_to_auto_tag".
+        arguments: those behind the table: start and end, or the tag.
+    """
+
+    function: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Conjunct:
+    """A part of a WHERE that drops rows of one table alone.
+
+    Attributes:
+        text: the user's characters, without the qualifiers of columns.
+        columns: the names of its columns, of which a nested one counts by its first part.
+    """
+
+    text: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Use:
+    """One table of ours in a query, and what the query needs of it.
+
+    Attributes:
+        name: of the table.
+        start: the offset of the characters that stand for the table: its name, time travel, options, or the function.
+        end: the offset behind them.
+        travel: None: the latest state.
+        increment: None: not a table-valued function.
+        options: of ``WITH (...)`` behind the name.
+        words: what the columns may be named by, see ``fold``; None: all columns are needed.
+        why_all: why all columns are needed; "" if not all are.
+        conjuncts: rows that do not fulfil one of them may be left out, if all its columns are the table's.
+        alias_at: where the name must be added as an alias, since the user gave none; None: nowhere.
+        qualifiers: (start, end) of the characters before the last part of the name, where it qualifies columns.
+    """
+
+    name: TableName
+    start: int
+    end: int
+    travel: Travel | None = None
+    increment: Increment | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    words: frozenset[str] | None = None
+    why_all: str = ""
+    conjuncts: tuple[Conjunct, ...] = ()
+    alias_at: int | None = None
+    qualifiers: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Query:
+    """A statement that Spark runs: the user's own characters with tables of ours in it.
+
+    Attributes:
+        text: the characters. Those of a statement around the query are blank, so that places stay as they are.
+        uses: the tables of ours, from left to right.
+    """
+
+    text: str
+    uses: tuple[Use, ...] = ()
+
+    @property
+    def pieces(self) -> tuple[str | Use, ...]:
+        """The text, with a Use in the place of its characters."""
+        found: list[str | Use] = []
+        at = 0
+        for use in self.uses:
+            found += [self.text[at : use.start], use]
+            at = use.end
+        return (*found, self.text[at:])
+
+    def render(self, frames: Sequence[str | None]) -> str:
+        """The text for ``spark.sql(text, **frames)``, whose braces are doubled.
+
+        Args:
+            frames: for each use the name of the argument that takes its place. None: its characters stay, as those of
+                a temporary view must.
+
+        Returns:
+            The text as it was, if no use is exchanged.
+        """
+        edits: list[tuple[int, int, str]] = []
+        for use, frame in zip(self.uses, frames, strict=True):
+            if frame is None:
+                continue
+            edits.append((use.start, use.end, f"{{{frame}}}"))
+            edits += [(start, end, "") for start, end in use.qualifiers]
+            if use.alias_at is not None:
+                alias = use.name.alias.replace("`", "``").replace("{", "{{").replace("}", "}}")
+                edits.append((use.alias_at, use.alias_at, f" AS `{alias}`"))
+        if not edits:
+            return self.text
+        out, at = [], 0
+        for start, end, new in sorted(edits):
+            out += [_doubled(self.text[at:start]), new]
+            at = end
+        return "".join((*out, _doubled(self.text[at:])))
+
+
+def _doubled(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def fold(name: str) -> str:
+    """A name in a form that is equal for all spellings that Spark takes for the same, letter by letter."""
+    if name.isascii():
+        return name.lower()
+    return "".join(letter.upper().lower()[:1] for letter in name)

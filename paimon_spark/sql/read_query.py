@@ -1,0 +1,194 @@
+"""Queries: from the characters of a statement to a ``Query``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paimon_spark.errors import SqlError
+from paimon_spark.sql.conjuncts import conjuncts, where_parts
+from paimon_spark.sql.lexer import Token, error_at
+from paimon_spark.sql.names import Names, TableName
+from paimon_spark.sql.qualifiers import qualifiers
+from paimon_spark.sql.query import Query, Use, fold
+from paimon_spark.sql.references import Reference, find_references, mask
+from paimon_spark.sql.tree import (
+    Node,
+    NotUnderstood,
+    alias_of,
+    aliases,
+    conditions,
+    count_stars,
+    parse_tree,
+    stars,
+    tables,
+    why_all_columns,
+)
+
+_ALL_COLUMNS = frozenset({"PIVOT", "UNPIVOT", "IDENTIFIER", "MATCH_RECOGNIZE", "STREAM", "|>"})
+_QUERY_VERBS = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES", "("})
+_FOLDED_WORD = re.compile(r"\w+")
+
+
+def read_query(text: str, tokens: Sequence[Token], names: Names, whole: str | None = None) -> Query:
+    """The query that some tokens of a text are, with the tables of ours in it.
+
+    Args:
+        text: the whole text.
+        tokens: of the query; what stands around it stays out of the tree.
+        whole: the text that Spark shall run, of the same places; None: the query alone.
+
+    Raises:
+        SqlError: the query names a table of ours and is not understood, or a name of ours is no table's.
+    """
+    query_text = keep_tokens(text, tokens) if whole is None else whole
+    references = find_references(text, tokens, names)
+    if not references:
+        return Query(query_text)
+    masked = mask(keep_tokens(text, tokens), tokens, references)
+    try:
+        tree = parse_tree(masked)
+    except NotUnderstood as error:
+        blamed = next((reference for reference in references if _is_blamed(tokens, reference)), None)
+        if blamed is None:
+            return Query(query_text)
+        raise _not_understood(text, tokens, blamed, error) from None
+    return _Reading(text, masked, tokens, names, tree).query(query_text, references)
+
+
+def keep_tokens(text: str, tokens: Sequence[Token]) -> str:
+    """The text with blanks in the place of all that is not between tokens that follow each other."""
+    if not tokens:
+        return ""
+    start, end = tokens[0].start, tokens[-1].end
+    return "".join(c if c == "\n" else " " for c in text[:start]) + text[start:end]
+
+
+def _is_blamed(tokens: Sequence[Token], reference: Reference) -> bool:
+    """Whether a name is so surely a table of ours that a text which is not understood must not go to Spark."""
+    before = tokens[reference.first - 1].upper if reference.first else ""
+    return reference.is_certain or before in ("FROM", "JOIN", "INTO", "UPDATE", "USING")
+
+
+def _not_understood(text: str, tokens: Sequence[Token], blamed: Reference, error: NotUnderstood) -> SqlError:
+    name = ".".join(blamed.parts)
+    if error.line is None:
+        reason = error.near or f"a statement that begins with {tokens[0].text} can not hold it"
+        return error_at(text, blamed.start, f"{name} stands in a text that is not understood: {reason}")
+    lines = text.split("\n")
+    stop = sum(len(line) + 1 for line in lines[: error.line - 1]) + (error.column or 1)
+    near = f"at {error.near[:40]!r}" if error.near and stop < tokens[-1].end else "at its end, where more is needed"
+    return error_at(
+        text,
+        min(stop - len(error.near), tokens[-1].end),
+        f"the query cannot be understood {near}; check its words there, and that all parentheses are closed. It names "
+        f"{name}, so it cannot be left to Spark",
+    )
+
+
+def _qualifiers_of(use: Use, alias: str | None) -> list[tuple[str, ...]]:
+    """What may stand before a column of a table: its alias, or else its name or the end of it."""
+    if alias is not None:
+        return [(alias,)]
+    return [use.name.parts[i:] for i in range(len(use.name.parts))]
+
+
+class _Reading:
+    """One query being read."""
+
+    def __init__(self, text: str, masked: str, tokens: Sequence[Token], names: Names, tree: Node) -> None:
+        self.text = text
+        self.masked = masked
+        self.tokens = tokens
+        self.names = names
+        self.tree = tree
+        self.stars = stars(tree)
+        self.why_all = self._why_all()
+        self.words = frozenset(fold(word) for word in _FOLDED_WORD.findall(text))
+
+    def _why_all(self) -> str:
+        """Why every table needs all columns; "" if the places of the tables tell."""
+        for token in self.tokens:
+            if token.upper in _ALL_COLUMNS:
+                return f"the query has {token.upper}"
+        if self.tokens[0].upper not in _QUERY_VERBS:
+            return f"the statement is {self.tokens[0].upper}"
+        if sum(token.upper == "*" for token in self.tokens) != count_stars(self.tree):
+            return "it cannot be told which tables the stars of the query mean"
+        return ""
+
+    def query(self, query_text: str, references: Sequence[Reference]) -> Query:
+        at = {reference.start: reference for reference in references}
+        nodes = {start: node for start, node in tables(self.tree) if start in at}
+        found = [(at[start], nodes[start]) for start in sorted(nodes)]
+        uses = [use for reference, node in found if (use := self._use(reference, node)) is not None]
+        self._check_rest(references, uses)
+        cuts = qualifiers(self.tokens, uses, aliases(self.tree))
+        return Query(query_text, tuple(replace(use, qualifiers=cuts.get(use.start, ())) for use in uses))
+
+    def _use(self, reference: Reference, node: Node) -> Use | None:
+        if len(node.parts) != len(reference.parts):
+            raise error_at(self.text, reference.start, f"{'.'.join(reference.parts)} is not understood here")
+        table = reference.table or self._table(reference)
+        if table is None:
+            return None
+        alias = alias_of(node)
+        why_all = self.why_all or why_all_columns(node, alias or table.alias, self.stars)
+        use = Use(
+            name=table,
+            start=reference.start,
+            end=reference.end,
+            travel=reference.travel,
+            increment=reference.increment,
+            options=reference.options,
+            words=None if why_all else self.words,
+            why_all=why_all,
+            alias_at=None if alias or self._has_no_alias(reference) else self._behind_sample(reference),
+        )
+        if self.why_all or reference.increment:
+            return use
+        found = conditions(node)
+        texts = where_parts(self.tokens, reference.end) if found else []
+        return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, _qualifiers_of(use, alias)))
+
+    def _has_no_alias(self, reference: Reference) -> bool:
+        """A function, and a table behind TABLE, are named by nothing, and cannot have an alias everywhere."""
+        before = [token.upper for token in self.tokens[max(reference.first - 2, 0) : reference.first]]
+        return reference.increment is not None or before[-1:] == ["TABLE"] or before == ["TABLE", "("]
+
+    def _table(self, reference: Reference) -> TableName | None:
+        try:
+            return self.names.find_table(reference.parts)
+        except SqlError as error:
+            raise error_at(self.text, reference.start, str(error)) from None
+
+    def _behind_sample(self, reference: Reference) -> int:
+        """Where the alias of a table goes: behind its TABLESAMPLE (...) [REPEATABLE (...)]."""
+        end = reference.end
+        rest = [token for token in self.tokens if token.start >= end]
+        at = 0
+        while at < len(rest) and rest[at].upper in ("TABLESAMPLE", "REPEATABLE"):
+            at, depth = at + 1, 0
+            while at < len(rest):
+                depth += {"(": 1, ")": -1}.get(rest[at].upper, 0)
+                at += 1
+                if depth == 0:
+                    break
+            end = rest[at - 1].end
+        return end
+
+    def _check_rest(self, references: Sequence[Reference], uses: Sequence[Use]) -> None:
+        """Refuse what is surely one of our tables and was not found in the tree."""
+        known = {use.start for use in uses}
+        for reference in references:
+            if reference.start in known or not reference.is_certain:
+                continue
+            if len(reference.parts) > 3:
+                problem = f"names no table: {self.names.how_to}"
+            else:
+                problem = "stands where no table of ours can be read; name it in FROM or JOIN"
+            is_table = reference.travel or reference.increment or reference.options
+            before = self.tokens[reference.first - 1].upper if reference.first else ""
+            if is_table or before in ("FROM", "JOIN", "INTO", "TABLE"):
+                raise error_at(self.text, reference.start, f"{'.'.join(reference.parts)} {problem}")

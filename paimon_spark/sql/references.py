@@ -1,0 +1,226 @@
+"""Where tables of ours may stand in a text, found in its tokens alone: names, time travel, options, functions.
+
+A name with points that begins with the catalog, or that the current database makes ours, is a *reference*: whether it
+is a table, or a column, is told by the syntax tree. The tree is made of a *masked* text of the same length, in which
+everything is blank that sqlglot does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.sql.cursor import Cursor
+from paimon_spark.sql.lexer import Kind, Token
+from paimon_spark.sql.names import Names, TableName
+from paimon_spark.sql.query import Increment, Travel
+
+_TRAVEL = {
+    "VERSION": "version",
+    "SYSTEM_VERSION": "version",
+    "TIMESTAMP": "timestamp",
+    "SYSTEM_TIME": "timestamp",
+}
+_INCREMENTS = {
+    "paimon_incremental_query": ("the start", "the end"),
+    "paimon_incremental_between_timestamp": ("the start", "the end"),
+    "paimon_incremental_to_auto_tag": ("the tag",),
+}
+_SEARCHES = frozenset({"vector_search", "full_text_search", "hybrid_search"})
+_BEFORE_TABLES = frozenset({"FROM", "JOIN", ",", "LATERAL", "TABLE", "("})
+_BEFORE_QUERIES = frozenset({"", "(", "AS", "ALL", "DISTINCT", "UNION", "EXCEPT", "INTERSECT", "MINUS"})
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A place where a table of ours may stand.
+
+    Attributes:
+        first: the index of its first token.
+        last: the index of the last token of the name; what follows the name is not counted.
+        parts: of the name; of a function its own name.
+        is_certain: it means one of ours, whatever stands around it.
+        start: the offset of its first character.
+        end: the offset behind its time travel and options, or behind the function.
+        table: of a function; None: the name itself means the table.
+    """
+
+    first: int
+    last: int
+    parts: tuple[str, ...]
+    is_certain: bool
+    start: int
+    end: int
+    table: TableName | None = None
+    travel: Travel | None = None
+    increment: Increment | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_references(text: str, tokens: Sequence[Token], names: Names) -> tuple[Reference, ...]:
+    """All references of a text, from left to right. Columns with qualifiers may be among them.
+
+    Raises:
+        SqlError: time travel to an expression, or a function of ours that is not called with literals.
+        UnsupportedFeature: a function that this release does not have.
+    """
+    found = []
+    for first, last, parts in dotted_names(tokens):
+        if len(parts) == 1 and _is_call(tokens, last):
+            reference = _function(text, tokens, names, first)
+        elif names.is_certain(parts) or (names.database is not None and len(parts) <= 2):
+            reference = _named(text, tokens, names, first, last, parts)
+        else:
+            reference = None
+        if reference is not None:
+            found.append(reference)
+    return tuple(found)
+
+
+def is_named(tokens: Sequence[Token], names: Names) -> bool:
+    """True if a text certainly names something of ours: a name behind the catalog, or a function of ours."""
+    return any(
+        names.is_certain(parts) or (len(parts) == 1 and _is_call(tokens, last) and _is_function(tokens, first))
+        for first, last, parts in dotted_names(tokens)
+    )
+
+
+def mask(text: str, tokens: Sequence[Token], references: Sequence[Reference]) -> str:
+    """The text for sqlglot: of the same length, with blanks in the place of all that it would not understand."""
+    characters = list(text)
+
+    def put(start: int, new: str) -> None:
+        characters[start : start + len(new)] = new
+
+    for token in tokens:
+        if token.kind is Kind.STRING:
+            put(token.start, _plain_string(token.text))
+        elif token.kind is Kind.WORD and "$" in token.text:
+            put(token.start, token.text.replace("$", "_"))
+    for reference in references:
+        end = tokens[reference.last].end
+        put(end, " " * (reference.end - end))
+        _mask_table_word(tokens, reference, put)
+    for token, following in pairwise(tokens):
+        if token.upper == "FOR" and following.upper in _TRAVEL:
+            put(token.start, "   ")
+    return "".join(characters)
+
+
+def _mask_table_word(tokens: Sequence[Token], reference: Reference, put: Callable[[int, str], None]) -> None:
+    """``TABLE t`` as ``FROM  t``, ``TABLE(t)`` as ``(FROM t)``: what they mean, in words that sqlglot knows."""
+    before = [tokens[i].upper if i >= 0 else "" for i in range(reference.first - 3, reference.first)]
+    if before[-1] == "TABLE" and before[-2] in _BEFORE_QUERIES:
+        put(tokens[reference.first - 1].start, "FROM ")
+    elif before[-2:] == ["TABLE", "("]:
+        word, mark = tokens[reference.first - 2], tokens[reference.first - 1]
+        put(word.start, " " * (mark.end - word.start - 6) + "(FROM ")
+
+
+def _plain_string(text: str) -> str:
+    """A string of the same length without escapes and doubled quotes, which sqlglot reads as Spark 3 did."""
+    at = 1 if text[0] in "rRxX" else 0
+    quote, inner = text[at], text[at + 1 : -1]
+    out, i = [], 0
+    while i < len(inner):
+        is_pair = inner[i] == "\\" or inner[i] == quote
+        out.append("xx" if is_pair and i + 1 < len(inner) else "x" if is_pair else inner[i])
+        i += 2 if is_pair else 1
+    return f"{text[: at + 1]}{''.join(out)[: len(inner)]}{quote}"
+
+
+def dotted_names(tokens: Sequence[Token]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """(first token, last token, parts) of each longest name with points."""
+    at = 0
+    while at < len(tokens):
+        if not tokens[at].is_name:
+            at += 1
+            continue
+        first, parts = at, [tokens[at].name]
+        while at + 2 < len(tokens) and tokens[at + 1].upper == "." and tokens[at + 2].is_name:
+            at += 2
+            parts.append(tokens[at].name)
+        yield first, at, tuple(parts)
+        at += 1
+
+
+def _is_call(tokens: Sequence[Token], last: int) -> bool:
+    return last + 1 < len(tokens) and tokens[last + 1].upper == "("
+
+
+def _is_function(tokens: Sequence[Token], first: int) -> bool:
+    word, before = tokens[first].name.lower(), tokens[first - 1].upper if first else ""
+    return word in _INCREMENTS or (word in _SEARCHES and before in ("FROM", "JOIN", "LATERAL"))
+
+
+def _cursor_behind(text: str, tokens: Sequence[Token], names: Names, last: int) -> Cursor:
+    cursor = Cursor(text, tokens, names)
+    cursor.at = last + 1
+    return cursor
+
+
+def _named(
+    text: str, tokens: Sequence[Token], names: Names, first: int, last: int, parts: tuple[str, ...]
+) -> Reference | None:
+    cursor = _cursor_behind(text, tokens, names, last)
+    is_certain = names.is_certain(parts)
+    before = tokens[first - 1].upper if first else ""
+    travel = _travel(cursor, is_certain or before in _BEFORE_TABLES)
+    options: dict[str, str] = {}
+    if is_certain or before in _BEFORE_TABLES:
+        following = cursor.peek(2)
+        if cursor.sees("WITH", "(") and following is not None and following.upper != "SELECT":
+            cursor.expect("WITH")
+            options = cursor.properties()
+    end = tokens[cursor.at - 1].end
+    return Reference(first, last, parts, is_certain, tokens[first].start, end, travel=travel, options=options)
+
+
+def _travel(cursor: Cursor, is_table: bool) -> Travel | None:
+    """The time travel that comes next; None: there is none, or what looks like it is an alias."""
+    first = cursor.at
+    cursor.accept("FOR")
+    word = cursor.accept_any(*_TRAVEL)
+    if word is None or not cursor.accept("AS", "OF"):
+        cursor.at = first
+        return None
+    token = cursor.peek()
+    at, value = cursor.offset(), None
+    is_word = token is not None and token.upper in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+    if token is not None and (token.kind in (Kind.STRING, Kind.NUMBER) or is_word):
+        value = cursor.literal("the state to read")
+    if isinstance(value, str | int) and not _is_operator(cursor.peek()):
+        return Travel(_TRAVEL[word], value)
+    if not is_table:
+        cursor.at = first
+        return None
+    raise cursor.error(
+        f"time travel needs a literal behind {word} AS OF, such as 3, 'tag' or '2026-11-01 12:00:00'; an expression "
+        "or a parameter is not possible",
+        at,
+    )
+
+
+def _is_operator(token: Token | None) -> bool:
+    return token is not None and token.upper in ("+", "-", "*", "/", "%", "||", "::", ".", "[", "(")
+
+
+def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> Reference | None:
+    word = tokens[first].name.lower()
+    if not _is_function(tokens, first):
+        return None
+    if word in _SEARCHES:
+        raise UnsupportedFeature(f"the table-valued function {word} is not supported by this release of paimon_spark")
+    cursor = _cursor_behind(text, tokens, names, first)
+    at, wanted = cursor.offset(), _INCREMENTS[word]
+    values = cursor.listed(lambda: cursor.literal(f"an argument of {word}"))
+    if len(values) != 1 + len(wanted) or not isinstance(values[0], str):
+        raise cursor.error(f"{word} takes the name of a table as a string, {' and '.join(wanted)}", at)
+    parts = tuple(part.strip("`") for part in values[0].split("."))
+    table = cursor.located(at, lambda: names.load_table(parts))
+    arguments = tuple(str(value) for value in values[1:])
+    end = tokens[cursor.at - 1].end
+    start = tokens[first].start
+    return Reference(first, first, (word,), True, start, end, table=table, increment=Increment(word, arguments))

@@ -1,0 +1,305 @@
+"""What a statement can be: one frozen dataclass for each kind.
+
+``Untouched`` is Spark's. ``Query`` runs in Spark with the tables of ours exchanged. All others are done by this
+package; those that show something, and those of databases, are in ``listings``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from paimon_spark.sql.listings import (
+    AlterDatabase,
+    CreateDatabase,
+    DescribeDatabase,
+    DescribeProcedure,
+    DescribeTable,
+    DropDatabase,
+    ShowColumns,
+    ShowCreateTable,
+    ShowDatabases,
+    ShowNamespace,
+    ShowPartitions,
+    ShowProcedures,
+    ShowProperties,
+    ShowTables,
+    ShowTags,
+    UseDatabase,
+)
+from paimon_spark.sql.literals import Value
+from paimon_spark.sql.names import TableName
+from paimon_spark.sql.partitions import PartitionSpec
+from paimon_spark.sql.query import Query
+
+
+@dataclass(frozen=True)
+class Untouched:
+    """A statement without a table of ours: it goes to Spark as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class CreateView:
+    """CREATE TEMPORARY VIEW over a query with tables of ours."""
+
+    name: str
+    query: Query
+    replace: bool = False
+    is_global: bool = False
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explain:
+    """EXPLAIN of a statement of ours. mode: "", EXTENDED, CODEGEN, COST or FORMATTED."""
+
+    mode: str
+    inner: Statement
+
+
+# ----------------------------------------------------------------------------------------------------------------- rows
+
+
+@dataclass(frozen=True)
+class Call:
+    """CALL of a procedure. procedure: its name, without catalog and ``sys``, in small letters."""
+
+    procedure: str
+    positional: tuple[Value, ...] = ()
+    named: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Insert:
+    """INSERT.
+
+    Attributes:
+        overwrite: rows are replaced: those of the partitions of ``partition``, or as the session says.
+        replace_where: INSERT INTO ... REPLACE WHERE <condition>; None: there is none.
+        by_name: columns meet by name.
+        columns: the list of columns behind the table; (): none.
+        query: what is inserted.
+    """
+
+    table: TableName
+    query: Query
+    overwrite: bool = False
+    partition: PartitionSpec = ()
+    if_not_exists: bool = False
+    by_name: bool = False
+    columns: tuple[str, ...] = ()
+    replace_where: str | None = None
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """UPDATE, DELETE or MERGE of a table of ours. text: the whole statement."""
+
+    kind: str
+    table: TableName
+    text: str
+
+
+@dataclass(frozen=True)
+class CopyInto:
+    """COPY INTO a table from a path, or into a path from a table or query.
+
+    Attributes:
+        table: the table that gets rows, or whose rows go out; None: a query's rows go out.
+        path: where the files lie.
+        is_export: the rows go out.
+        columns: of the table; (): all.
+        format: CSV, JSON or PARQUET.
+        format_options: the others of FILE_FORMAT = (...), by their name in capitals. A list is a tuple.
+        options: PATTERN, FORCE, ON_ERROR, OVERWRITE, by their name in capitals.
+        query: the rows of an export; None: the table's.
+    """
+
+    table: TableName | None
+    path: str
+    is_export: bool
+    format: str
+    columns: tuple[str, ...] = ()
+    format_options: Mapping[str, Value] = field(default_factory=dict)
+    options: Mapping[str, Value] = field(default_factory=dict)
+    query: Query | None = None
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+@dataclass(frozen=True)
+class ColumnDefinition:
+    """A column of CREATE TABLE.
+
+    Attributes:
+        type: as it is written, in the words of Spark.
+        default: the expression behind DEFAULT, as it is written; None: there is none.
+    """
+
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str | None = None
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class CreateTable:
+    """CREATE TABLE, with AS SELECT and LIKE, and REPLACE TABLE.
+
+    Attributes:
+        columns: those of partitions too, which may be declared in PARTITIONED BY.
+        provider: of USING, in small letters; None: there is none.
+        replace: the table is made anew if it is there.
+        create: it is made if it is not there; False for REPLACE TABLE alone.
+        query: of AS; None: there is none.
+        like: the parts of the name of the other table; (): there is none.
+    """
+
+    table: TableName
+    columns: tuple[ColumnDefinition, ...] = ()
+    partitioned_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    provider: str | None = None
+    location: str | None = None
+    comment: str | None = None
+    if_not_exists: bool = False
+    replace: bool = False
+    create: bool = True
+    query: Query | None = None
+    like: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DropTable:
+    table: TableName
+    if_exists: bool = False
+    purge: bool = False
+
+
+@dataclass(frozen=True)
+class RenameTable:
+    """ALTER TABLE ... RENAME TO. A new name without a database stays in that of the old one."""
+
+    table: TableName
+    to: TableName
+
+
+@dataclass(frozen=True)
+class TruncateTable:
+    table: TableName
+    partition: PartitionSpec = ()
+
+
+@dataclass(frozen=True)
+class AddPartition:
+    table: TableName
+    partitions: tuple[PartitionSpec, ...]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropPartition:
+    table: TableName
+    partitions: tuple[PartitionSpec, ...]
+    if_exists: bool = False
+    purge: bool = False
+
+
+@dataclass(frozen=True)
+class SetProperties:
+    """ALTER TABLE ... SET TBLPROPERTIES; COMMENT ON TABLE sets ``comment``."""
+
+    table: TableName
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class UnsetProperties:
+    table: TableName
+    keys: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AlterColumns:
+    """ALTER TABLE ... ADD, DROP, RENAME, ALTER, CHANGE, REPLACE COLUMN. action: its first word; text: all of it."""
+
+    table: TableName
+    action: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Analyze:
+    """ANALYZE TABLE ... COMPUTE STATISTICS. columns: None: those of all columns; (): of the table alone."""
+
+    table: TableName
+    columns: tuple[str, ...] | None = ()
+    no_scan: bool = False
+    partition: PartitionSpec = ()
+
+
+@dataclass(frozen=True)
+class Refresh:
+    table: TableName
+
+
+@dataclass(frozen=True)
+class RepairTable:
+    """MSCK REPAIR TABLE, or ALTER TABLE ... RECOVER PARTITIONS."""
+
+    table: TableName
+
+
+# ----------------------------------------------------------------------------------------------------------------- tags
+
+
+@dataclass(frozen=True)
+class CreateTag:
+    """ALTER TABLE ... CREATE [OR REPLACE] TAG, REPLACE TAG.
+
+    Attributes:
+        snapshot: of AS OF VERSION; None: the latest.
+        retain: (number, "DAYS", "HOURS" or "MINUTES"); None: for ever.
+        create: False: the tag must be there.
+        replace: the tag may be there.
+    """
+
+    table: TableName
+    tag: str
+    snapshot: int | None = None
+    retain: tuple[int, str] | None = None
+    if_not_exists: bool = False
+    create: bool = True
+    replace: bool = False
+
+
+@dataclass(frozen=True)
+class DeleteTag:
+    table: TableName
+    tag: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RenameTag:
+    table: TableName
+    tag: str
+    to: str
+
+
+Statement: TypeAlias = (
+    Untouched | Query | CreateView | Explain | Call | Insert | RowChange | CopyInto
+    | CreateTable | DropTable | RenameTable | TruncateTable | AddPartition | DropPartition
+    | SetProperties | UnsetProperties | AlterColumns | Analyze | Refresh | RepairTable
+    | CreateTag | DeleteTag | RenameTag
+    | ShowTables | ShowDatabases | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns | ShowCreateTable
+    | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure
+    | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase
+)  # fmt: skip
