@@ -24,6 +24,8 @@ FLOORS = (
     ("arrow",),
     ("arrow.statistics",),
     ("arrow.formats", "arrow.predicates"),
+    ("sql.text",),
+    ("sql.queries",),
     ("sql",),
     ("merge.keys",),
     ("merge.aggregates",),

@@ -5,17 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.sql.cursor import Cursor
-from paimon_spark.sql.lexer import Kind, Token, error_at, tokenize
-from paimon_spark.sql.names import Names
-from paimon_spark.sql.query import Query
-from paimon_spark.sql.read_query import keep_tokens, read_query
-from paimon_spark.sql.references import find_references, is_named
+from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.queries.read_query import QUERY_VERBS, keep_tokens, read_query
+from paimon_spark.sql.queries.references import find_references, is_named
+from paimon_spark.sql.read_call import read_call
+from paimon_spark.sql.read_copy import read_copy
+from paimon_spark.sql.read_create import read_create_table
+from paimon_spark.sql.read_database import (
+    read_alter_database,
+    read_comment_on_database,
+    read_create_database,
+    read_drop_database,
+    read_use,
+)
+from paimon_spark.sql.read_insert import read_insert, read_row_change
+from paimon_spark.sql.read_listing import read_describe, read_show
+from paimon_spark.sql.read_table import (
+    read_alter,
+    read_analyze,
+    read_comment,
+    read_drop,
+    read_refresh,
+    read_repair,
+    read_truncate,
+)
 from paimon_spark.sql.statements import CreateView, Explain, Statement, Untouched
+from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
+from paimon_spark.sql.text.names import Names
 
-_QUERIES = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES", "("})
 _ROW_CHANGES = frozenset({"MERGE", "UPDATE", "DELETE"})
 _EXPLAIN_MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 
@@ -54,10 +75,11 @@ def parse(text: str, names: Names) -> Statement:
 
 def _statement(text: str, tokens: Sequence[Token], names: Names) -> Statement:
     cursor = Cursor(text, tokens, names)
-    read = _READERS.get(tokens[0].upper)
-    found = read(cursor) if read is not None else None
-    if found is not None:
-        return found
+    for read in _READERS.get(tokens[0].upper, ()):
+        cursor.at = 0
+        found = read(cursor)
+        if found is not None:
+            return found
     return _in_spark(Cursor(text, tokens, names))
 
 
@@ -71,9 +93,62 @@ def _explain(cursor: Cursor) -> Statement | None:
     return None if isinstance(inner, Untouched) else Explain(mode, inner)
 
 
-_READERS: Mapping[str, Callable[[Cursor], Statement | None]] = {
-    "EXPLAIN": _explain,
+def _with(cursor: Cursor) -> Statement | None:
+    """INSERT behind WITH."""
+    depth = 0
+    for at, token in enumerate(cursor.tokens):
+        depth += {"(": 1, ")": -1}.get(token.upper, 0)
+        if depth == 0 and token.upper == "INSERT":
+            cursor.at = at
+            return read_insert(cursor, cursor.tokens[:at])
+    return None
+
+
+def _from(cursor: Cursor) -> Statement | None:
+    """FROM ... INSERT, which may fill several tables: refused if one of them is ours."""
+    cursor.expect("FROM")
+    while (token := cursor.peek()) is not None:
+        before = cursor.at
+        if cursor.accept("INSERT") and cursor.accept_any("INTO", "OVERWRITE"):
+            cursor.accept("TABLE")
+            following = cursor.peek()
+            if following is not None and following.is_name and cursor.table() is not None:
+                cursor.at = before
+                raise cursor.unsupported("INSERT behind FROM is not supported; write INSERT INTO ... SELECT")
+        elif token.upper == "(":
+            cursor.skip_group()
+        else:
+            cursor.at = before + 1
+    return None
+
+
+Reader: TypeAlias = Callable[[Cursor], Statement | None]
+_READERS: Mapping[str, tuple[Reader, ...]] = {
+    "EXPLAIN": (_explain,),
+    "CALL": (read_call,),
+    "WITH": (_with,),
+    "FROM": (_from,),
+    "INSERT": (read_insert,),
+    "UPDATE": (read_row_change,),
+    "DELETE": (read_row_change,),
+    "MERGE": (read_row_change,),
+    "COPY": (read_copy,),
+    "CREATE": (read_create_table, read_create_database),
+    "REPLACE": (read_create_table,),
+    "DROP": (read_drop, read_drop_database),
+    "ALTER": (read_alter, read_alter_database),
+    "COMMENT": (read_comment, read_comment_on_database),
+    "TRUNCATE": (read_truncate,),
+    "ANALYZE": (read_analyze,),
+    "REFRESH": (read_refresh,),
+    "MSCK": (read_repair,),
+    "REPAIR": (read_repair,),
+    "SHOW": (read_show,),
+    "DESCRIBE": (read_describe,),
+    "DESC": (read_describe,),
+    "USE": (read_use,),
 }
+"""By the first word, what may read a statement of ours. Each returns None for a statement that is not its own."""
 
 
 # -------------------------------------------------------------------------------------------------- statements of Spark
@@ -85,9 +160,11 @@ def _in_spark(cursor: Cursor) -> Statement:
     if names.database is None and not is_named(tokens, names):
         return Untouched(text)
     verb = tokens[0].upper
-    if verb in _QUERIES or verb in _ROW_CHANGES:
+    if verb in QUERY_VERBS or verb in _ROW_CHANGES:
         return _or_untouched(read_query(text, tokens, names, whole=text))
     at = _query_start(tokens)
+    if verb in ("DESC", "DESCRIBE") and (tokens[1].upper == "QUERY" or tokens[1].upper in QUERY_VERBS):
+        return _or_untouched(read_query(text, tokens[2 if tokens[1].upper == "QUERY" else 1 :], names, whole=text))
     if verb == "CREATE" and at is not None and (view := _view(Cursor(text, tokens, names), at)) is not None:
         return view
     if at is not None and (verb == "INSERT" or [token.upper for token in tokens[:2]] == ["CREATE", "TABLE"]):

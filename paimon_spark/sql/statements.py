@@ -28,10 +28,10 @@ from paimon_spark.sql.listings import (
     ShowTags,
     UseDatabase,
 )
-from paimon_spark.sql.literals import Value
-from paimon_spark.sql.names import TableName
-from paimon_spark.sql.partitions import PartitionSpec
-from paimon_spark.sql.query import Query
+from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.text.literals import Value
+from paimon_spark.sql.text.names import TableName
+from paimon_spark.sql.text.partitions import PartitionSpec
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,12 @@ class Insert:
 
     Attributes:
         overwrite: rows are replaced: those of the partitions of ``partition``, or as the session says.
+        partition: the static and dynamic columns of PARTITION (...).
         replace_where: INSERT INTO ... REPLACE WHERE <condition>; None: there is none.
         by_name: columns meet by name.
         columns: the list of columns behind the table; (): none.
         query: what is inserted.
+        options: of ``WITH (...)`` behind the table.
     """
 
     table: TableName
@@ -92,6 +94,7 @@ class Insert:
     by_name: bool = False
     columns: tuple[str, ...] = ()
     replace_where: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.sql.names import Names
-from paimon_spark.sql.needs import needed_columns, pushed_filter
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.query import Query
+from paimon_spark.sql.queries.needs import needed_columns, pushed_filter
+from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.text.names import Names
 
 QUERIES = int(os.environ.get("PAIMON_QUERIES", "60"))
 TABLES = {"t": "abc", "u": "bcd", "v": "acd"}

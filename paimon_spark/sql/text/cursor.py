@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from paimon_spark.errors import SqlError
-from paimon_spark.sql.lexer import Kind, Token, error_at
-from paimon_spark.sql.literals import Value, number_value, string_value
-from paimon_spark.sql.names import Names, TableName
+from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.sql.text.lexer import Kind, Token, error_at
+from paimon_spark.sql.text.literals import Value, number_value, string_value
+from paimon_spark.sql.text.names import Names, TableName
 
 T = TypeVar("T")
 _TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
@@ -74,6 +74,10 @@ class Cursor:
         token = self.peek()
         found = "the text ends" if token is None else f"found {token.text[:40]}"
         return error_at(self.text, self.offset(), f"{message}; {found}")
+
+    def unsupported(self, message: str) -> UnsupportedFeature:
+        """The refusal of what comes next, with its place."""
+        return UnsupportedFeature(str(self.error(message)))
 
     # ----------------------------------------------------------------------------------------------------------- names
 
@@ -212,14 +216,19 @@ class Cursor:
                 return
         raise self.error("this parenthesis has no end; close it with )", start)
 
-    def text_until(self, stops: Callable[[], bool], what: str) -> str:
-        """The characters up to a token where ``stops`` is true outside of all brackets, or to the end of a list."""
+    def text_until(self, stops: Callable[[], bool], what: str, brackets: str = "([") -> str:
+        """The characters up to a token where ``stops`` is true outside of brackets, or to the end of an item of a list.
+
+        Args:
+            what: names the text in an error.
+            brackets: those that open in it. In a type ``<`` is one, in an expression an operator.
+        """
         first, start = self.at, self.offset()
         open_marks: list[str] = []
         while (token := self.peek()) is not None:
             if not open_marks and (token.upper in (",", ")") or stops()):
                 break
-            if token.upper in _CLOSE:
+            if token.upper and token.upper in brackets:
                 open_marks.append(token.upper)
             elif open_marks and token.upper == _CLOSE[open_marks[-1]]:
                 open_marks.pop()

@@ -9,7 +9,7 @@ from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.types import DataField
-from paimon_spark.sql.query import Use, fold
+from paimon_spark.sql.queries.query import Use, fold
 
 _WORD = re.compile(r"\w+")
 

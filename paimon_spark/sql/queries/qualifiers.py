@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_spark.sql.lexer import Token
-from paimon_spark.sql.query import Use, fold
-from paimon_spark.sql.references import dotted_names
+from paimon_spark.sql.queries.query import Use, fold
+from paimon_spark.sql.queries.references import dotted_names
+from paimon_spark.sql.text.lexer import Token
 
 
 def qualifiers(

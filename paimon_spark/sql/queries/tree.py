@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from paimon_spark.sql.query import fold
+from paimon_spark.sql.queries.query import fold
 
 Node: TypeAlias = Any  # sqlglot's base of all nodes; its name is not the same in all releases
 _STATEMENTS = (exp.Query, exp.Insert, exp.Merge, exp.Update, exp.Delete, exp.Create)

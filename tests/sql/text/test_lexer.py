@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.errors import SqlError
-from paimon_spark.sql.lexer import Kind, tokenize
-from paimon_spark.sql.literals import number_value, string_value
+from paimon_spark.sql.text.lexer import Kind, tokenize
+from paimon_spark.sql.text.literals import number_value, string_value
 
 
 def texts(sql: str) -> list[str]:

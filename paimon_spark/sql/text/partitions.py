@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from paimon_spark.sql.cursor import Cursor
-from paimon_spark.sql.literals import Value
+from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.literals import Value
 
 
 @dataclass(frozen=True)

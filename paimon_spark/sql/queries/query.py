@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from paimon_spark.sql.names import TableName
+from paimon_spark.sql.text.names import TableName
 
 
 @dataclass(frozen=True)

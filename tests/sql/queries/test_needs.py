@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.sql.names import Names
-from paimon_spark.sql.needs import needed_columns, pushed_filter
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.query import Query, Use, fold
+from paimon_spark.sql.queries.needs import needed_columns, pushed_filter
+from paimon_spark.sql.queries.query import Query, Use, fold
+from paimon_spark.sql.text.names import Names
 
 COLUMNS = ("a", "b", "c", "Day", "order date", "é")
 FIELDS = tuple(DataField(i, name, DataType(Root.BIGINT)) for i, name in enumerate("abc"))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_spark.sql.lexer import Token
-from paimon_spark.sql.query import Conjunct, fold
-from paimon_spark.sql.tree import Node, column_names, parse_condition
+from paimon_spark.sql.queries.query import Conjunct, fold
+from paimon_spark.sql.queries.tree import Node, column_names, parse_condition
+from paimon_spark.sql.text.lexer import Token
 
 _SET_OPERATORS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", ";", "|>"})
 _CLAUSES = frozenset(

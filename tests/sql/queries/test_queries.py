@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
-from paimon_spark.sql.names import Names
 from paimon_spark.sql.parse import parse
-from paimon_spark.sql.query import Increment, Query, Travel, Use
+from paimon_spark.sql.queries.query import Increment, Query, Travel, Use
 from paimon_spark.sql.statements import CreateView, Explain, Untouched
+from paimon_spark.sql.text.names import Names
 
 NAMES = Names()
 IN_SHOP = Names(database="shop")

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.sql.cursor import Cursor
-from paimon_spark.sql.lexer import Kind, Token
-from paimon_spark.sql.names import Names, TableName
-from paimon_spark.sql.query import Increment, Travel
+from paimon_spark.sql.queries.query import Increment, Travel
+from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.lexer import Kind, Token
+from paimon_spark.sql.text.names import Names, TableName
 
 _TRAVEL = {
     "VERSION": "version",

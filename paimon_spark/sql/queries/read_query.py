@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paimon_spark.errors import SqlError
-from paimon_spark.sql.conjuncts import conjuncts, where_parts
-from paimon_spark.sql.lexer import Token, error_at
-from paimon_spark.sql.names import Names, TableName
-from paimon_spark.sql.qualifiers import qualifiers
-from paimon_spark.sql.query import Query, Use, fold
-from paimon_spark.sql.references import Reference, find_references, mask
-from paimon_spark.sql.tree import (
+from paimon_spark.sql.queries.conjuncts import conjuncts, where_parts
+from paimon_spark.sql.queries.qualifiers import qualifiers
+from paimon_spark.sql.queries.query import Query, Use, fold
+from paimon_spark.sql.queries.references import Reference, find_references, mask
+from paimon_spark.sql.queries.tree import (
     Node,
     NotUnderstood,
     alias_of,
@@ -25,9 +23,11 @@ from paimon_spark.sql.tree import (
     tables,
     why_all_columns,
 )
+from paimon_spark.sql.text.lexer import Token, error_at
+from paimon_spark.sql.text.names import Names, TableName
 
 _ALL_COLUMNS = frozenset({"PIVOT", "UNPIVOT", "IDENTIFIER", "MATCH_RECOGNIZE", "STREAM", "|>"})
-_QUERY_VERBS = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES", "("})
+QUERY_VERBS = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES", "("})
 _FOLDED_WORD = re.compile(r"\w+")
 
 
@@ -112,7 +112,7 @@ class _Reading:
         for token in self.tokens:
             if token.upper in _ALL_COLUMNS:
                 return f"the query has {token.upper}"
-        if self.tokens[0].upper not in _QUERY_VERBS:
+        if self.tokens[0].upper not in QUERY_VERBS:
             return f"the statement is {self.tokens[0].upper}"
         if sum(token.upper == "*" for token in self.tokens) != count_stars(self.tree):
             return "it cannot be told which tables the stars of the query mean"
