@@ -103,10 +103,28 @@ def mask(text: str, tokens: Sequence[Token], references: Sequence[Reference]) ->
         end = tokens[reference.last].end
         put(end, " " * (reference.end - end))
         _mask_table_word(tokens, reference, put)
+    for start, end in _pipe_steps(tokens, references):
+        put(start, " " * (end - start))
     for token, following in pairwise(tokens):
         if token.upper == "FOR" and following.upper in _TRAVEL:
             put(token.start, "   ")
     return "".join(characters)
+
+
+def _pipe_steps(tokens: Sequence[Token], references: Sequence[Reference]) -> Iterator[tuple[int, int]]:
+    """(start, end) of each step ``|> ...`` that names no table, which sqlglot then need not know."""
+    certain = {reference.first for reference in references if reference.is_certain}
+    for first, token in enumerate(tokens):
+        if token.upper != "|>":
+            continue
+        depth, last, is_table = 0, first, False
+        for at in range(first + 1, len(tokens)):
+            depth += {"(": 1, ")": -1}.get(tokens[at].upper, 0)
+            if depth < 0 or (depth == 0 and tokens[at].upper == "|>"):
+                break
+            last, is_table = at, is_table or at in certain or tokens[at].upper in ("FROM", "JOIN", "TABLE")
+        if not is_table:
+            yield token.start, tokens[last].end
 
 
 def _mask_table_word(tokens: Sequence[Token], reference: Reference, put: Callable[[int, str], None]) -> None:

@@ -48,6 +48,8 @@ def parse_tree(masked: str) -> Node:
         raise NotUnderstood(told.get("line"), told.get("col"), str(told.get("highlight") or "")) from None
     except RecursionError:
         raise NotUnderstood(None, None, "it is nested too deeply") from None
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError):  # sqlglot stumbles over some texts
+        raise NotUnderstood(None, None, "") from None
     if len(trees) != 1 or not isinstance(trees[0], _STATEMENTS):
         raise NotUnderstood(None, None, "")
     return trees[0]
@@ -195,7 +197,7 @@ def parse_condition(masked: str) -> Node | None:
     """The tree of one conjunct; None: it is not one."""
     try:
         return sqlglot.parse_one(masked, read="spark").unnest()
-    except (SqlglotError, RecursionError):
+    except (SqlglotError, RecursionError, AttributeError, KeyError, IndexError, TypeError, ValueError):
         return None
 
 

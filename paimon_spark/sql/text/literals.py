@@ -29,7 +29,10 @@ def string_value(text: str) -> str | bytes:
     quote = text[0]
     parts = re.split(r"(\\u[0-9a-fA-F]{4}|\\.)", text[1:-1], flags=re.DOTALL)
     plain = "".join(part if part.startswith("\\") else part.replace(quote * 2, quote) for part in parts)
-    return _ESCAPE.sub(_unescape, plain)
+    value = _ESCAPE.sub(_unescape, plain)
+    if value.isascii():
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # two halves are one character
 
 
 def _unescape(escape: re.Match[str]) -> str:

@@ -55,6 +55,11 @@ def rendered(text: str, names: Names = NAMES) -> str:
         ("TABLE paimon.a.t", "TABLE {t0}"),
         ("SELECT * FROM f(TABLE(paimon.a.t))", "SELECT * FROM f(TABLE({t0}))"),
         ("FROM paimon.a.t |> WHERE a = 1 |> SELECT b", "FROM {t0} AS `t` |> WHERE a = 1 |> SELECT b"),
+        (
+            "FROM paimon.a.t |> EXTEND a + 1 AS b |> AS x |> LIMIT 3 |> JOIN paimon.a.u u ON x.a = u.a |> DROP b",
+            "FROM {t0} AS `t` |> EXTEND a + 1 AS b |> AS x |> LIMIT 3 |> JOIN {t1} u ON x.a = u.a |> DROP b",
+        ),
+        ("SELECT a FROM (FROM paimon.a.t |> LIMIT 1) x", "SELECT a FROM (FROM {t0} AS `t` |> LIMIT 1) x"),
         ("SELECT /*+ BROADCAST(t) */ a FROM paimon.a.t", "SELECT /*+ BROADCAST(t) */ a FROM {t0} AS `t`"),
         (
             "SELECT a FROM paimon.a.t PIVOT (sum(b) FOR c IN (1))",

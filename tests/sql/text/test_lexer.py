@@ -62,6 +62,7 @@ def test_what_has_no_end_is_refused_with_its_place(sql: str, message: str) -> No
         (r"'a\'b\\c\n\t\0'", "a'b\\c\n\t\0"),
         (r"'\%\_\q'", r"\%\_q"),
         (r"'\u0041\U0001F600\101'", "A\N{GRINNING FACE}A"),
+        (r"'\uD83D\uDE00 \uD83D'", "\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}"),
         (r"r'a\nb'", r"a\nb"),
         ("X'4f1'", b"\x04\xf1"),
     ],
