@@ -155,7 +155,7 @@ def test_less_columns_and_rows_give_the_same_result(
             assert needed <= set(kept)
         condition = pushed_filter(use, fields, "UTC")
         where = f" WHERE {condition}" if condition else ""
-        names = ", ".join(columns if kept is None else kept) or "NULL AS nothing"
+        names = ", ".join(columns if kept is None else kept) or "NULL AS unused"
         narrow.append(f"(SELECT {names} FROM {use.name.table}{where})")
     frames = [f"f{i}" for i in range(len(narrow))]
     whole = found.render(frames).format(**{f: use.name.table for f, use in zip(frames, found.uses, strict=True)})
