@@ -47,13 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(group))
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Without groups every worker would start a JVM of each kind, and the run would only be slow."""
-    grouped = next((item for item in session.items if item.get_closest_marker("xdist_group")), None)
-    if grouped is not None and hasattr(session.config, "workerinput") and "@" not in grouped.nodeid:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """Without groups each worker would start a JVM of each kind: the run would be slow, and nobody would know why."""
+    if node.config.getoption("dist") == "loadgroup" and ids and "@" not in ids[0]:
         raise pytest.UsageError(
-            "pytest-xdist does not keep the tests of one group in one worker: give --dist loadgroup, and use the "
-            "release of pytest that pyproject.toml asks for"
+            "pytest-xdist does not see the groups of tests: use the release of pytest that pyproject.toml asks for"
         )
 
 

@@ -32,6 +32,7 @@ def test_skipped_interop_tests(
     in_ci: str, failed: int, skipped: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAIMON_CI", in_ci)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))  # conftest.py imports from support
     pytester.makeconftest((ROOT / "conftest.py").read_text())
     pytester.makepyfile(TESTS)
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")

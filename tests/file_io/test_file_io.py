@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -72,10 +73,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
         case "file-uri":
             return file_io_for(f"file://{tmp_path}/lake", {}), f"file://{tmp_path}/lake"
         case "memory":
-            location = f"memory://{tmp_path.name}/{tmp_path.parent.name}"
+            location = f"memory://{uuid4().hex}/lake"
             return file_io_for(location, {}), location
         case "s3":
-            location = f"s3://lake/{tmp_path.name}"
+            location = f"s3://lake/{uuid4().hex}"
             return file_io_for(location, request.getfixturevalue("s3_options")), location
     return HadoopFileIO(partial(hadoop_rules, str(tmp_path))), "hdfs://name:8020/lake"
 

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.interop
 
 EPOCH = datetime(1970, 1, 1)
 NOW = datetime(2026, 11, 10, 12)
-ROUNDS = tries("PAIMON_PARTITION_ROUNDS", ci=3, long=8)
+ROUNDS = tries("PAIMON_PARTITION_ROUNDS", ci=8)
 CASES = tries("PAIMON_TIME_CASES", ci=500, long=2000)
 
 # --- texts of times -------------------------------------------------------------------------------------------------
