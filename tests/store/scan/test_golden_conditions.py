@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from support.long_runs import LONG
 from support.oracles.comparing import comparable
 from support.oracles.plain_predicates import order, truth
 from support.tables.golden_tables import GoldenTable, readable_tables
@@ -52,7 +53,8 @@ def test_every_condition_is_a_filter(golden: GoldenTable, tmp_path: Path) -> Non
     found = open_table(str(golden.unpack(tmp_path)))
     table = found.scan().to_arrow()
     rows = internal_rows(table)
-    for field in found.schema.fields:
+    for number, field in enumerate(found.schema.fields):
         if field.type.root not in NESTED:
-            for where in conditions(field, rows):
+            every = list(conditions(field, rows))
+            for where in every if LONG else [every[number % len(every)]]:  # one condition on each column
                 check(found.scan(where=where), table, rows, where)

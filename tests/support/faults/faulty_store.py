@@ -76,10 +76,15 @@ def exit_code_of(action: Callable[[], object]) -> int:
 def fault_points(log: Sequence[str], one_in: int = 1) -> list[tuple[int, When]]:
     """Every operation before it happens, those that change the store also half-way and after.
 
-    one_in: only one in so many of them, but where tests run long.
+    Where tests do not run long, every second of them.
+
+    Args:
+        log: the operations.
+        one_in: takes one in so many of those.
     """
     points = [(n, when) for n, name in enumerate(log) for when in (When if name.startswith("!") else [When.BEFORE])]
-    return points if LONG else points[len(log) % one_in :: one_in]
+    stride = 1 if LONG else 2 * one_in
+    return points[len(log) % stride :: stride]
 
 
 @dataclass
