@@ -93,6 +93,16 @@ def test_null_bits_of_wide_rows(arity: int) -> None:
     assert decode_row(row, [INT] * arity) == values
 
 
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 64, 65])
+def test_null_bits_of_long_arrays(count: int) -> None:
+    """One word of null bits for each 32 elements that are begun, then the elements, together in words of 8 bytes."""
+    values = [None if i % 3 == 0 else i for i in range(count)]
+    array = DataType(Root.ARRAY, element=INT)
+    row = encode_row([values], [array])
+    assert len(row) == 16 + (4 + (count + 31) // 32 * 4 + 4 * count + 7) // 8 * 8
+    assert decode_row(row, [array]) == (values,)
+
+
 def test_values_of_rows_are_told_apart_by_more_than_their_first_bytes() -> None:
     texts = ["ba", "ba\0", "ba\0\0", "", "\0", "1234567", "12345678", "é" * 4, "é" * 3]
     assert len({encode_row([text], [STRING]) for text in texts}) == len(texts)

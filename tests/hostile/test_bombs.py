@@ -159,6 +159,7 @@ AVRO: dict[str, tuple[Callable[[], bytes], str]] = {
     "a text of 2**60 bytes": (lambda: container(field_of("string"), [(1, varint(2**60))]), "as Avro"),
     "a text of -5 bytes": (lambda: container(field_of("string"), [(1, varint(-5))]), "as Avro"),
     "a type that holds itself": (lambda: container(LINKED, [(1, b"\x02" * (4 * MIB) + b"\0")]), "holds itself"),
+    "a type that is not defined": (lambda: container(field_of("Other"), [(1, b"\0")]), "names a type 'Other'"),
     "records of records of records": (
         lambda: container(nested_records(60), [(1, varint(300_000) + b"\1" * 300_000 + b"\0")]),
         "may become too many values|more than 262144 items"),

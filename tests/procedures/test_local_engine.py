@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,13 +14,16 @@ from support.tables.compacted_tables import append, new_table, rows_of
 from paimon_spark.catalog.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.analysis import Analyze
-from paimon_spark.procedures.compaction import Compact
+from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.procedures.rescaling import Rescale
-from paimon_spark.procedures.row_removal import DropPartitions, RemoveUnexistingFiles, Truncate
+from paimon_spark.procedures.rollbacks import Rollback
+from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
+from paimon_spark.procedures.snapshot_expiry import ExpireSnapshots
+from paimon_spark.procedures.tags import CreateTag, DeleteTag
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.table import Table
@@ -89,3 +94,30 @@ def test_maintenance_does_not_follow_what_changed_nothing(table: Table) -> None:
     kept = open_table(table.location, {**ONE_SNAPSHOT, "write-only": "false"})
     assert RemoveUnexistingFiles(dry_run=False).run(kept, LOCAL).snapshot_id is None
     assert kept.snapshots.ids() == [1, 2]
+
+
+TIMED: list[Procedure[Any]] = [
+    CreateTag("kept", 1),
+    CompactManifest(),
+    Compact(),
+    Rescale(3),
+    RemoveUnexistingFiles(dry_run=False),
+    RemoveOrphanFiles(dry_run=False),
+    DeleteTag("kept"),
+    Rollback(2),
+    ExpireSnapshots(retain_max=1, retain_min=1),
+    Truncate(),
+    PurgeFiles(),
+]
+
+
+def test_results_say_how_long_it_took(table: Table) -> None:
+    """A clock that is not read from the beginning of the work says some days, or less than nothing."""
+    timed = 0
+    for procedure in TIMED:
+        began = time.monotonic()
+        result = procedure.run(open_table(table.location), LOCAL)
+        if hasattr(result, "millis"):
+            timed += 1
+            assert 0 <= result.millis <= (time.monotonic() - began) * 1000 + 1, procedure
+    assert timed >= len(TIMED) - 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,30 @@ def every(step: int, count: int = ROWS) -> npt.NDArray[np.bool_]:
 
 
 ONE_KEY = np.zeros(1, np.intp)
+
+
+def numbers_of(t: DataType, numbers: list[int]) -> pa.Array:
+    return pa.array([Decimal(n) if t.root is Root.DECIMAL else n for n in numbers], arrow_type(t))
+
+
+@pytest.mark.parametrize(
+    ("t", "numbers", "after"),
+    [
+        (DataType(Root.TINYINT), [100, 27], 1),
+        (DataType(Root.TINYINT), [-100, -28], -1),
+        (DataType(Root.BIGINT), [2**62, 2**62 - 1], 1),
+        (DataType(Root.BIGINT), [-(2**62), -(2**62)], -1),
+        (DataType(Root.DECIMAL, precision=3, scale=0), [500, 499], 1),
+        (DataType(Root.DECIMAL, precision=3, scale=0), [-500, -499], -1),
+        (DataType(Root.DECIMAL, precision=38, scale=0), [10**37 * 5, 10**37 * 5 - 1], 1),
+    ],
+    ids=str,
+)
+def test_a_sum_may_be_the_last_number_of_its_type(t: DataType, numbers: list[int], after: int) -> None:
+    (found,) = fold("sum", t, numbers_of(t, numbers), ONE_KEY).to_pylist()
+    assert int(found) == sum(numbers)
+    with pytest.raises(DataError):
+        fold("sum", t, numbers_of(t, [*numbers, after]), ONE_KEY)
 
 
 class TestOneHugeKey:
