@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -79,6 +80,12 @@ def test_the_file_and_the_snapshot(table: Table) -> None:
     }
     assert (before.statistics, rows_of(table)) == (None, ROWS)
     check_table(table.location)
+
+
+def test_the_result_says_how_long_it_took(table: Table) -> None:
+    began = time.monotonic()
+    done = analyze(table, "all", known)
+    assert 0 <= done.millis <= (time.monotonic() - began) * 1000 + 1
 
 
 def test_columns_by_name_or_none(table: Table) -> None:
