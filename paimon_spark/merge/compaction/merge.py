@@ -32,7 +32,7 @@ from paimon_spark.merge.engines.groups import small_windows
 from paimon_spark.merge.engines.lookup import key_levels, lowest_level, row_where, rows_that_count
 from paimon_spark.merge.keys.key_words import key_columns
 from paimon_spark.merge.keys.rows import COPY_BYTES
-from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window, ignored_rows, is_retract
+from paimon_spark.merge.keys.window import Engine, MergeSpec, Piece, Window, ignored_rows, is_retract, merge_spec
 from paimon_spark.merge.keys.winners import Mask, Rows
 from paimon_spark.merge.runs.sort_merge import windows
 
@@ -117,15 +117,7 @@ def compact_rules(schema: TableSchema, options: Options, max_level: int, drop_de
     Raises:
         OptionError, UnsupportedFeature: see ``engine_for``.
     """
-    spec = MergeSpec(
-        key_fields=schema.key_fields,
-        value_names=schema.names,
-        sequence_fields=tuple(schema.by_name[name] for name in options.value(o.SEQUENCE_FIELD)),
-        sequence_descending=options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-        ignore_delete=options.value(o.IGNORE_DELETE),
-        ignore_update_before=options.value(o.IGNORE_UPDATE_BEFORE),
-        keep_deletes=not drop_deletes,
-    )
+    spec = replace(merge_spec(schema, options), keep_deletes=not drop_deletes)
     ignored = options.value(o.CHANGELOG_ROW_DEDUPLICATE_IGNORE_FIELDS)
     deduplicates = options.value(o.CHANGELOG_ROW_DEDUPLICATE)
     return CompactRules(

@@ -84,9 +84,8 @@ def branches_of(table: Table) -> list[str]:
         CorruptFile: a branch has snapshots or tags and no schema (Java: OrphanFilesClean.validBranches).
         StorageError: the storage failed.
     """
-    waits = _WAITS  # a branch without schema may be in the making
-    rules = RetryRules(len(waits) + 1)
-    return retry(lambda _: _whole_branches(table), rules, CorruptFile, lambda failed: waits[failed.number - 1])
+    rules = RetryRules(len(_WAITS) + 1)  # a branch without schema may be in the making
+    return retry(lambda _: _whole_branches(table), rules, CorruptFile, lambda failed: _WAITS[failed.number - 1])
 
 
 def _whole_branches(table: Table) -> list[str]:

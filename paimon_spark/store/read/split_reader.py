@@ -29,7 +29,7 @@ from paimon_spark.merge.compaction.rules import needs_lookup
 from paimon_spark.merge.engines.choice import TableEngine, engine_for
 from paimon_spark.merge.engines.lookup import counts_levels, lowest_level, with_level
 from paimon_spark.merge.keys.sections import Section, SortedRun, runs_by_age
-from paimon_spark.merge.keys.window import MergeSpec, is_retract
+from paimon_spark.merge.keys.window import MergeSpec, is_retract, merge_spec
 from paimon_spark.merge.runs.bag_difference import BagSpec, bag_difference
 from paimon_spark.merge.runs.difference import StateDifference
 from paimon_spark.merge.runs.sort_merge import merge_runs
@@ -249,13 +249,9 @@ class SplitReader:
                     yield rows.drop_columns([VALUE_KIND]), kinds
 
     def _merge_spec(self, has_sequence: bool, has_kind: bool) -> MergeSpec:
-        return MergeSpec(
-            key_fields=self.table.schema.key_fields,
+        return replace(
+            merge_spec(self.table.schema, self.table.options),
             value_names=tuple(field.name for field in self._read_fields),
-            sequence_fields=self._sequence_fields,
-            sequence_descending=self.table.options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-            ignore_delete=self.table.options.value(o.IGNORE_DELETE),
-            ignore_update_before=self.table.options.value(o.IGNORE_UPDATE_BEFORE),
             keep_deletes=self.row_kinds,
             has_sequence=has_sequence,
             has_kind=has_kind,

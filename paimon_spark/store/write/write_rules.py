@@ -11,7 +11,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.engines.choice import deduplicate_engine, engine_for
-from paimon_spark.merge.keys.window import Engine, MergeSpec
+from paimon_spark.merge.keys.window import Engine, MergeSpec, merge_spec
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.write.row_rules import RowRules, row_rules
 
@@ -66,12 +66,8 @@ def write_rules(table: Table) -> WriteRules:
         rows=row_rules(table.location, schema, options),
         bucket_mode=table.bucket_mode,
         buckets=options.value(o.BUCKET),
-        merge=MergeSpec(
-            key_fields=schema.key_fields,
-            value_names=schema.names,
-            sequence_fields=tuple(schema.by_name[name] for name in options.value(o.SEQUENCE_FIELD)),
-            sequence_descending=options.value(o.SEQUENCE_SORT_ORDER) == "descending",
-        ),
+        # RowRules drops the rows of kinds that the table ignores, before they come here.
+        merge=replace(merge_spec(schema, options), ignore_delete=False, ignore_update_before=False),
         engine=engine_for(schema, options).merge,
         input_changelog=options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.INPUT,
         buffer_bytes=options.value(o.WRITE_BUFFER_SIZE),
