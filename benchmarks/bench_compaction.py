@@ -17,7 +17,7 @@ from measure import Results, fastest
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets

@@ -15,7 +15,7 @@ from measure import Results, fastest
 from pyspark.sql import DataFrame
 
 from paimon_spark import PaimonTable
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.open import open_table
 
 FIXED, DYNAMIC = {"bucket": "4"}, {"bucket": "-1"}

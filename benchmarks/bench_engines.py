@@ -11,7 +11,7 @@ import pyarrow as pa
 import tables
 from measure import Results, fastest, printed_apart
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table

@@ -23,7 +23,7 @@ from genuine_jars import JavaUnavailable
 from java_expiry import Settings
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import DataFileMeta, FileKind, ManifestEntry
 from paimon_spark.format.snapshot import CommitKind

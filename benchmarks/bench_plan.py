@@ -10,7 +10,7 @@ import data
 import numpy as np
 from measure import Results, fastest
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import DataFileMeta, SimpleStats
 from paimon_spark.format.types import DataType, Root

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_spark import open_table
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.compaction import compact_table

@@ -40,7 +40,7 @@ FLOORS = (
     ("store.compact", "store.history", "store.system_tables"),
     ("store.rescale", "store.clean", "store.open"),
     ("store.upkeep", "store.checks"),
-    ("catalog", "procedures"),
+    ("catalogs", "procedures"),
     ("spark.adapters",),
     ("spark.write",),
     ("spark.source", "spark.jobs"),

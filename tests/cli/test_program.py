@@ -18,7 +18,7 @@ from support.tables.golden_tables import GoldenTable
 
 import paimon_spark
 from paimon_spark import open_table
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.cli.command_list import COMMANDS
 from paimon_spark.cli.program import _Later
 from paimon_spark.file_io import file_io_for

@@ -13,7 +13,7 @@ from genuine import KINDS, NO_OPTIONS
 from support.oracles.comparing import Row, arrow_batch, comparable, comparable_list
 
 from paimon_spark import open_table
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.file_io import file_io_for
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema

@@ -19,7 +19,7 @@ from readers import assert_same
 from support.draws.typed_batches import Limits, batches
 
 from paimon_spark import open_table
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.file_io import file_io_for
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema

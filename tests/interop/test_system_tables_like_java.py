@@ -20,7 +20,7 @@ from java_system_tables import JavaTable, java_rows, java_tables
 from support.oracles.comparing import comparable, comparable_rows
 from support.tables.golden_tables import GoldenTable, golden_tables
 
-from paimon_spark.catalog.warehouse import find_warehouse_table
+from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import PaimonError, UnsupportedFeature
 from paimon_spark.format.type_text import parse_type, type_sql
 from paimon_spark.format.types import Root

@@ -11,7 +11,7 @@ import pytest
 from support.oracles.checker import check_table
 from support.tables.compacted_tables import append, new_table, rows_of
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.compaction import Compact, CompactManifest

@@ -58,7 +58,7 @@ def open_readable(options: Mapping[str, str]) -> tuple[Readable, ReadOptions]:
 
 def _find_system(read: ReadOptions) -> Readable | None:
     if is_of_warehouse(read.path):
-        from paimon_spark.catalog.warehouse import find_warehouse_table
+        from paimon_spark.catalogs.warehouse import find_warehouse_table
 
         table = find_warehouse_table(read.path, read.table, time_zone=read.time_zone)
         if table is not None:

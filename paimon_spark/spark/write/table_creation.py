@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql.types import StructType
 
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import file_io_for
 from paimon_spark.format.options import core_options as o

@@ -13,7 +13,7 @@ from support.tables.compacted_tables import append, files_of, new_table, rows_of
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import open_table
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.write.table_write import TableWrite
 

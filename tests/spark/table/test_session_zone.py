@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from support.tables.compacting import make, write
 
-from paimon_spark.catalog.warehouse import find_warehouse_table
+from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import OptionError, PredicateError
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.store.open import find_system_table, open_table

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from support.oracles.checker import check_table
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.table_statistics import ColumnStatistics

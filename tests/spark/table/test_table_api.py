@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import (
     DataError,
     OptionError,

@@ -19,7 +19,7 @@ from support.paths import ROOT
 
 import paimon_spark
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import DataError
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer

@@ -14,7 +14,7 @@ from pyspark.sql import types as st
 from support.oracles.checker import check_table
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError
 from paimon_spark.store.commit.attempt import table_state
 from paimon_spark.store.commit.table_commit import TableCommit

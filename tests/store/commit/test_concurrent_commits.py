@@ -15,7 +15,7 @@ from support.oracles.checker import check_table
 from support.programs.commit_many import commit_many, row_id
 from support.programs.s3_server import s3_server
 
-from paimon_spark.catalog.create import new_schema
+from paimon_spark.catalogs.create import new_schema
 from paimon_spark.store.open import open_table
 
 PROCESSES = 8

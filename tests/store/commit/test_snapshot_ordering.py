@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from support.oracles.checker import check_table
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.manifest import FileSource
 from paimon_spark.store.commit.table_commit import TableCommit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.oracles.checker import check_table
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.append_compaction import plan_append_compaction

@@ -21,7 +21,7 @@ from support.oracles.checker import check_table
 from support.programs.command_line import ENVIRONMENT, PROGRAM
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CompactionFailed, DataError
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.local_pool import LocalRunner

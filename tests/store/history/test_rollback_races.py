@@ -23,7 +23,7 @@ from support.tables.expiring import copied
 from support.tables.prepared import COLUMNS, NEW, After, commit, life, planned
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, CommitStateUnknown, SnapshotNotFound
 from paimon_spark.file_io import LocalFileIO, file_io_for
 from paimon_spark.store.commit.table_commit import TableCommit

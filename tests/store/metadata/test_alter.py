@@ -8,7 +8,7 @@ import pyarrow as pa
 from support.tables.commit_states import with_rivals
 
 from paimon_spark import open_table
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.store.metadata.alter import set_option
 from paimon_spark.store.metadata.table import Table
 

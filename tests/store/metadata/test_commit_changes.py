@@ -15,7 +15,7 @@ import pytest
 from support.oracles.comparing import Row, arrow_batch, comparable
 
 from paimon_spark import open_table
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import CorruptFile, OptionError, UnsupportedFeature
 from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.schema import TableSchema

@@ -16,7 +16,7 @@ import pytest
 from support.oracles.checker import check_table
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import PaimonError, TableChanged
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import encode_schema

@@ -24,7 +24,7 @@ from support.oracles.checker import check_table
 from support.programs.command_line import command
 
 from paimon_spark import check, expire_snapshots, open_table
-from paimon_spark.catalog.create import new_schema
+from paimon_spark.catalogs.create import new_schema
 from paimon_spark.errors import CommitStateUnknown, PaimonError, StorageError
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.spark.adapters.options import write_options

@@ -12,8 +12,8 @@ from support.oracles.checker import check_table
 from support.programs.command_line import command
 
 from paimon_spark import check, open_table
-from paimon_spark.catalog.create import create_table, new_schema
-from paimon_spark.catalog.warehouse import find_warehouse_table
+from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import OptionError, TableNotFound
 from paimon_spark.file_io import LocalFileIO, absolute_location
 from paimon_spark.spark.adapters.types import spark_schema

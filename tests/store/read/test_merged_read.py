@@ -13,7 +13,7 @@ import pytest
 
 from paimon_spark import open_table
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import encode_schema

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tables.staging import Row, put
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.merge.engines.deduplicate import deduplicate

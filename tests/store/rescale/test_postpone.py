@@ -24,7 +24,7 @@ from support.tables.golden_tables import GoldenTable
 from support.tables.staging import Row, put
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, DataError, OptionError, PaimonError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry

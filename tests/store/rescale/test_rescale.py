@@ -16,7 +16,7 @@ from support.oracles.checker import check_table
 from support.tables.commit_states import latest, with_rivals
 from support.tables.staging import Row, put
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, OptionError, UnsupportedFeature
 from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
 from paimon_spark.format.snapshot import CommitKind

@@ -16,7 +16,7 @@ from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import open_table
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root

@@ -33,7 +33,7 @@ from paimon_spark.arrow.predicates.predicate import (
     StartsWith,
 )
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.types import DataField, DataType, Root

@@ -20,7 +20,7 @@ from support.tables.files_by_hand import added, file, keyed_table, partition, pl
 from support.tables.golden_tables import GoldenTable
 
 from paimon_spark import col
-from paimon_spark.catalog.warehouse import find_warehouse_table
+from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import CorruptFile, OptionError, PaimonError, PredicateError, TableNotFound, UnsupportedFeature
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.java.text import hash_order

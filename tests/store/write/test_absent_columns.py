@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from support.tables.staging import put
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.rules.missing_columns import DEFAULT, NULL
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_spark.arrow.bucketing import group_rows
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, DataError, UnsupportedFeature
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.metadata.messages import CommitMessage

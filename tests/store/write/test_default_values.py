@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.commit.table_commit import TableCommit

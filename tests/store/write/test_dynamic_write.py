@@ -15,7 +15,7 @@ from support.oracles.checker import check_table
 from support.tables.golden_tables import GoldenTable, golden_tables
 
 from paimon_spark.arrow.row_hash import hash_rows
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitConflict, CorruptFile, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.manifest import FileKind, IndexManifestEntry

@@ -12,7 +12,7 @@ from support.long_runs import LONG
 from support.oracles.checker import check_table
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CommitStateUnknown, PaimonError
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.schema import TableSchema

@@ -15,7 +15,7 @@ from support.oracles.comparing import Row, arrow_batch, comparable
 from support.tables.compacting import compact, file_rows
 
 from paimon_spark import open_table
-from paimon_spark.catalog.create import create_table
+from paimon_spark.catalogs.create import create_table
 from paimon_spark.format.manifest import DataFileMeta, FileSource
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.schema import TableSchema

@@ -20,7 +20,7 @@ from support.long_runs import examples
 from support.oracles.checker import check_table
 
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.file_io import LocalFileIO
 from paimon_spark.format.binary_row import decode_arity_row

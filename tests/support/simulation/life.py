@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.options.core_options import Options

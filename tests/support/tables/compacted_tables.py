@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.file_io import LocalFileIO, OutputStream
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.store.commit.table_commit import TableCommit

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import data_file_path, file_format_of
 from paimon_spark.format.types import DataField

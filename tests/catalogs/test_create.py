@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
 
-from paimon_spark.catalog.create import create_table, new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import SchemaError, TableAlreadyExists
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.format.schema import TableSchema
