@@ -1,0 +1,411 @@
+"""The catalog in files, on a disk, in memory and in S3: what a database and a table are, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import boto3
+import pyarrow as pa
+import pytest
+from support.programs.s3_server import s3_server
+
+from paimon_spark import open_catalog
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.create import new_schema
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.warehouse import find_warehouse_table
+from paimon_spark.errors import (
+    DatabaseAlreadyExists,
+    DatabaseNotEmpty,
+    DatabaseNotFound,
+    OptionError,
+    SchemaError,
+    TableAlreadyExists,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.history.branches import create_branch
+from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.write.table_write import TableWrite
+
+ORDERS = Identifier("shop", "orders")
+
+
+def schema(**options: str) -> TableSchema:
+    return new_schema(pa.schema([("id", pa.int64())]), options=options)
+
+
+def append(table: ReadableTable, *ids: int) -> None:
+    task = TableWrite(table, "writer")
+    task.write(pa.RecordBatch.from_pydict({"id": ids}, schema=arrow_schema(table.schema.fields)))
+    TableCommit(table, "writer").append(task.finish())
+
+
+def ids_of(table: ReadableTable) -> list[int]:
+    return sorted(table.scan().to_arrow().column("id").to_pylist())
+
+
+@pytest.fixture(scope="module")
+def s3_options() -> Iterator[dict[str, str]]:
+    with s3_server("lake") as options:
+        yield options
+
+
+@pytest.fixture(params=["local", "memory", "s3"])
+def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Catalog:
+    """An empty warehouse."""
+    match request.param:
+        case "local":
+            return open_catalog(f"{tmp_path}/lake/")
+        case "memory":
+            return open_catalog(f"memory://{uuid4().hex}/lake")
+    return open_catalog({"warehouse": f"s3://lake/{uuid4().hex}", **request.getfixturevalue("s3_options")})
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def local(lake: Path) -> Catalog:
+    """A warehouse on disk with the empty database `shop`."""
+    made = open_catalog(str(lake))
+    made.create_database("shop")
+    return made
+
+
+def test_the_life_of_databases(catalog: Catalog) -> None:
+    assert catalog.list_databases() == []
+    catalog.create_database("shop")
+    catalog.create_database("Äpfel und Birnen.1")
+    assert catalog.list_databases() == ["shop", "Äpfel und Birnen.1"]
+    assert catalog.load_database("shop").location == f"{catalog.table_location(ORDERS).removesuffix('/orders')}"
+    assert catalog.list_tables("shop") == []
+    with pytest.raises(DatabaseAlreadyExists, match="there is a database 'shop' already"):
+        catalog.create_database("shop")
+    catalog.create_database("shop", ignore_if_exists=True)
+    catalog.drop_database("shop")
+    assert catalog.list_databases() == ["Äpfel und Birnen.1"]
+    with pytest.raises(DatabaseNotFound, match="no database 'shop' in the catalog 'paimon': it has Äpfel"):
+        catalog.drop_database("shop")
+    catalog.drop_database("shop", ignore_if_not_exists=True)
+
+
+def test_the_life_of_a_table(catalog: Catalog) -> None:
+    catalog.create_database("shop")
+    made = catalog.create_table(ORDERS, schema())
+    assert catalog.find_table(ORDERS) == made
+    append(catalog.load_table(ORDERS), 1, 2)
+    assert ids_of(catalog.load_table(ORDERS)) == [1, 2]
+    assert ids_of(open_table(catalog.table_location(ORDERS), catalog.table_options())) == [1, 2]
+    assert catalog.list_tables("shop") == ["orders"]
+    with pytest.raises(TableAlreadyExists, match=r"there is a table shop\.orders already"):
+        catalog.create_table(ORDERS, schema())
+    assert catalog.create_table(ORDERS, schema(), ignore_if_exists=True) == made
+    with pytest.raises(DatabaseNotEmpty, match=r"holds 1 tables \(orders\)"):
+        catalog.drop_database("shop")
+    catalog.drop_table(ORDERS)
+    assert catalog.list_tables("shop") == [], "the database outlives its last table, also where directories do not"
+    assert catalog.find_table(ORDERS) is None
+    with pytest.raises(TableNotFound, match=r"no table shop\.orders in the catalog 'paimon': it has no table there"):
+        catalog.drop_table(ORDERS)
+    catalog.drop_table(ORDERS, ignore_if_not_exists=True)
+    catalog.create_table(ORDERS, schema())
+    assert ids_of(catalog.load_table(ORDERS)) == [], "nothing of the old table is left"
+
+
+def test_cascade_drops_tables_and_other_files(catalog: Catalog) -> None:
+    catalog.create_database("shop")
+    catalog.create_table(ORDERS, schema())
+    stray = f"{catalog.table_location(ORDERS)[: -len('/orders')]}/notes/a.txt"
+    catalog.load_table(ORDERS).file_io.inner.write_bytes(stray, b"mine")
+    catalog.drop_database("shop", cascade=True)
+    assert catalog.list_databases() == []
+    catalog.create_database("shop")
+    assert catalog.list_tables("shop") == []
+
+
+def test_files_of_others_are_not_lost_without_cascade(catalog: Catalog) -> None:
+    catalog.create_database("shop")
+    catalog.create_table(ORDERS, schema())
+    store = catalog.load_table(ORDERS).file_io.inner
+    stray = f"{catalog.table_location(ORDERS)[: -len('/orders')]}/exported/part-0.csv"
+    store.write_bytes(stray, b"1")
+    catalog.drop_table(ORDERS)
+    with pytest.raises(DatabaseNotEmpty, match="other files such as .*exported/part-0.csv"):
+        catalog.drop_database("shop")
+    assert store.read_bytes(stray) == b"1"
+
+
+def test_a_table_needs_its_database(catalog: Catalog) -> None:
+    for action in (
+        lambda: catalog.create_table(ORDERS, schema()),
+        lambda: catalog.list_tables("shop"),
+        lambda: catalog.load_database("shop"),
+    ):
+        with pytest.raises(DatabaseNotFound, match="no database 'shop'"):
+            action()
+    with pytest.raises(TableNotFound, match=r"no table shop\.orders: there is no database 'shop'"):
+        catalog.load_table(ORDERS)
+
+
+def test_a_rename_moves_the_table(local: Catalog) -> None:
+    local.create_database("archive")
+    local.create_table(ORDERS, schema())
+    append(local.load_table(ORDERS), 7)
+    local.rename_table(ORDERS, Identifier("archive", "orders 2026"))
+    assert local.list_tables("shop") == []
+    assert ids_of(local.load_table(Identifier("archive", "orders 2026"))) == [7]
+
+
+def test_a_rename_takes_no_name_of_others(local: Catalog, lake: Path) -> None:
+    for name in ("a", "b"):
+        local.create_table(Identifier("shop", name), schema())
+    for target in ("a", "b"):
+        with pytest.raises(TableAlreadyExists, match=f"there is a table shop.{target} already"):
+            local.rename_table(Identifier("shop", "a"), Identifier("shop", target))
+    (lake / "shop.db" / "c").mkdir()
+    (lake / "shop.db" / "c" / "x.csv").write_text("1")
+    with pytest.raises(SchemaError, match="holds no table, but other files"):
+        local.rename_table(Identifier("shop", "a"), Identifier("shop", "c"))
+    with pytest.raises(DatabaseNotFound, match="no database 'sho'.*did you mean 'shop'"):
+        local.rename_table(Identifier("shop", "a"), Identifier("sho", "a"))
+    with pytest.raises(TableNotFound, match=r"shop\.d "):
+        local.rename_table(Identifier("shop", "d"), Identifier("shop", "e"))
+    local.rename_table(Identifier("shop", "d"), Identifier("shop", "e"), ignore_if_not_exists=True)
+    assert local.list_tables("shop") == ["a", "b"]
+
+
+def test_a_rename_takes_the_place_of_an_interrupted_creation(local: Catalog, lake: Path) -> None:
+    local.create_table(ORDERS, schema())
+    (lake / "shop.db" / "new" / "schema").mkdir(parents=True)
+    local.rename_table(ORDERS, Identifier("shop", "new"))
+    assert local.list_tables("shop") == ["new"]
+
+
+@pytest.mark.parametrize("catalog", ["memory", "s3"], indirect=True)
+def test_an_object_store_renames_nothing(catalog: Catalog) -> None:
+    catalog.create_database("shop")
+    catalog.create_table(ORDERS, schema())
+    with pytest.raises(UnsupportedFeature, match=r"renaming shop\.orders to shop\.x: .* object store"):
+        catalog.rename_table(ORDERS, Identifier("shop", "x"))
+    assert catalog.list_tables("shop") == ["orders"]
+
+
+def test_databases_that_hadoop_made_in_s3(s3_options: dict[str, str]) -> None:
+    """Java's file system for S3 marks an empty directory by an empty object whose name ends in a slash."""
+    catalog = open_catalog({"warehouse": "s3://lake/hadoop", **s3_options})
+    client = boto3.client(
+        "s3",
+        endpoint_url=s3_options["s3.endpoint"],
+        aws_access_key_id="a",
+        aws_secret_access_key="b",
+        region_name="us-east-1",
+    )
+    client.put_object(Bucket="lake", Key="hadoop/theirs.db/", Body=b"")
+    assert catalog.list_databases() == ["theirs"]
+    with pytest.raises(DatabaseAlreadyExists):
+        catalog.create_database("theirs")
+    catalog.create_table(Identifier("theirs", "t"), schema())
+    catalog.drop_table(Identifier("theirs", "t"))
+    assert catalog.list_tables("theirs") == []
+    with pytest.raises(UnsupportedFeature, match=r"the object 's3://lake/hadoop/theirs.db/'"):
+        catalog.drop_database("theirs")
+    client.delete_object(Bucket="lake", Key="hadoop/theirs.db/")
+    assert catalog.list_databases() == []
+
+
+def test_options_for_new_tables(lake: Path) -> None:
+    catalog = open_catalog({"warehouse": str(lake), "table-default.bucket": "3", "table-default.file.format": "orc"})
+    catalog.create_database("shop")
+    made = catalog.create_table(ORDERS, new_schema(pa.schema([("id", pa.int64())]), ["id"], options={"bucket": "1"}))
+    assert made.options == {"bucket": "1", "file.format": "orc"}, "the options of the table itself win"
+    assert open_table(f"{lake}/shop.db/orders").schema.options == made.options
+    assert catalog.load_table(ORDERS).schema.options == made.options
+
+
+def test_defaults_that_make_no_table(lake: Path) -> None:
+    catalog = open_catalog({"warehouse": str(lake), "table-default.bucket": "many"})
+    catalog.create_database("shop")
+    with pytest.raises(OptionError, match="bucket"):
+        catalog.create_table(ORDERS, schema())
+    assert catalog.list_tables("shop") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"path": "/elsewhere"}, UnsupportedFeature, "the option 'path'"),
+        ({"type": "format-table"}, UnsupportedFeature, "'type' = 'format-table'"),
+        ({"type": "iceberg-table"}, UnsupportedFeature, "'type' = 'iceberg-table'"),
+        ({"auto-create": "true"}, OptionError, "'auto-create' must be false"),
+    ],
+)
+def test_tables_that_it_cannot_hold(
+    local: Catalog, options: dict[str, str], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        local.create_table(ORDERS, schema(**options))
+    assert local.list_tables("shop") == []
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/", "a\0b", "a:b"])
+def test_names_that_lead_elsewhere(local: Catalog, name: str) -> None:
+    with pytest.raises(OptionError, match="name"):
+        local.create_table(Identifier("shop", name), schema())
+    with pytest.raises(OptionError, match="name"):
+        local.create_database(name)
+    assert local.list_databases() == ["shop"]
+    assert local.list_tables("shop") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", " a", "a.b", "ä", "日本", "a%20b", "a#b?c", "a*b", "a\\b", "it's", ".h", "_u", "x.db"]
+)
+def test_names_of_all_kinds(catalog: Catalog, name: str) -> None:
+    catalog.create_database(name)
+    identifier = Identifier(name, name)
+    catalog.create_table(identifier, schema())
+    append(catalog.load_table(identifier), 5)
+    assert (catalog.list_databases(), catalog.list_tables(name)) == ([name], [name])
+    assert ids_of(catalog.load_table(identifier)) == [5]
+    catalog.drop_database(name, cascade=True)
+    assert catalog.list_databases() == []
+
+
+def test_names_with_a_suffix(local: Catalog) -> None:
+    local.create_table(ORDERS, schema())
+    create_branch(local.load_table(ORDERS), "b")
+    branch = Identifier("shop", "orders$branch_b")
+    assert local.load_table(branch).branch == "b"
+    assert local.find_table(branch) == local.find_table(ORDERS)
+    with pytest.raises(TableNotFound, match="system table"):
+        local.load_table(Identifier("shop", "orders$files"))
+    for action in (
+        lambda: local.create_table(branch, schema()),
+        lambda: local.drop_table(branch),
+        lambda: local.rename_table(branch, ORDERS),
+        lambda: local.rename_table(ORDERS, branch),
+    ):
+        with pytest.raises(OptionError, match=r"a branch or a system table of 'orders'"):
+            action()
+
+
+def test_the_system_database(local: Catalog, lake: Path) -> None:
+    assert local.list_databases() == ["shop"]
+    assert local.load_database("sys").location is None
+    assert local.list_tables("sys") == ["all_table_options", "partitions", "tables"]
+    shown = open_catalog({"warehouse": str(lake), "catalog-options-table.enabled": "true"})
+    assert "catalog_options" in shown.list_tables("sys")
+    tables = Identifier("sys", "tables")
+    assert find_warehouse_table(local.table_location(tables)) is not None
+    assert local.find_table(tables) is None
+    with pytest.raises(TableNotFound, match="a system table of the whole warehouse"):
+        local.load_table(tables)
+    for action in (
+        lambda: local.create_database("sys"),
+        lambda: local.drop_database("sys", cascade=True),
+        lambda: local.create_table(tables, schema()),
+        lambda: local.drop_table(tables),
+        lambda: local.rename_table(ORDERS, tables),
+    ):
+        with pytest.raises(OptionError, match="system"):
+            action()
+
+
+def test_what_it_does_not_store(local: Catalog) -> None:
+    for action, words in {
+        "properties of databases": lambda: local.alter_database("shop", {"a": "b"}),
+        "views": lambda: local.list_views("shop"),
+        "no views": lambda: local.load_view(ORDERS),
+        "stores no views": lambda: local.create_view(ORDERS, "SELECT 1"),
+        "files stores no views": lambda: local.drop_view(ORDERS),
+        "functions": lambda: local.list_functions("shop"),
+    }.items():
+        with pytest.raises(UnsupportedFeature, match=action):
+            words()
+    with pytest.raises(UnsupportedFeature, match="with comment, location"):
+        local.create_database("new", {"location": "/x", "comment": "y"})
+    assert local.list_databases() == ["shop"]
+    assert local.commit_hook(ORDERS) is None
+    with local.lock(ORDERS):
+        local.refresh()
+
+
+def test_near_names(local: Catalog) -> None:
+    for name in ("orders", "customers"):
+        local.create_table(Identifier("shop", name), schema())
+    with pytest.raises(TableNotFound, match="did you mean 'orders'"):
+        local.load_table(Identifier("shop", "ORDER"))
+    with pytest.raises(TableNotFound, match="it has customers, orders"):
+        local.load_table(Identifier("shop", "zzz"))
+
+
+def test_what_is_no_table_and_no_database(local: Catalog, lake: Path) -> None:
+    (lake / "shop.db" / "empty" / "schema").mkdir(parents=True)
+    (lake / "shop.db" / "file").write_text("")
+    (lake / "file.db").write_text("")
+    (lake / "folder").mkdir()
+    (lake / ".db").mkdir()
+    assert (local.list_databases(), local.list_tables("shop")) == (["shop"], [])
+    assert local.find_table(Identifier("shop", "empty")) is None
+
+
+def test_options_of_a_read(local: Catalog) -> None:
+    local.create_table(ORDERS, schema())
+    for number in (1, 2):
+        append(local.load_table(ORDERS), number)
+    assert ids_of(local.load_table(ORDERS, {"scan.snapshot-id": "1"})) == [1]
+    assert str(local.load_table(ORDERS, time_zone="Europe/Berlin").time_zone) == "Europe/Berlin"
+
+
+def test_every_call_sees_what_others_have_done(local: Catalog, lake: Path) -> None:
+    other = open_catalog(str(lake))
+    other.create_table(ORDERS, schema())
+    assert local.find_table(ORDERS) is not None
+    other.drop_table(ORDERS)
+    assert local.find_table(ORDERS) is None
+    other.create_table(ORDERS, schema(**{"file.format": "orc"}))
+    assert local.load_table(ORDERS).schema.options == {"file.format": "orc"}
+
+
+def test_it_travels_to_other_processes_and_hides_secrets(tmp_path: Path) -> None:
+    catalog = open_catalog({"warehouse": str(tmp_path), "s3.secret-key": "hush", "s3.access-key": "me"}, name="lake")
+    assert "hush" not in repr(catalog)
+    again = pickle.loads(pickle.dumps(catalog))
+    assert (again.name, again.options, again.table_options()) == (
+        "lake",
+        catalog.options,
+        {"s3.secret-key": "hush", "s3.access-key": "me"},
+    )
+
+
+def test_files_outside_of_the_table_are_dropped_and_those_of_others_kept(local: Catalog, tmp_path: Path) -> None:
+    external = tmp_path / "external"
+    options = {"data-file.external-paths": str(external), "data-file.external-paths.strategy": "round-robin"}
+    for name in ("orders", "others"):
+        local.create_table(Identifier("shop", name), schema(**options))
+        append(local.load_table(Identifier("shop", name)), 1)
+    assert len([path for path in external.rglob("data-*")]) == 2
+    local.drop_table(ORDERS)
+    assert local.list_tables("shop") == ["others"]
+    assert ids_of(local.load_table(Identifier("shop", "others"))) == [1]
+    assert len([path for path in external.rglob("data-*")]) == 1
+
+
+def test_a_link_is_removed_and_what_it_leads_to_stays(local: Catalog, lake: Path, tmp_path: Path) -> None:
+    elsewhere = open_catalog(str(tmp_path / "elsewhere"))
+    elsewhere.create_database("d")
+    elsewhere.create_table(Identifier("d", "t"), schema())
+    (lake / "shop.db" / "linked").symlink_to(tmp_path / "elsewhere" / "d.db" / "t")
+    assert local.list_tables("shop") == ["linked"]
+    local.drop_table(Identifier("shop", "linked"))
+    assert local.list_tables("shop") == []
+    assert elsewhere.list_tables("d") == ["t"]
