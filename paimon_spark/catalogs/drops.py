@@ -10,7 +10,7 @@ find no table, while a table without its snapshots would look empty, and a write
 the order of a listing. A file marks the table before and is deleted last, so that a second drop can finish the work.
 
 Java also deletes the whole directories that ``data-file.external-paths`` and ``global-index.external-path`` name.
-Others may have files there too, so here only the files of the table are deleted, by the rules of a purge.
+Others may have files there too, so here only the files are deleted that the metadata of the table name.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ import uuid
 from collections.abc import Mapping
 
 from paimon_spark.catalogs.create import find_schema
-from paimon_spark.errors import DatabaseNotEmpty, PaimonError, StorageError, UnsupportedFeature
+from paimon_spark.errors import CorruptFile, DatabaseNotEmpty, PaimonError, StorageError, UnsupportedFeature
 from paimon_spark.file_io import DirectoryIO
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import MAIN_BRANCH
-from paimon_spark.store.clean.purge import purge_files
+from paimon_spark.store.clean.purge import all_files
+from paimon_spark.store.history.branches import on_branch
 from paimon_spark.store.metadata.external_paths import names_external_paths
 from paimon_spark.store.metadata.schemas import SchemaStore
-from paimon_spark.store.open import open_table
+from paimon_spark.store.open import find_stored_table
 from paimon_spark.store.storage.listing import list_branches
 
 _log = logging.getLogger(__name__)
@@ -51,17 +52,17 @@ def drop_files(file_io: DirectoryIO, database: str, location: str, storage: Mapp
 
     Raises:
         StorageError: the store failed. The table is there as before, or it is gone and files of it remain.
-        UnsupportedFeature: the table has files outside of its directory, and this release cannot tell which.
+        CorruptFile, OutsideTable: the files outside of its directory are not known or not its own; nothing was deleted.
     """
-    has_schema = find_schema(file_io, location) is not None
-    if not has_schema and (file_io.moves_directories or not file_io.exists(f"{location}/{IS_DROPPED}")):
-        return False
-    if has_schema:
-        _delete_external_files(file_io, location, storage)
     if file_io.moves_directories:
-        return _move_and_delete(file_io, database, location)
+        return find_schema(file_io, location) is not None and _move_and_delete(file_io, database, location, storage)
+    has_schema = find_schema(file_io, location) is not None
+    if not has_schema and not file_io.exists(f"{location}/{IS_DROPPED}"):
+        return False
     file_io.make_directory(database)  # it would vanish with its last table
     file_io.overwrite(f"{location}/{IS_DROPPED}", b"")
+    if has_schema:
+        _delete_external_files(file_io, location, storage)
     file_io.delete_many([status.path for status in file_io.list(f"{location}/schema")])
     file_io.delete_directory(location)
     return True
@@ -75,7 +76,7 @@ def drop_whole_database(file_io: DirectoryIO, warehouse: str, location: str) -> 
         UnsupportedFeature: what marks the directory cannot be deleted.
     """
     if file_io.moves_directories:
-        _move_and_delete(file_io, warehouse, location)
+        _move_and_delete(file_io, warehouse, location, {})
         return
     file_io.delete_directory(location)
     _check_gone(file_io, location)
@@ -104,48 +105,75 @@ def remove_empty_database(file_io: DirectoryIO, location: str) -> None:
             raise DatabaseNotEmpty(f"dropping {location}: another client is creating a table in it; try again")
 
 
-def _move_and_delete(file_io: DirectoryIO, parent: str, path: str) -> bool:
-    """False: there is no such directory."""
+def _move_and_delete(file_io: DirectoryIO, parent: str, path: str, storage: Mapping[str, str]) -> bool:
+    """Deletes a table or a database without tables. False: there is no such directory."""
     trash = f"{parent}/{_TRASH}{uuid.uuid4()}"
+    moved = f"{trash}/{path.rpartition('/')[2]}"
     try:
         file_io.make_directory(trash, parents=False)
-        file_io.move_directory(path, f"{trash}/{path.rpartition('/')[2]}")
+        file_io.move_directory(path, moved)
     except FileNotFoundError:  # another client has dropped or renamed it
         file_io.delete_directory(trash)
         return False
     try:
+        _delete_moved(file_io, moved, storage)
         file_io.delete_directory(trash)
-    except OSError as error:
+    except (PaimonError, OSError) as error:
         raise StorageError(
-            f"{path} is dropped, but not all of its files are deleted: {error}; delete the directory {trash}"
+            f"{path} is dropped, but not all of its files are deleted: {error}. Remove the cause and delete what is "
+            f"left in {trash}; the next drop there tries it too"
         ) from error
-    _sweep(file_io, parent)
+    _sweep(file_io, parent, storage)
     return True
 
 
-def _sweep(file_io: DirectoryIO, parent: str) -> None:
+def _sweep(file_io: DirectoryIO, parent: str, storage: Mapping[str, str]) -> None:
     """Deletes what interrupted drops have left. An empty directory may be that of a drop that begins right now."""
-    try:
-        for trash in file_io.list(parent):
-            if trash.is_directory and trash.name.startswith(_TRASH):
-                for left in file_io.list(trash.path):
-                    file_io.delete_directory(left.path)
-                    file_io.remove_empty_directory(trash.path)
-    except OSError as error:
-        _log.warning("could not delete what an interrupted drop has left in %s: %s", parent, error)
+    for trash in file_io.list(parent):
+        if not (trash.is_directory and trash.name.startswith(_TRASH)):
+            continue
+        try:
+            for left in file_io.list(trash.path):
+                _delete_moved(file_io, left.path, storage)
+                file_io.remove_empty_directory(trash.path)
+        except (PaimonError, OSError) as error:
+            _log.warning("could not delete %s, which an interrupted drop has left: %s", trash.path, error)
+
+
+def _delete_moved(file_io: DirectoryIO, moved: str, storage: Mapping[str, str]) -> None:
+    _delete_external_files(file_io, moved, storage)
+    file_io.delete_directory(moved)
 
 
 def _delete_external_files(file_io: DirectoryIO, location: str, storage: Mapping[str, str]) -> None:
-    stores = [SchemaStore(file_io, location, name) for name in (MAIN_BRANCH, *list_branches(file_io, location))]
-    if not any(names_external_paths(Options(store.load(number).options)) for store in stores for number in store.ids()):
+    """Deletes the files of a table that lie outside of its directory, if its options allow such files.
+
+    Raises:
+        OutsideTable: a file is not below an external path of the table, or may be another table's; none was deleted.
+        CorruptFile: metadata are damaged, so that the files are not known.
+    """
+    if not _may_have_external_files(file_io, location):
         return
-    try:
-        purge_files(open_table(location, storage))
-    except PaimonError as error:
-        raise UnsupportedFeature(
-            f"dropping {location}: it has files outside of its directory (data-file.external-paths), and they could "
-            f"not be deleted: {error}. Delete them, then the directory {location}"
-        ) from error
+    main = find_stored_table(location, storage)
+    if main is None:  # another client deletes it too
+        return
+    for table in (main, *(on_branch(main, name) for name in list_branches(file_io, location))):
+        paths = (path for stage in all_files(table).stages() for path in stage)
+        table.file_io.delete_many([path for path in paths if not path.startswith(f"{location}/")])
+
+
+def _may_have_external_files(file_io: DirectoryIO, location: str) -> bool:
+    for branch in (MAIN_BRANCH, *list_branches(file_io, location)):
+        schemas = SchemaStore(file_io, location, branch)
+        for number in schemas.ids():
+            try:
+                if names_external_paths(Options(schemas.load(number).options)):
+                    return True
+            except CorruptFile:
+                if number in schemas.ids():
+                    raise
+                return False  # another client deletes the table too
+    return False
 
 
 def _refuse_files(file_io: DirectoryIO, location: str) -> None:

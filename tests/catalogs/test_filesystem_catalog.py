@@ -139,7 +139,7 @@ def test_files_of_others_are_not_lost_without_cascade(catalog: Catalog) -> None:
     stray = f"{catalog.table_location(ORDERS)[: -len('/orders')]}/exported/part-0.csv"
     store.write_bytes(stray, b"1")
     catalog.drop_table(ORDERS)
-    with pytest.raises(DatabaseNotEmpty, match="other files such as .*exported/part-0.csv"):
+    with pytest.raises(DatabaseNotEmpty, match=r"other files such as .*exported/part-0\.csv"):
         catalog.drop_database("shop")
     assert store.read_bytes(stray) == b"1"
 
@@ -175,7 +175,7 @@ def test_a_rename_takes_no_name_of_others(local: Catalog, lake: Path) -> None:
     (lake / "shop.db" / "c" / "x.csv").write_text("1")
     with pytest.raises(SchemaError, match="holds no table, but other files"):
         local.rename_table(Identifier("shop", "a"), Identifier("shop", "c"))
-    with pytest.raises(DatabaseNotFound, match="no database 'sho'.*did you mean 'shop'"):
+    with pytest.raises(DatabaseNotFound, match=r"no database 'sho'.*did you mean 'shop'"):
         local.rename_table(Identifier("shop", "a"), Identifier("sho", "a"))
     with pytest.raises(TableNotFound, match=r"shop\.d "):
         local.rename_table(Identifier("shop", "d"), Identifier("shop", "e"))
