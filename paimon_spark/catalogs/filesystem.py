@@ -55,6 +55,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 _CATALOG_OPTIONS = "catalog_options"
 _SUFFIX = "$"
 _SHOWN = 5
+_TRIES = 20  # others create and drop tables meanwhile
 
 
 @dataclass(frozen=True)
@@ -246,18 +247,20 @@ class FileSystemCatalog(TablesOnly):
 
     def _move(self, source: str, target: str) -> bool:
         """False: there is a table at the target. An interrupted creation may have left empty directories there."""
-        if self._is_table(target):
-            return False
-        for left in (f"{target}/schema", target):
-            self.file_io.remove_empty_directory(left)
-        try:
-            if self.file_io.move_directory(source, target):
-                return True
-        except FileNotFoundError:
-            raise TableNotFound(
-                f"renaming the table at {source} to {target}: another client has dropped or renamed it, or the new "
-                "database, meanwhile"
-            ) from None
-        if self._is_table(target):
-            return False
-        raise SchemaError(f"renaming the table at {source}: {target} holds no table, but other files; move them away")
+        for _ in range(_TRIES):
+            if self._is_table(target):
+                return False
+            for left in (f"{target}/schema", target):
+                self.file_io.remove_empty_directory(left)
+            try:
+                if self.file_io.move_directory(source, target):
+                    return True
+            except FileNotFoundError:
+                raise TableNotFound(
+                    f"renaming the table at {source} to {target}: another client has dropped or renamed it, or the new "
+                    "database, meanwhile"
+                ) from None
+        raise SchemaError(
+            f"renaming the table at {source}: {target} holds no table, but other files, or temporary ones of a table "
+            "that is being created; move them away"
+        )

@@ -122,7 +122,8 @@ class LocalFileIO:
                         "writers could overwrite each other; keep the table on one that has them"
                     ) from error
                 raise
-        _sync_directory(os.path.dirname(plain))
+        with suppress(FileNotFoundError):  # the file is there; another process has moved its directory since
+            _sync_directory(os.path.dirname(plain))
         return True
 
     @names_faults("writing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from support.long_runs import tries
+from support.paths import ROOT
+from support.programs import catalog_jobs
 from support.programs.catalog_jobs import change_databases, change_tables
 
 from paimon_spark import open_catalog
@@ -21,8 +24,13 @@ STEPS = tries("PAIMON_CATALOG_STEPS", ci=60, long=1000)
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as made:
-        yield made
+    context = multiprocessing.get_context("forkserver")
+    here = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    context.set_forkserver_preload([catalog_jobs.__name__])  # imported once, not 16 times
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", here)
+        with ProcessPoolExecutor(PROCESSES, mp_context=context) as made:
+            yield made
 
 
 @pytest.mark.parametrize("names", [1, 5])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import boto3
 import pyarrow as pa
 import pytest
+from support.faults.damage import change_entries
 from support.programs.s3_server import s3_server
 
 from paimon_spark import open_catalog
@@ -28,6 +31,7 @@ from paimon_spark.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.history.branches import create_branch
@@ -42,9 +46,22 @@ def schema(**options: str) -> TableSchema:
 
 
 def append(table: ReadableTable, *ids: int) -> None:
-    task = TableWrite(table, "writer")
+    user = uuid4().hex
+    task = TableWrite(table, user)
     task.write(pa.RecordBatch.from_pydict({"id": ids}, schema=arrow_schema(table.schema.fields)))
-    TableCommit(table, "writer").append(task.finish())
+    TableCommit(table, user).append(task.finish())
+
+
+def place_outside(table: ReadableTable, bucket: Path) -> ReadableTable:
+    """Moves the data file of a table to another bucket directory, as a writer with external paths leaves it."""
+    name = next(Path(table.location).glob("bucket-0/data-*")).name
+
+    def change(entry: ManifestEntry) -> list[ManifestEntry]:
+        return [replace(entry, file=replace(entry.file, external_path=f"file:{bucket}/{name}"))]
+
+    shutil.move(Path(table.location, "bucket-0", name), bucket / name)
+    change_entries(Path(table.location), change)
+    return open_table(table.location)
 
 
 def ids_of(table: ReadableTable) -> list[int]:
@@ -387,17 +404,18 @@ def test_it_travels_to_other_processes_and_hides_secrets(tmp_path: Path) -> None
     )
 
 
-def test_files_outside_of_the_table_are_dropped_and_those_of_others_kept(local: Catalog, tmp_path: Path) -> None:
-    external = tmp_path / "external"
-    options = {"data-file.external-paths": str(external), "data-file.external-paths.strategy": "round-robin"}
-    for name in ("orders", "others"):
-        local.create_table(Identifier("shop", name), schema(**options))
-        append(local.load_table(Identifier("shop", name)), 1)
-    assert len([path for path in external.rglob("data-*")]) == 2
+def test_files_outside_of_the_table_go_with_it_and_those_of_others_stay(local: Catalog, tmp_path: Path) -> None:
+    far = tmp_path / "far" / "bucket-0"
+    far.mkdir(parents=True)
+    local.create_table(ORDERS, schema(**{"data-file.external-paths": f"{tmp_path}/far"}))
+    append(local.load_table(ORDERS), 1)
+    append(place_outside(local.load_table(ORDERS), far), 2)
+    (far / "data-of-others").write_text("theirs")
+    assert ids_of(local.load_table(ORDERS)) == [1, 2]
+    assert len(list(far.iterdir())) == 2
     local.drop_table(ORDERS)
-    assert local.list_tables("shop") == ["others"]
-    assert ids_of(local.load_table(Identifier("shop", "others"))) == [1]
-    assert len([path for path in external.rglob("data-*")]) == 1
+    assert local.list_tables("shop") == []
+    assert [path.name for path in far.iterdir()] == ["data-of-others"]
 
 
 def test_a_link_is_removed_and_what_it_leads_to_stays(local: Catalog, lake: Path, tmp_path: Path) -> None:
