@@ -28,7 +28,13 @@ KINDS = ("create_database", "drop_database", "create_table", "create_table", "dr
 
 @dataclass(frozen=True)
 class Change:
-    """One call. to: the new name of rename_table; ignore: the flag for what exists or is missing; options: of a table."""
+    """One call.
+
+    Attributes:
+        to: the new name of rename_table.
+        ignore: whether a name that exists, or is missing, is no error.
+        options: of a new table.
+    """
 
     kind: str
     table: Identifier
