@@ -5,7 +5,9 @@ from __future__ import annotations
 import pickle
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,12 +15,14 @@ import boto3
 import pyarrow as pa
 import pytest
 from support.faults.damage import change_entries
+from support.faults.hadoop_rules import hadoop_rules
 from support.programs.s3_server import s3_server
 
 from paimon_spark import open_catalog
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import new_schema
+from paimon_spark.catalogs.filesystem import FileSystemCatalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import (
@@ -31,6 +35,7 @@ from paimon_spark.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from paimon_spark.file_io.hadoop import HadoopFileIO
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -427,3 +432,50 @@ def test_a_link_is_removed_and_what_it_leads_to_stays(local: Catalog, lake: Path
     local.drop_table(Identifier("shop", "linked"))
     assert local.list_tables("shop") == []
     assert elsewhere.list_tables("d") == ["t"]
+
+
+def test_a_writer_that_goes_on_after_a_drop_makes_no_table(catalog: Catalog) -> None:
+    catalog.create_database("shop")
+    catalog.create_table(ORDERS, schema())
+    opened = catalog.load_table(ORDERS)
+    append(opened, 1)
+    catalog.drop_table(ORDERS)
+    append(opened, 2)
+    assert catalog.list_tables("shop") == []
+    with pytest.raises(SchemaError, match=r"the directory is not empty \(.*snapshot.*\), and holds no Paimon table"):
+        catalog.create_table(ORDERS, schema())
+
+
+def test_one_of_many_threads_creates(catalog: Catalog) -> None:
+    catalog.create_database("shop")
+
+    def create(number: int) -> int:
+        try:
+            catalog.create_table(ORDERS, replace(schema(), comment=str(number)))
+        except TableAlreadyExists:
+            return 0
+        return 1
+
+    for _ in range(3):
+        with ThreadPoolExecutor(6) as threads:
+            assert sum(threads.map(create, range(6))) == 1
+        catalog.drop_table(ORDERS)
+
+
+def test_names_of_tables_in_hdfs(tmp_path: Path) -> None:
+    store = HadoopFileIO(partial(hadoop_rules, str(tmp_path)))
+    catalog = FileSystemCatalog("paimon", "hdfs://name:8020/lake", store, {"warehouse": "hdfs://name:8020/lake"})
+    catalog.create_database("shop")
+    catalog.create_database("archive")
+    catalog.create_table(ORDERS, schema())
+    kept = Identifier("archive", "kept")
+    catalog.rename_table(ORDERS, kept)
+    catalog.create_table(ORDERS, schema())
+    with pytest.raises(TableAlreadyExists):
+        catalog.rename_table(ORDERS, kept)
+    assert (catalog.list_tables("shop"), catalog.list_tables("archive")) == (["orders"], ["kept"])
+    catalog.drop_table(ORDERS)
+    catalog.drop_database("shop")
+    catalog.drop_database("archive", cascade=True)
+    assert catalog.list_databases() == []
+    assert list((tmp_path / "lake").iterdir()) == []
