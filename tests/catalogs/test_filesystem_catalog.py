@@ -18,7 +18,7 @@ from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
-from paimon_spark.catalogs.create import new_schema
+from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.catalogs.filesystem import FileSystemCatalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import (
@@ -86,6 +86,15 @@ def test_the_life_of_a_table(catalog: Catalog) -> None:
     catalog.drop_table(ORDERS, ignore_if_not_exists=True)
     catalog.create_table(ORDERS, schema())
     assert ids_of(catalog.load_table(ORDERS)) == [], "nothing of the old table is left"
+
+
+@pytest.mark.parametrize("catalog", ["memory", "s3"], indirect=True)
+def test_a_database_that_is_there_through_its_table_outlives_it(catalog: Catalog) -> None:
+    """Other clients may leave nothing else in an object store."""
+    create_table(catalog.table_location(ORDERS), schema(), catalog.file_io)
+    assert catalog.list_databases() == ["shop"]
+    catalog.drop_table(ORDERS)
+    assert (catalog.list_databases(), catalog.list_tables("shop")) == (["shop"], [])
 
 
 def test_cascade_drops_tables_and_other_files(catalog: Catalog) -> None:
