@@ -2,8 +2,8 @@
 
 On a disk and on HDFS, a table is first moved to ``.dropped-<uuid>/<table>`` in its database, in one atomic step: it is
 there or gone, and of several clients one drops it. Java lists a directory as a table if a schema directory is directly
-in it, so it does not list that one. Then the files are deleted. A later drop in the same database deletes what an
-interrupted one has left there.
+in it, so it does not list that one. Then the files are deleted. A drop in the same database an hour later deletes
+what an interrupted one has left there.
 
 An object store cannot move directories. There, the schemas are deleted first: without a schema, readers and writers
 find no table, while a table without its snapshots would look empty, and a writer would begin it anew. Java deletes in
@@ -16,6 +16,7 @@ Others may have files there too, so here only the files are deleted that the met
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Mapping
 
@@ -36,6 +37,7 @@ _log = logging.getLogger(__name__)
 IS_DROPPED = ".paimon-dropped"
 """The file in the directory of a table whose deletion has begun, on object stores."""
 _TRASH = ".dropped-"
+_OLD_MILLIS = 3_600_000
 
 
 def drop_files(file_io: DirectoryIO, database: str, location: str, storage: Mapping[str, str]) -> bool:
@@ -55,7 +57,9 @@ def drop_files(file_io: DirectoryIO, database: str, location: str, storage: Mapp
         CorruptFile, OutsideTable: the files outside of its directory are not known or not its own; nothing was deleted.
     """
     if file_io.moves_directories:
-        return find_schema(file_io, location) is not None and _move_and_delete(file_io, database, location, storage)
+        return find_schema(file_io, location) is not None and _move_and_delete(
+            file_io, database, location, storage, is_table=True
+        )
     has_schema = find_schema(file_io, location) is not None
     if not has_schema and not file_io.exists(f"{location}/{IS_DROPPED}"):
         return False
@@ -76,7 +80,7 @@ def drop_whole_database(file_io: DirectoryIO, warehouse: str, location: str) -> 
         UnsupportedFeature: what marks the directory cannot be deleted.
     """
     if file_io.moves_directories:
-        _move_and_delete(file_io, warehouse, location, {})
+        _move_and_delete(file_io, warehouse, location, {}, is_table=False)
         return
     file_io.delete_directory(location)
     _check_gone(file_io, location)
@@ -105,7 +109,7 @@ def remove_empty_database(file_io: DirectoryIO, location: str) -> None:
             raise DatabaseNotEmpty(f"dropping {location}: another client is creating a table in it; try again")
 
 
-def _move_and_delete(file_io: DirectoryIO, parent: str, path: str, storage: Mapping[str, str]) -> bool:
+def _move_and_delete(file_io: DirectoryIO, parent: str, path: str, storage: Mapping[str, str], is_table: bool) -> bool:
     """Deletes a table or a database without tables. False: there is no such directory."""
     trash = f"{parent}/{_TRASH}{uuid.uuid4()}"
     moved = f"{trash}/{path.rpartition('/')[2]}"
@@ -113,6 +117,10 @@ def _move_and_delete(file_io: DirectoryIO, parent: str, path: str, storage: Mapp
         file_io.make_directory(trash, parents=False)
         file_io.move_directory(path, moved)
     except FileNotFoundError:  # another client has dropped or renamed it
+        file_io.delete_directory(trash)
+        return False
+    if is_table and not SchemaStore(file_io, moved).ids():
+        # Another client has dropped the table, and a third one was about to create it anew: that one tries again.
         file_io.delete_directory(trash)
         return False
     try:
@@ -128,9 +136,10 @@ def _move_and_delete(file_io: DirectoryIO, parent: str, path: str, storage: Mapp
 
 
 def _sweep(file_io: DirectoryIO, parent: str, storage: Mapping[str, str]) -> None:
-    """Deletes what interrupted drops have left. An empty directory may be that of a drop that begins right now."""
+    """Deletes what drops have left that were interrupted an hour ago or longer: younger ones may still be at work."""
+    old = time.time() * 1000 - _OLD_MILLIS
     for trash in file_io.list(parent):
-        if not (trash.is_directory and trash.name.startswith(_TRASH)):
+        if not (trash.is_directory and trash.name.startswith(_TRASH) and trash.modified_millis < old):
             continue
         try:
             for left in file_io.list(trash.path):

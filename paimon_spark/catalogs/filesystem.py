@@ -245,22 +245,37 @@ class FileSystemCatalog(TablesOnly):
     def _is_table(self, location: str) -> bool:
         return self.file_io.exists(f"{location}/schema/schema-0") or bool(SchemaStore(self.file_io, location).ids())
 
+    def _remove_begun(self, location: str) -> None:
+        """Removes what a creation has left that was interrupted. One that goes on begins again (see create_table)."""
+        for status in self.file_io.list(f"{location}/schema"):
+            if status.name.startswith(".schema-") and status.name.endswith(".tmp"):
+                self.file_io.delete(status.path)
+        for directory in (f"{location}/schema", location):
+            self.file_io.remove_empty_directory(directory)
+
     def _move(self, source: str, target: str) -> bool:
         """False: there is a table at the target. An interrupted creation may have left empty directories there."""
         for _ in range(_TRIES):
             if self._is_table(target):
                 return False
-            for left in (f"{target}/schema", target):
-                self.file_io.remove_empty_directory(left)
+            self._remove_begun(target)
             try:
-                if self.file_io.move_directory(source, target):
-                    return True
+                moved = self.file_io.move_directory(source, target)
             except FileNotFoundError:
-                raise TableNotFound(
-                    f"renaming the table at {source} to {target}: another client has dropped or renamed it, or the new "
-                    "database, meanwhile"
-                ) from None
+                raise _gone_meanwhile(source, target) from None
+            if moved and not self._is_table(target):  # it was dropped, and another client was about to create it anew
+                self._remove_begun(target)
+                raise _gone_meanwhile(source, target)
+            if moved:
+                return True
         raise SchemaError(
             f"renaming the table at {source}: {target} holds no table, but other files, or temporary ones of a table "
             "that is being created; move them away"
         )
+
+
+def _gone_meanwhile(source: str, target: str) -> TableNotFound:
+    return TableNotFound(
+        f"renaming the table at {source} to {target}: another client has dropped or renamed it, or the new database, "
+        "meanwhile"
+    )
