@@ -129,7 +129,7 @@ def _move_and_delete(file_io: DirectoryIO, parent: str, path: str, storage: Mapp
     except (PaimonError, OSError) as error:
         raise StorageError(
             f"{path} is dropped, but not all of its files are deleted: {error}. Remove the cause and delete what is "
-            f"left in {trash}; the next drop there tries it too"
+            f"left in {trash}; a drop there an hour later tries it too"
         ) from error
     _sweep(file_io, parent, storage)
     return True
