@@ -1,6 +1,7 @@
 """Apache Paimon tables on PySpark, in Python alone.
 
-``open_table`` needs no Spark: schema, snapshots, and Arrow batches of any table. ``PaimonTable`` is the same for Spark.
+``open_table`` needs no Spark: schema, snapshots, and Arrow batches of any table.
+``open_catalog`` opens the tables of a warehouse by name. ``PaimonTable`` is the same for Spark.
 ``expire_snapshots`` and ``expire_changelogs`` need no Spark either.
 ``check`` verifies a table, as the program ``paimon-spark check PATH`` does.
 
@@ -22,6 +23,7 @@ _HOMES = {
     "col": "arrow.predicates.expressions",
     "expire_changelogs": "store.expire.changelogs",
     "expire_snapshots": "store.expire.snapshots",
+    "open_catalog": "catalogs.factory",
     "open_table": "store.open",
     "register": "spark.source.source",
 }

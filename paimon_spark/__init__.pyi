@@ -1,5 +1,6 @@
 from paimon_spark import errors
 from paimon_spark.arrow.predicates.expressions import col
+from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.spark.source.source import register
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.write.write_job import WriteResult
@@ -29,6 +30,7 @@ __all__ = [
     "errors",
     "expire_changelogs",
     "expire_snapshots",
+    "open_catalog",
     "open_table",
     "register",
 ]

@@ -61,11 +61,23 @@ class SchemaError(PaimonError, ValueError):
 
 
 class TableNotFound(PaimonError):
-    """There is no Paimon table at the path."""
+    """There is no Paimon table at the path, or none of that name in the catalog."""
 
 
 class TableAlreadyExists(PaimonError):
     """A table is there already and the call asked for a new one."""
+
+
+class DatabaseNotFound(PaimonError):
+    """The catalog has no database of that name; the message names those that it has."""
+
+
+class DatabaseAlreadyExists(PaimonError):
+    """A database of that name is there already and the call asked for a new one."""
+
+
+class DatabaseNotEmpty(PaimonError):
+    """The database to be dropped still holds tables or other files: drop them, or ask for them to be dropped too."""
 
 
 class NameTaken(PaimonError):

@@ -1,5 +1,6 @@
-"""Warehouses and new tables: directories of databases, their tables, and the creation of a table.
+"""Catalogs: databases and tables by name, over directories; and the creation of a table by its first schema.
 
 May import: the store and what lies below.
-Invariant: a table is created by its first schema file, in one atomic step.
+Invariant: a table is created by its first schema file, in one atomic step; what an interrupted creation, rename or drop
+leaves is a whole table or none, for every reader and writer.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,8 +10,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from paimon_spark.arrow.types import data_type
-from paimon_spark.errors import SchemaError, TableAlreadyExists
-from paimon_spark.file_io import FileIO, absolute_location, file_io_for
+from paimon_spark.errors import CorruptFile, SchemaError, TableAlreadyExists
+from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import schema_path
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
@@ -20,6 +21,8 @@ from paimon_spark.format.types import DataField
 from paimon_spark.merge.engines.choice import engine_for
 from paimon_spark.store.metadata.publish import publish_file
 from paimon_spark.store.metadata.schemas import SchemaStore
+
+_TRIES = 20
 
 
 def new_schema(
@@ -70,26 +73,62 @@ def create_table(
     validate_table(first)
     if first.primary_keys:
         engine_for(first, Options(first.options))
-    schemas = SchemaStore(store, root)
-    if schemas.latest() is None:
-        _refuse_foreign_files(store, root)
-        if publish_file(store, schema_path(root, 0), encode_schema(first)):
-            return first
-    existing = schemas.latest()
-    if existing is None:
-        raise SchemaError(
-            f"creating the table at {root}: another job has created and dropped it meanwhile; run it again"
-        )
-    if not ignore_if_exists:
-        raise TableAlreadyExists(f"there is a table at {root} already; write to it, or choose another path")
-    return existing
+    for _ in range(_TRIES):
+        existing = find_schema(store, root)
+        if existing is None:
+            _refuse_foreign_files(store, root)
+            if _publish_first(store, root, first):
+                return first
+            existing = find_schema(store, root)
+        if existing is not None:
+            if not ignore_if_exists:
+                raise TableAlreadyExists(f"there is a table at {root} already; write to it, or choose another path")
+            return existing
+    raise SchemaError(
+        f"creating the table at {root}: other jobs create and drop it all the time; run it again when they are done"
+    )
+
+
+def find_schema(store: FileIO, root: str) -> TableSchema | None:
+    """The latest schema of the table in a directory; None: there is no table, or it was dropped during this call.
+
+    Raises:
+        CorruptFile: a schema file is damaged.
+    """
+    for last in range(_TRIES, 0, -1):
+        schemas = SchemaStore(store, root)
+        try:
+            return schemas.latest()
+        except CorruptFile:  # listed, and then missing: dropped in between, and perhaps created anew
+            if not schemas.ids():
+                return None
+            if last == 1:
+                raise
+    return None
+
+
+def _publish_first(store: FileIO, root: str, first: TableSchema) -> bool:
+    """False: there is another schema, or there was one that is dropped by now."""
+    try:
+        return publish_file(store, schema_path(root, 0), encode_schema(first))
+    except FileNotFoundError:
+        return False
+    except NotCreated as error:
+        if error.errno != errno.ENOENT:
+            raise
+        return False  # another job has moved the directory away
 
 
 def _refuse_foreign_files(store: FileIO, root: str) -> None:
     """A wrong path must not bury a table in other data. An empty schema directory is that of a creation that failed."""
-    found = sorted(s.name for s in store.list(root) if not s.name.startswith((".", "_")) and s.name != "schema")
-    if found and SchemaStore(store, root).latest() is None:
+    found = _foreign_names(store, root)
+    # The files may be those of a table that another job has just created, or has just dropped as a whole.
+    if found and find_schema(store, root) is None and (found := _foreign_names(store, root)):
         raise SchemaError(
             f"creating a table at {root}: the directory is not empty ({', '.join(found[:5])}), and holds no Paimon "
             "table; check the path, or empty the directory"
         )
+
+
+def _foreign_names(store: FileIO, root: str) -> list[str]:
+    return sorted(s.name for s in store.list(root) if not s.name.startswith((".", "_")) and s.name != "schema")

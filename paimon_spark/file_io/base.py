@@ -169,3 +169,50 @@ class FileIO(Protocol):
     def remove_empty_directory(self, path: str) -> bool:
         """Removes an empty directory. False: it still exists. In a store without directories this is always True."""
         ...
+
+
+class DirectoryIO(FileIO, Protocol):
+    """A FileIO that also changes whole directories: catalogs need it. The store of a table (ConfinedFileIO) is none."""
+
+    @property
+    def moves_directories(self) -> bool:
+        """True if the store moves a directory in one atomic step. Object stores have no such step."""
+        ...
+
+    def make_directory(self, path: str, parents: bool = True) -> bool:
+        """Makes a directory exist even while it holds nothing.
+
+        An object store has no directories: there, an empty file ``.paimon-directory`` stands for an empty directory.
+
+        Args:
+            path: the directory.
+            parents: True creates missing parent directories too.
+
+        Returns:
+            True: it did not exist before. Of several calls at once just one gets True, except on HDFS.
+
+        Raises:
+            FileNotFoundError: the parent does not exist, and parents is False.
+        """
+        ...
+
+    def move_directory(self, path: str, target: str) -> bool:
+        """Moves a directory to a new name in the same store, in one atomic step. The parent of the target must exist.
+
+        Returns:
+            True: it was moved. False: the target is taken; nothing was changed. A target that is an empty directory
+            may be replaced.
+
+        Raises:
+            FileNotFoundError: there is no such directory, or the parent of the target does not exist.
+            UnsupportedFeature: the store cannot do it (moves_directories).
+        """
+        ...
+
+    def delete_directory(self, path: str) -> None:
+        """Deletes a directory with all that is in it; a missing one is no error. Links are removed, not followed.
+
+        Files that others create meanwhile may remain. An object store deletes the files of the directory itself whose
+        names begin with ``.paimon-`` last, so that an interrupted deletion can be recognized.
+        """
+        ...

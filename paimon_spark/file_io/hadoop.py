@@ -228,6 +228,41 @@ class HadoopFileIO:
         """Does nothing: PyArrow deletes HDFS directories recursively, including files created in the meantime."""
         return not self.exists(path)
 
+    @property
+    def moves_directories(self) -> bool:
+        return True
+
+    @names_faults("making the directory")
+    def make_directory(self, path: str, parents: bool = True) -> bool:
+        client, plain = self._locate(path)
+        if self.exists(path):
+            return False
+        if not parents and not self.exists(path.rstrip("/").rpartition("/")[0]):
+            raise FileNotFoundError(f"there is no directory for {path}")
+        client.files.create_dir(plain, recursive=True)
+        return True
+
+    @names_faults("moving")
+    def move_directory(self, path: str, target: str) -> bool:
+        """The rename of HDFS would put the directory into a target that exists, so the target is checked before."""
+        client, source = self._locate(path)
+        if self.exists(target):
+            return False
+        if client.rename(source, self._locate(target)[1]):
+            return True
+        if not self.exists(path) or not self.exists(target.rstrip("/").rpartition("/")[0]):
+            raise FileNotFoundError(f"there is no {path}, or no directory for {target}")
+        return False
+
+    @names_faults("deleting")
+    def delete_directory(self, path: str) -> None:
+        client, plain = self._locate(path)
+        try:
+            client.files.delete_dir(plain)
+        except OSError:
+            if self.exists(path):
+                raise
+
     def _locate(self, path: str) -> tuple[HadoopClient, str]:
         root, plain = split_hadoop(path)
         return self.connect(root), plain

@@ -19,6 +19,7 @@ from paimon_spark.file_io.faults import named_faults, names_faults
 
 _DIRECTORY_TRIES = 5
 _STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY})  # a link to one, or a mounted one
+_TAKEN = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 
@@ -112,6 +113,8 @@ class LocalFileIO:
                 os.link(temporary, plain)
             except FileExistsError:
                 return False
+            except FileNotFoundError as error:  # another process has moved or removed the directory
+                raise _not_created(path, error) from error
             except OSError as error:
                 if error.errno in _NO_LINKS:
                     raise UnsupportedFeature(
@@ -119,7 +122,8 @@ class LocalFileIO:
                         "writers could overwrite each other; keep the table on one that has them"
                     ) from error
                 raise
-        _sync_directory(os.path.dirname(plain))
+        with suppress(FileNotFoundError):  # the file is there; another process has moved its directory since
+            _sync_directory(os.path.dirname(plain))
         return True
 
     @names_faults("writing")
@@ -166,6 +170,56 @@ class LocalFileIO:
             raise
         return True
 
+    @property
+    def moves_directories(self) -> bool:
+        return True
+
+    @names_faults("making the directory")
+    def make_directory(self, path: str, parents: bool = True) -> bool:
+        plain = local_path(path)
+        for _ in range(_DIRECTORY_TRIES if parents else 1):
+            if parents:
+                _make_directory(os.path.dirname(plain))
+            try:
+                os.mkdir(plain)
+            except FileExistsError:
+                if os.path.isdir(plain):
+                    return False
+                raise
+            except FileNotFoundError:  # another process has removed the parent
+                continue
+            _sync_directory(os.path.dirname(plain))
+            return True
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.path.dirname(plain))
+
+    @names_faults("moving")
+    def move_directory(self, path: str, target: str) -> bool:
+        source, plain = local_path(path), local_path(target)
+        try:
+            os.rename(source, plain)
+        except OSError as error:
+            if error.errno in _TAKEN:
+                return False
+            raise
+        for parent in (os.path.dirname(plain), os.path.dirname(source)):
+            with suppress(FileNotFoundError):  # another process has moved the parent since
+                _sync_directory(parent)
+        return True
+
+    @names_faults("deleting")
+    def delete_directory(self, path: str) -> None:
+        plain = local_path(path).rstrip("/")
+        if os.path.islink(plain):
+            _unlink(plain)
+            return
+        for last in range(_DIRECTORY_TRIES, 0, -1):
+            try:
+                _delete_tree(plain)
+                return
+            except OSError as error:  # a writer may create files meanwhile
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or last == 1:
+                    raise
+
     @contextmanager
     def _temporary(self, plain: str, data: bytes) -> Iterator[str]:
         """A durable dot file next to the target, which table readers ignore; it is removed at the end."""
@@ -179,11 +233,17 @@ class LocalFileIO:
             with suppress(OSError):  # the error was reported already, and readers ignore dot files
                 _unlink(temporary)
             told = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without the temporary name
-            raise NotCreated(f"writing {plain}: {fault_words(told)}") from error
+            raise _not_created(plain, told) from error
         try:
             yield temporary
         finally:
             _unlink(temporary)
+
+
+def _not_created(path: str, error: OSError) -> NotCreated:
+    named = NotCreated(f"writing {path}: {fault_words(error)}")
+    named.errno = error.errno
+    return named
 
 
 def _open_new(plain: str, syncs_directory: bool) -> DurableFile:
@@ -224,6 +284,21 @@ def _unlink(plain: str) -> None:
         os.unlink(plain)
     except FileNotFoundError:
         return
+
+
+def _delete_tree(plain: str) -> None:
+    try:
+        with os.scandir(plain) as entries:
+            found = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    except FileNotFoundError:
+        return
+    for path, is_directory in found:
+        if is_directory:
+            _delete_tree(path)
+        else:
+            _unlink(path)
+    with suppress(FileNotFoundError):  # another process deletes it too
+        os.rmdir(plain)
 
 
 def _make_directory(plain: str) -> None:

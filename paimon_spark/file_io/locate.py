@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.file_io.base import FileIO
+from paimon_spark.file_io.base import DirectoryIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
 
 _KIN = ({"s3", "s3a", "s3n"}, {"az", "abfs", "abfss"}, {"hdfs", "viewfs"})
 
 
-def file_io_for(location: str, storage_options: Mapping[str, str]) -> FileIO:
+def file_io_for(location: str, storage_options: Mapping[str, str]) -> DirectoryIO:
     """The store of a location such as ``/lake/t``, ``file:/lake/t``, ``s3://bucket/t``, ``hdfs://host/t``.
 
     Args:

@@ -23,6 +23,7 @@ from paimon_spark.file_io.base import FileStatus, NotCreated, WholeOrNothing, ch
 
 _log = logging.getLogger(__name__)
 
+_DIRECTORY_FILE, _LAST_PREFIX = ".paimon-directory", ".paimon-"
 UPLOAD_PART_BYTES = 8 * 2**20
 _RETRIES = {"max_retries": 6, "retry_timeout": timedelta(seconds=90)}
 
@@ -168,7 +169,7 @@ class ObstoreFileIO:
         files = [
             FileStatus(f"{base}/{name}", name, int(meta["size"]), False, int(meta["last_modified"].timestamp() * 1000))
             for meta in found["objects"]
-            if (name := str(meta["path"]).rsplit("/", 1)[-1])
+            if meta["path"] != key and (name := str(meta["path"]).rsplit("/", 1)[-1])
         ]
         names = [str(prefix).rstrip("/").rsplit("/", 1)[-1] for prefix in found["common_prefixes"]]
         return files + [FileStatus(f"{base}/{name}", name, 0, True, 0) for name in names]
@@ -179,8 +180,14 @@ class ObstoreFileIO:
             with _named_errors("looking for", path):
                 obstore.head(store, key)
         except FileNotFoundError:
-            return bool(self.list(path))
+            return bool(self.list(path)) or self._has_marker(path)
         return True
+
+    def _has_marker(self, path: str) -> bool:
+        """True if there is an object ``<path>/``, with which other systems mark an empty directory."""
+        store, key = self._locate(path)
+        with _named_errors("listing", path):
+            return any(meta["path"] == key for meta in obstore.list_with_delimiter(store, key)["objects"])
 
     def delete(self, path: str) -> None:
         store, key = self._locate(path)
@@ -205,6 +212,29 @@ class ObstoreFileIO:
 
     def remove_empty_directory(self, path: str) -> bool:
         return True
+
+    @property
+    def moves_directories(self) -> bool:
+        return False
+
+    def make_directory(self, path: str, parents: bool = True) -> bool:
+        existed = self.exists(path)
+        return self.create_if_absent(f"{path.rstrip('/')}/{_DIRECTORY_FILE}", b"") and not existed
+
+    def move_directory(self, path: str, target: str) -> bool:
+        raise UnsupportedFeature(
+            f"moving {path} to {target}: an object store cannot move a directory in one step, and a copy would miss "
+            "what others write meanwhile"
+        )
+
+    def delete_directory(self, path: str) -> None:
+        store, key = self._locate(path)
+        with _named_errors("listing", path):
+            found = [str(meta["path"]) for batch in obstore.list(store, key) for meta in batch if meta["path"] != key]
+        last = [name for name in found if name.startswith(f"{key}/{_LAST_PREFIX}")]
+        root, _ = split_root(path)
+        for names in ([name for name in found if name not in last], last):
+            self.delete_many([f"{root}/{name}" for name in names])
 
     def _locate(self, path: str) -> tuple[Any, str]:
         root, key = split_root(path)

@@ -12,38 +12,20 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import fs
-from support.programs.s3_server import s3_server
+from support.faults.hadoop_rules import RefusingRename, hadoop_rules
 from werkzeug.serving import make_server
 
 from paimon_spark import open_table
 from paimon_spark.errors import OptionError, StorageError, UnsupportedFeature
-from paimon_spark.file_io import FileIO, LocalFileIO, NotCreated, file_io_for, is_same_store
+from paimon_spark.file_io import DirectoryIO, LocalFileIO, NotCreated, file_io_for, is_same_store
 from paimon_spark.file_io.hadoop import HadoopFileIO, split_hadoop
 from paimon_spark.file_io.object_store import ObstoreFileIO, azure_config, gcs_config, s3_config
 
-Store = tuple[FileIO, str]
-
-
-class RefusingRename:
-    """A local directory with HDFS's rename: False for a taken name, nothing replaced."""
-
-    def __init__(self, root: str) -> None:
-        self.files = fs.SubTreeFileSystem(root, fs.LocalFileSystem())
-        self.root = root
-
-    def rename(self, source: str, target: str) -> bool:
-        try:
-            os.link(self.root + source, self.root + target)
-        except OSError:
-            return False
-        os.unlink(self.root + source)
-        return True
+Store = tuple[DirectoryIO, str]
 
 
 class LosesAnswers(RefusingRename):
@@ -52,33 +34,6 @@ class LosesAnswers(RefusingRename):
     def rename(self, source: str, target: str) -> bool:
         super().rename(source, target)
         return False
-
-
-def hadoop_rules(root: str, address: str, rules: type[RefusingRename] = RefusingRename) -> RefusingRename:
-    assert address == "hdfs://name:8020"
-    return rules(root)
-
-
-@pytest.fixture(scope="module")
-def s3_options() -> Iterator[dict[str, str]]:
-    with s3_server("lake") as options:
-        yield options
-
-
-@pytest.fixture(params=["local", "file-uri", "memory", "s3", "hadoop"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    match request.param:
-        case "local":
-            return file_io_for(f"{tmp_path}/lake", {}), f"{tmp_path}/lake"
-        case "file-uri":
-            return file_io_for(f"file://{tmp_path}/lake", {}), f"file://{tmp_path}/lake"
-        case "memory":
-            location = f"memory://{uuid4().hex}/lake"
-            return file_io_for(location, {}), location
-        case "s3":
-            location = f"s3://lake/{uuid4().hex}"
-            return file_io_for(location, request.getfixturevalue("s3_options")), location
-    return HadoopFileIO(partial(hadoop_rules, str(tmp_path))), "hdfs://name:8020/lake"
 
 
 NAMES = ["snapshot-1", "a b", "dt=a%3Ab", "é#[1]", "k=%2F"]

@@ -85,12 +85,12 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
     began = time.monotonic()
     _check_call(table, orphans_older_than)
     branches, tags = branch_names(table.file_io, table.location), table.snapshots.tag_names()
-    of_branches = [(branch, _all_files(branch)) for branch in (on_branch(table, name) for name in branches)]
+    of_branches = [(branch, all_files(branch)) for branch in (on_branch(table, name) for name in branches)]
     strays = _strays(table)
     of_strays = _named(table, strays, (), ())
     deleted = delete_branch(table, branches, dry_run).paths
     if dry_run:
-        named = _paths([_all_files(table), *(files for _, files in of_branches)])
+        named = _paths([all_files(table), *(files for _, files in of_branches)])
         return _told(table, branches, tags, [*deleted, *named], began)
     deleted_tags = delete_tags(table, tags)
     consumers = clear_consumers(table).names
@@ -160,8 +160,11 @@ def _only_the_latest() -> RetentionRules:
     return RetentionRules(kept, kept, consumers_hold_snapshots=False)
 
 
-def _all_files(table: Table) -> DeletionPlan:
+def all_files(table: Table) -> DeletionPlan:
     """All files that the snapshots, changelogs and tags of a branch name.
+
+    Args:
+        table: the table, opened on the branch.
 
     Raises:
         CorruptFile: a manifest is damaged.

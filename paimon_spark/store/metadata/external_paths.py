@@ -35,6 +35,11 @@ def data_paths(options: Options) -> Iterator[str]:
             yield path
 
 
+def names_external_paths(options: Options) -> bool:
+    """True if files of the table may lie outside of its directory."""
+    return any(data_paths(options)) or bool((options.get(_GLOBAL_INDEX) or "").strip())
+
+
 def check_external_path(file_io: FileIO, table: str, root: str) -> None:
     """Checks that an external root may hold files of the table at that location.
 

@@ -8,12 +8,12 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import IO, NoReturn, TypeVar
 
-from paimon_spark.file_io import ConfinedFileIO, FileIO, FileStatus, OutputStream
+from paimon_spark.file_io import ConfinedFileIO, DirectoryIO, FileIO, FileStatus, OutputStream
 from paimon_spark.file_io.base import WholeOrNothing
 from support.long_runs import LONG
 
@@ -100,7 +100,7 @@ class FaultyFileIO:
         log: the operations done so far; a name that begins with "!" changes the store.
     """
 
-    inner: FileIO
+    inner: DirectoryIO
     at: int | None = None
     when: When = When.BEFORE
     act: Callable[[], NoReturn] = fail
@@ -170,10 +170,33 @@ class FaultyFileIO:
     def remove_empty_directory(self, path: str) -> bool:
         return self.run("!remove directory", lambda: None, lambda: self.inner.remove_empty_directory(path))
 
+    @property
+    def moves_directories(self) -> bool:
+        return self.inner.moves_directories
+
+    def make_directory(self, path: str, parents: bool = True) -> bool:
+        return self.run("!make directory", lambda: None, lambda: self.inner.make_directory(path, parents))
+
+    def move_directory(self, path: str, target: str) -> bool:
+        return self.run("!move directory", lambda: None, lambda: self.inner.move_directory(path, target))
+
+    def delete_directory(self, path: str) -> None:
+        self.run("!delete directory", lambda: self._delete_half(path), lambda: self.inner.delete_directory(path))
+
+    def _delete_half(self, path: str) -> None:
+        """Files of the directory itself that begin with ".paimon-" would go last."""
+        files = sorted(_files_below(self.inner, path), key=lambda file: (file.startswith(f"{path}/.paimon-"), file))
+        self.inner.delete_many(files[: len(files) // 2])
+
     def _half_written(self, path: str, data: bytes) -> Callable[[], None]:
         """What is left of an atomic write that breaks off: a dot file of half the bytes, named as a disk does."""
         directory, _, name = path.rpartition("/")
         return lambda: self.inner.write_bytes(f"{directory}/.{name}.{_SOME_UUID}.tmp", data[: len(data) // 2])
+
+
+def _files_below(store: FileIO, path: str) -> Iterator[str]:
+    for status in store.list(path):
+        yield from _files_below(store, status.path) if status.is_directory else [status.path]
 
 
 @dataclass

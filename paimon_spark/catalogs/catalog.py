@@ -1,0 +1,241 @@
+"""What a catalog offers: databases, and tables by name (Java: Catalog; pypaimon: Catalog)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.open import ReadableTable
+
+NO_OPTIONS: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database as the catalog stores it.
+
+    Attributes:
+        location: its directory; None: it has none.
+        comment: None: it has none, or the catalog cannot store one.
+        properties: others.
+    """
+
+    name: str
+    location: str | None = None
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+class CommitHook(Protocol):
+    """Publishes snapshots in the place of the files, in catalogs whose server decides which snapshot is the next."""
+
+    def publish(self, snapshot: Snapshot) -> bool:
+        """Makes the snapshot the latest one of the table. False: another writer was faster."""
+        ...
+
+
+class Catalog(Protocol):
+    """Databases and tables by name. Each call sees what other clients have done before it; nothing is cached.
+
+    A name is compared as it is written. Changes of tables themselves (columns, options, branches) are no concern of a
+    catalog that keeps its truth in files.
+    """
+
+    @property
+    def name(self) -> str:
+        """The first part of the names of its tables in SQL."""
+        ...
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """As given to open_catalog, secrets too; never part of a message or of repr."""
+        ...
+
+    @property
+    def default_database(self) -> str:
+        """The database of names without one; it need not exist."""
+        ...
+
+    @property
+    def case_sensitive(self) -> bool:
+        """Whether names may differ in their letter case alone; for callers that take names from other systems."""
+        ...
+
+    def list_databases(self) -> list[str]:
+        """The names of all databases, sorted, without the system's."""
+        ...
+
+    def load_database(self, name: str) -> Database:
+        """The database.
+
+        Raises:
+            DatabaseNotFound: there is none.
+        """
+        ...
+
+    def create_database(
+        self, name: str, properties: Mapping[str, str] = NO_OPTIONS, ignore_if_exists: bool = False
+    ) -> None:
+        """Creates a database.
+
+        Raises:
+            DatabaseAlreadyExists: there is one, and ignore_if_exists is false.
+            OptionError: the name cannot be used.
+            UnsupportedFeature: the catalog cannot store one of the properties.
+        """
+        ...
+
+    def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
+        """Drops a database.
+
+        Args:
+            name: the database.
+            ignore_if_not_exists: a missing one is no error.
+            cascade: True deletes its tables, and everything else in it, too.
+
+        Raises:
+            DatabaseNotFound: there is none, and ignore_if_not_exists is false.
+            DatabaseNotEmpty: it holds tables or other files, and cascade is false.
+        """
+        ...
+
+    def alter_database(self, name: str, properties: Mapping[str, str], unset: tuple[str, ...] = ()) -> None:
+        """Sets properties of a database, and removes others.
+
+        Raises:
+            UnsupportedFeature: the catalog cannot store them.
+        """
+        ...
+
+    def list_tables(self, database: str) -> list[str]:
+        """The names of all tables of a database, sorted.
+
+        Raises:
+            DatabaseNotFound: there is no such database.
+        """
+        ...
+
+    def table_location(self, identifier: Identifier) -> str:
+        """The directory of a table, whether or not the table exists."""
+        ...
+
+    def table_options(self) -> Mapping[str, str]:
+        """The storage options with which the tables of the catalog are opened by their location."""
+        ...
+
+    def find_table(self, identifier: Identifier) -> TableSchema | None:
+        """The latest schema of a table; None: there is no such table."""
+        ...
+
+    def load_table(
+        self, identifier: Identifier, options: Mapping[str, str] = NO_OPTIONS, time_zone: TimeZone | None = None
+    ) -> ReadableTable:
+        """Opens a table.
+
+        Args:
+            identifier: the table, perhaps with ``$branch_<name>``.
+            options: table options for this use only.
+            time_zone: as for open_table.
+
+        Raises:
+            TableNotFound: there is no such table; the message names similar ones.
+            As open_table.
+        """
+        ...
+
+    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> TableSchema:
+        """Creates a table.
+
+        Args:
+            identifier: its name.
+            schema: complete, with field ids; options that it lacks are taken from ``table-default.*`` of the catalog.
+            ignore_if_exists: take the table that is there, whatever its schema.
+
+        Returns:
+            The schema of the table that is there now.
+
+        Raises:
+            DatabaseNotFound: there is no such database.
+            TableAlreadyExists: there is a table, and ignore_if_exists is false.
+            SchemaError: the schema breaks a rule.
+            OptionError: the name or an option cannot be used.
+            UnsupportedFeature: the catalog cannot hold such a table.
+        """
+        ...
+
+    def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Drops a table with its files.
+
+        Raises:
+            TableNotFound: there is none, and ignore_if_not_exists is false.
+        """
+        ...
+
+    def rename_table(self, identifier: Identifier, to: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Gives a table another name, perhaps in another database.
+
+        Raises:
+            TableNotFound: there is no such table, and ignore_if_not_exists is false.
+            TableAlreadyExists: the new name is taken.
+            DatabaseNotFound: the database of the new name does not exist.
+            UnsupportedFeature: the catalog cannot do it safely.
+        """
+        ...
+
+    def list_views(self, database: str) -> list[str]:
+        """The names of the views of a database, sorted.
+
+        Raises:
+            UnsupportedFeature: the catalog stores none.
+        """
+        ...
+
+    def load_view(self, identifier: Identifier) -> str:
+        """The query of a view.
+
+        Raises:
+            UnsupportedFeature: the catalog stores none.
+        """
+        ...
+
+    def create_view(self, identifier: Identifier, query: str, ignore_if_exists: bool = False) -> None:
+        """Stores a query under a name.
+
+        Raises:
+            UnsupportedFeature: the catalog stores none.
+        """
+        ...
+
+    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Drops a view.
+
+        Raises:
+            UnsupportedFeature: the catalog stores none.
+        """
+        ...
+
+    def list_functions(self, database: str) -> list[str]:
+        """The names of the functions of a database, sorted.
+
+        Raises:
+            UnsupportedFeature: the catalog stores none.
+        """
+        ...
+
+    def commit_hook(self, identifier: Identifier) -> CommitHook | None:
+        """What publishes the snapshots of a table; None: the atomic creation of its snapshot file does."""
+        ...
+
+    def lock(self, identifier: Identifier) -> AbstractContextManager[None]:
+        """A lock to hold while a schema or snapshot of the table is published. It does nothing where none is needed."""
+        ...
+
+    def refresh(self, identifier: Identifier | None = None) -> None:
+        """Forgets what is cached of a table, or of everything."""
+        ...

@@ -1,0 +1,43 @@
+"""Opens a catalog (Java: CatalogFactory; pypaimon: CatalogFactory.create)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE, check_catalog_options, storage_options
+from paimon_spark.catalogs.filesystem import FileSystemCatalog
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.file_io import absolute_location, file_io_for
+
+_FILESYSTEM = "filesystem"
+_OTHERS = ("jdbc", "hive", "rest")
+
+
+def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Catalog:
+    """The catalog of a warehouse. Nothing is read or created.
+
+    Args:
+        options: the options of a Paimon catalog, as Java, Flink and pypaimon take them (``warehouse``, ``metastore``,
+            ``table-default.*``, ``s3.*``, ...); a text means the warehouse alone.
+        name: the first part of the names of its tables in SQL.
+
+    Raises:
+        OptionError: an option is unknown or has a bad value, or the warehouse is missing.
+        UnsupportedFeature: the catalog is of a kind that this release does not have.
+    """
+    given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
+    kind = given.get(METASTORE, _FILESYSTEM).strip().lower()
+    if kind in _OTHERS:
+        raise UnsupportedFeature(
+            f"opening a catalog of the kind '{kind}': this release has catalogs in files only. The tables of a Hive or "
+            "JDBC catalog are in files too: leave out 'metastore' and 'uri' to open its warehouse for reading, and "
+            "create, drop and rename its tables with the official system"
+        )
+    if kind != _FILESYSTEM:
+        raise OptionError(f"the option 'metastore' of the catalog is '{kind}': expected {_FILESYSTEM}")
+    check_catalog_options(given)
+    if not given.get(WAREHOUSE, "").strip():
+        raise OptionError("the option 'warehouse' of the catalog is missing: give the directory of the databases")
+    warehouse = absolute_location(given[WAREHOUSE].strip())
+    return FileSystemCatalog(name, warehouse, file_io_for(warehouse, storage_options(given)), given)

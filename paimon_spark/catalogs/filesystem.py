@@ -1,0 +1,281 @@
+"""The catalog that is nothing but files: ``<warehouse>/<database>.db/<table>`` (Java: FileSystemCatalog).
+
+A database is its directory, and a table is a directory with a schema file. So every client sees at once what another
+has done, and nothing is cached: a lookup costs one listing and one small read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.catalogs.catalog import NO_OPTIONS, Database
+from paimon_spark.catalogs.catalog_options import (
+    CASE_SENSITIVE,
+    DEFAULT_DATABASE,
+    OPTIONS_TABLE,
+    bool_option,
+    storage_options,
+    table_defaults,
+)
+from paimon_spark.catalogs.create import create_table, find_schema
+from paimon_spark.catalogs.drops import (
+    IS_DROPPED,
+    drop_files,
+    drop_whole_database,
+    remove_empty_database,
+)
+from paimon_spark.catalogs.identifier import (
+    DATABASE_SUFFIX,
+    SYSTEM_DATABASE,
+    Identifier,
+    check_addressable,
+    check_new_name,
+    check_not_system,
+    check_not_system_database,
+)
+from paimon_spark.catalogs.not_found import database_not_found, table_not_found
+from paimon_spark.catalogs.tables_only import TablesOnly, check_creatable, not_stored
+from paimon_spark.catalogs.warehouse import FIELDS
+from paimon_spark.errors import (
+    DatabaseAlreadyExists,
+    DatabaseNotEmpty,
+    SchemaError,
+    TableAlreadyExists,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from paimon_spark.file_io import DirectoryIO
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.open import ReadableTable, find_stored_table, open_table
+from paimon_spark.store.storage.parallel import map_parallel
+
+_CATALOG_OPTIONS = "catalog_options"
+_SUFFIX = "$"
+_SHOWN = 5
+_TRIES = 20  # others create and drop tables meanwhile
+
+
+@dataclass(frozen=True)
+class FileSystemCatalog(TablesOnly):
+    """A catalog in the files of a warehouse; see Catalog. Picklable.
+
+    Attributes:
+        warehouse: the directory of the databases, absolute, without a slash at its end.
+        options: as given to open_catalog.
+    """
+
+    name: str
+    warehouse: str
+    file_io: DirectoryIO = field(repr=False)
+    options: Mapping[str, str] = field(repr=False)
+
+    @property
+    def default_database(self) -> str:
+        return self.options.get(DEFAULT_DATABASE, "default")
+
+    @property
+    def case_sensitive(self) -> bool:
+        return bool_option(self.options, True, CASE_SENSITIVE, "allow-upper-case")
+
+    def list_databases(self) -> list[str]:
+        names = (status.name for status in self.file_io.list(self.warehouse) if status.is_directory)
+        found = (name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX))
+        return sorted(name for name in found if name not in ("", SYSTEM_DATABASE))
+
+    def load_database(self, name: str) -> Database:
+        if name == SYSTEM_DATABASE:
+            return Database(name)
+        self._check_database(name)
+        return Database(name, self._database_location(name))
+
+    def create_database(
+        self, name: str, properties: Mapping[str, str] = NO_OPTIONS, ignore_if_exists: bool = False
+    ) -> None:
+        """As Catalog.create_database. Java drops properties other than the location without an error; here they are
+        refused, so that no comment is lost silently."""
+        check_not_system_database(name, "creating")
+        check_new_name(name, "database")
+        if properties and not (ignore_if_exists and self._has_database(name)):
+            raise UnsupportedFeature(
+                f"creating the database '{name}' with {', '.join(sorted(properties))}: a catalog in files stores a "
+                "database as a directory of the warehouse, which has neither a comment nor properties nor another "
+                "location; leave them out"
+            )
+        if not self.file_io.make_directory(self._database_location(name)) and not ignore_if_exists:
+            raise DatabaseAlreadyExists(
+                f"there is a database '{name}' already, at {self._database_location(name)}; use it, or choose another "
+                "name"
+            )
+
+    def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
+        """As Catalog.drop_database. Without cascade, Java deletes files that belong to no table; here they are kept."""
+        check_not_system_database(name, "dropping")
+        check_addressable(name, "database")
+        if not self._has_database(name):
+            if ignore_if_not_exists:
+                return
+            raise database_not_found(self, name)
+        location, tables = self._database_location(name), self.list_tables(name)
+        if cascade:
+            for table in tables:
+                self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
+            drop_whole_database(self.file_io, self.warehouse, location)
+            return
+        if tables:
+            shown = ", ".join(tables[:_SHOWN]) + (", ..." if len(tables) > _SHOWN else "")
+            raise DatabaseNotEmpty(
+                f"dropping the database '{name}': it holds {len(tables)} tables ({shown}); drop them first, or ask for "
+                "them to be dropped too (cascade)"
+            )
+        remove_empty_database(self.file_io, location)
+
+    def alter_database(self, name: str, properties: Mapping[str, str], unset: tuple[str, ...] = ()) -> None:
+        """Always refused, as Java's catalog in files does."""
+        self._check_database(name)
+        raise not_stored(f"changing the database '{name}'", "properties of databases")
+
+    def list_tables(self, database: str) -> list[str]:
+        if database == SYSTEM_DATABASE:
+            hidden = () if bool_option(self.options, False, OPTIONS_TABLE) else (_CATALOG_OPTIONS,)
+            return sorted(name for name in FIELDS if name not in hidden)
+        self._check_database(database)
+        location = self._database_location(database)
+        names = sorted(status.name for status in self.file_io.list(location) if status.is_directory)
+        found = map_parallel(lambda name: self._is_table(f"{location}/{name}"), names)
+        return [name for name, is_table in zip(names, found, strict=True) if is_table]
+
+    def table_location(self, identifier: Identifier) -> str:
+        check_addressable(identifier.database, "database")
+        check_addressable(identifier.table, "table")
+        return f"{self._database_location(identifier.database)}/{identifier.table}"
+
+    def table_options(self) -> Mapping[str, str]:
+        return storage_options(self.options)
+
+    def find_table(self, identifier: Identifier) -> TableSchema | None:
+        if identifier.database == SYSTEM_DATABASE:
+            return None
+        location = self.table_location(identifier)
+        schema = find_schema(self.file_io, location)
+        if schema is not None or _SUFFIX not in identifier.table:
+            return schema
+        branch = find_stored_table(location, self.table_options())
+        return None if branch is None else branch.schema
+
+    def load_table(
+        self, identifier: Identifier, options: Mapping[str, str] = NO_OPTIONS, time_zone: TimeZone | None = None
+    ) -> ReadableTable:
+        if identifier.database == SYSTEM_DATABASE:
+            raise TableNotFound(
+                f"{identifier} is no table with rows of its own, but a system table of the whole warehouse: read "
+                f"{self.table_location(identifier)}"
+            )
+        location = self.table_location(identifier)
+        try:
+            return open_table(location, {**self.table_options(), **options}, time_zone=time_zone)
+        except TableNotFound:
+            if _SUFFIX in identifier.table:
+                raise  # the message knows the names of system tables
+            raise table_not_found(self, identifier) from None
+
+    def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> TableSchema:
+        check_not_system(identifier, "creating")
+        check_new_name(identifier.table, "table")
+        check_creatable(identifier, schema.options)
+        self._check_database(identifier.database)
+        location = self.table_location(identifier)
+        existing = find_schema(self.file_io, location)
+        if existing is None:
+            if self.file_io.exists(f"{location}/{IS_DROPPED}"):
+                raise SchemaError(
+                    f"creating {identifier}: the table that was there is being dropped, or its drop was interrupted; "
+                    "drop it once more to finish, then create it"
+                )
+            complete = replace(schema, options={**table_defaults(self.options), **schema.options})
+            check_creatable(identifier, complete.options)
+            try:
+                return create_table(location, complete, self.file_io, ignore_if_exists)
+            except TableAlreadyExists:
+                pass
+        elif ignore_if_exists:
+            return existing
+        raise TableAlreadyExists(f"there is a table {identifier} already; write to it, or choose another name")
+
+    def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        check_not_system(identifier, "dropping")
+        location = self.table_location(identifier)
+        if not drop_files(self.file_io, self._database_location(identifier.database), location, self.table_options()):
+            if ignore_if_not_exists:
+                return
+            raise table_not_found(self, identifier)
+
+    def rename_table(self, identifier: Identifier, to: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """As Catalog.rename_table. Java creates a missing database of the new name; here that is an error."""
+        check_not_system(identifier, "renaming")
+        check_not_system(to, "renaming a table to")
+        check_new_name(to.table, "table")
+        if not self.file_io.moves_directories:
+            raise UnsupportedFeature(
+                f"renaming {identifier} to {to}: {self.warehouse} is an object store, which cannot move a directory in "
+                "one step; rows that others write meanwhile would be lost. Create the new table and copy the rows"
+            )
+        source, target = self.table_location(identifier), self.table_location(to)
+        if not self._is_table(source):
+            if ignore_if_not_exists:
+                return
+            raise table_not_found(self, identifier)
+        self._check_database(to.database)
+        if source == target or not self._move(source, target):
+            raise TableAlreadyExists(f"renaming {identifier}: there is a table {to} already; choose another name")
+
+    def _database_location(self, name: str) -> str:
+        return f"{self.warehouse}/{name}{DATABASE_SUFFIX}"
+
+    def _has_database(self, name: str) -> bool:
+        return self.file_io.exists(self._database_location(name))
+
+    def _check_database(self, name: str) -> None:
+        check_addressable(name, "database")
+        if not self._has_database(name):
+            raise database_not_found(self, name)
+
+    def _is_table(self, location: str) -> bool:
+        return self.file_io.exists(f"{location}/schema/schema-0") or bool(SchemaStore(self.file_io, location).ids())
+
+    def _remove_begun(self, location: str) -> None:
+        """Removes what a creation has left that was interrupted. One that goes on begins again (see create_table)."""
+        for status in self.file_io.list(f"{location}/schema"):
+            if status.name.startswith(".schema-") and status.name.endswith(".tmp"):
+                self.file_io.delete(status.path)
+        for directory in (f"{location}/schema", location):
+            self.file_io.remove_empty_directory(directory)
+
+    def _move(self, source: str, target: str) -> bool:
+        """False: there is a table at the target. An interrupted creation may have left empty directories there."""
+        for _ in range(_TRIES):
+            if self._is_table(target):
+                return False
+            self._remove_begun(target)
+            try:
+                moved = self.file_io.move_directory(source, target)
+            except FileNotFoundError:
+                raise _gone_meanwhile(source, target) from None
+            if moved and not self._is_table(target):  # it was dropped, and another client was about to create it anew
+                self._remove_begun(target)
+                raise _gone_meanwhile(source, target)
+            if moved:
+                return True
+        raise SchemaError(
+            f"renaming the table at {source}: {target} holds no table, but other files, or temporary ones of a table "
+            "that is being created; move them away"
+        )
+
+
+def _gone_meanwhile(source: str, target: str) -> TableNotFound:
+    return TableNotFound(
+        f"renaming the table at {source} to {target}: another client has dropped or renamed it, or the new database, "
+        "meanwhile"
+    )

@@ -1,0 +1,52 @@
+"""Errors for names that a catalog does not have, with similar names and what it has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Protocol
+
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import DatabaseNotFound, TableNotFound
+
+_SHOWN = 5
+
+
+class _Lists(Protocol):
+    """The part of a catalog that these messages need."""
+
+    @property
+    def name(self) -> str: ...
+
+    def list_databases(self) -> list[str]: ...
+
+    def list_tables(self, database: str) -> list[str]: ...
+
+
+def database_not_found(catalog: _Lists, name: str) -> DatabaseNotFound:
+    """The error for a database that does not exist; its message names similar ones, or those that exist."""
+    return DatabaseNotFound(
+        f"there is no database '{name}' in the catalog '{catalog.name}': "
+        f"{_told(name, catalog.list_databases(), 'database')}"
+    )
+
+
+def table_not_found(catalog: _Lists, identifier: Identifier) -> TableNotFound:
+    """The error for a table that does not exist; its message names similar ones, or says that there is no database."""
+    try:
+        tables = catalog.list_tables(identifier.database)
+    except DatabaseNotFound as error:
+        return TableNotFound(f"there is no table {identifier}: {error}")
+    there = _told(identifier.table, tables, "table")
+    return TableNotFound(f"there is no table {identifier} in the catalog '{catalog.name}': {there}")
+
+
+def _told(name: str, names: Sequence[str], kind: str) -> str:
+    if not names:
+        return f"it has no {kind} there; create one first"
+    by_lower = {other.lower(): other for other in names}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=2)
+    if near:
+        return f"did you mean {' or '.join(repr(by_lower[one]) for one in near)}?"
+    shown = ", ".join(names[:_SHOWN]) + (f", ... ({len(names)})" if len(names) > _SHOWN else "")
+    return f"it has {shown}"

@@ -1,0 +1,32 @@
+"""Small tables of a catalog."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pyarrow as pa
+
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalogs.create import new_schema
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.write.table_write import TableWrite
+
+ORDERS = Identifier("shop", "orders")
+
+
+def schema(**options: str) -> TableSchema:
+    return new_schema(pa.schema([("id", pa.int64())]), options=options)
+
+
+def append(table: ReadableTable, *ids: int) -> None:
+    user = uuid4().hex
+    task = TableWrite(table, user)
+    task.write(pa.RecordBatch.from_pydict({"id": ids}, schema=arrow_schema(table.schema.fields)))
+    TableCommit(table, user).append(task.finish())
+
+
+def ids_of(table: ReadableTable) -> list[int]:
+    return sorted(table.scan().to_arrow().column("id").to_pylist())
