@@ -98,7 +98,10 @@ DryRun: TypeAlias = Annotated[bool, Argument("whether only to tell what would go
 
 ChosenPartitions: TypeAlias = Annotated[
     str | Iterable[Mapping[str, Any]] | None,
-    Argument("instead of a condition: the values of some or all partition columns; a quoted value is a text."),
+    Argument(
+        "instead of a condition: the values of some or all partition columns, as text such as "
+        "'dt=2026-11-01,hour=10;dt=2026-11-02,hour=0' or as mappings from column to value."
+    ),
 ]
 """An argument of procedures that work on whole partitions."""
 

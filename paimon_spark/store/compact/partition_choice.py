@@ -47,9 +47,9 @@ def chosen_partitions(
     Args:
         table: the table.
         where: a condition, which is returned as it is; or None.
-        partitions: values of some or all partition columns, or None. A text may stand in quotes. The value of the
-            option `partition.default-name` means null. Instants without a zone are in UTC, as in the names of
-            directories.
+        partitions: values of some or all partition columns, or None. In a text, values may stand in quotes. The
+            value of the option `partition.default-name` means null. Instants without a zone are in UTC, as in the
+            names of directories.
 
     Raises:
         OptionError: both are given, a column is not a partition column, or a value does not fit its column.
@@ -61,7 +61,10 @@ def chosen_partitions(
             f"both 'partitions' and 'where' choose partitions of {table.location}: give one of them",
             arguments=("partitions", "where"),
         )
-    return or_(*(_one_partition(table, spec) for spec in partition_specs(partitions)))
+    specs = partition_specs(partitions)
+    if isinstance(partitions, str):
+        specs = [{name: _unquoted(text) for name, text in spec.items()} for spec in specs]
+    return or_(*(_one_partition(table, spec) for spec in specs))
 
 
 def _one_partition(table: Table, spec: Mapping[str, Any]) -> Predicate:
@@ -77,18 +80,15 @@ def _one_partition(table: Table, spec: Mapping[str, Any]) -> Predicate:
 
 
 def _equals(table: Table, field: DataField, given: Any) -> Predicate:
-    text = _unquoted(given)
-    if text is None or text == table.options.value(o.PARTITION_DEFAULT_NAME):
+    if given is None or given == table.options.value(o.PARTITION_DEFAULT_NAME):
         return IsNull((field.name,))
     try:
-        value = cast_literal(literal_of(text), field.type, UTC).value
+        value = cast_literal(literal_of(given), field.type, UTC).value
     except PredicateError as error:
         raise OptionError(f"the partition {field.name}={given} of {table.location}: {error}") from None
     return IsNull((field.name,)) if value is None else Compare((field.name,), Op.EQ, value)
 
 
-def _unquoted(given: Any) -> Any:
+def _unquoted(text: str) -> str:
     """Java takes a quoted value for a literal of SQL."""
-    if isinstance(given, str) and len(given) > 1 and given[0] == given[-1] and given[0] in _QUOTES:
-        return given[1:-1]
-    return given
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in _QUOTES else text
