@@ -267,10 +267,8 @@ def procedure_text(procedure: type[Declaration]) -> Iterator[str]:
         yield from ("| argument | in SQL | default | |", "|---|---|---|---|")
         yield from map(argument_row, arguments.values())
     if procedure.absent:
-        yield ""
-        yield (
-            "Not in this release: " + "; ".join(f"{code(sql)}: {it.why}" for sql, it in procedure.absent.items()) + "."
-        )
+        yield from ("", "Not in this release:", "")
+        yield from (f"- {code(name_in_sql)}: {absent.why}." for name_in_sql, absent in procedure.absent.items())
     yield ""
 
 

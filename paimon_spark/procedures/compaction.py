@@ -13,6 +13,7 @@ from paimon_spark.store.compact.partition_choice import chosen_partitions
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult, compact_manifests
 
+_NO_SORT = "compaction that sorts rows is not supported"
 _UNSORTED = "entries of manifests are not sorted"
 
 
@@ -36,8 +37,8 @@ class Compact(Procedure[CompactResult]):
         "partition_idle_time", "buckets",
     )  # fmt: skip
     absent: ClassVar[Mapping[str, Absent]] = {
-        "order_strategy": Absent("rows are not sorted by a compaction", "none"),
-        "order_by": Absent("rows are not sorted by a compaction"),
+        "order_strategy": Absent(_NO_SORT, "none"),
+        "order_by": Absent(_NO_SORT),
         "partition_idle_time": Absent("'where' or 'partitions' choose the partitions"),
         "buckets": Absent("all buckets of the chosen partitions that need it are compacted"),
     }

@@ -16,6 +16,8 @@ from paimon_spark.procedures.databases import DatabaseProcedure, RemoveDatabaseO
 from paimon_spark.procedures.documentation import docstring
 from paimon_spark.procedures.kinds import Kind, kind_of
 from paimon_spark.procedures.procedure import Argument, Declaration, Procedure, arguments_of, sql_signature
+from paimon_spark.spark.table.history_methods import HistoryMethods
+from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.store.reporting.result import Result
 
@@ -41,6 +43,28 @@ def test_a_method_has_the_arguments_of_its_procedure(name: str) -> None:
         assert (parameter.default is parameter.empty) == argument.is_required
         assert argument.is_required or parameter.default == argument.default
     assert hints["return"] == get_type_hints(PROCEDURES[name].run)["return"]
+
+
+class Noted(HistoryMethods, MaintenanceMethods):
+    """The methods of a table, which note the procedure that they would run."""
+
+    def __init__(self) -> None:
+        self._options = {}
+        self.ran: list[Procedure[Any]] = []
+
+    def _run(self, procedure: Procedure[Any]) -> Any:
+        self.ran.append(procedure)
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_a_method_gives_each_argument_to_its_procedure(name: str) -> None:
+    values: dict[str, Any] = {argument: [argument] for argument in arguments_of(PROCEDURES[name])}
+    if name == "copy":  # which adds the options of the table
+        values["options"] = {"some": "option"}
+    noted = Noted()
+    method = TableOptimizer(noted._run).compact if name == "compact" else getattr(noted, name)
+    method(*values.values())
+    assert noted.ran == [PROCEDURES[name](**values)]
 
 
 @pytest.mark.parametrize("name", PROCEDURES)

@@ -130,8 +130,8 @@ def test_null_is_an_argument_that_is_not_given(name: str) -> None:
         ("remove_orphan_files", ("t",), {"progress": "x"},
          "the procedure remove_orphan_files has no argument 'progress'; there are table, older_than, dry_run, mode"),
         ("compact", ("t",), {"Order_By": "id"},
-         "the procedure compact does not have the argument 'Order_By' in this release: rows are not sorted by a "
-         "compaction; leave it out"),
+         "the procedure compact does not have the argument 'Order_By' in this release: compaction that sorts rows "
+         "is not supported; leave it out"),
         ("compact", ("t", None, None, "zorder"), {}, "does not have the argument 'order_strategy' in this release: "),
         ("compact_manifest", ("t",), {"dry_run": True}, "does not have the argument 'dry_run' in this release: "),
         ("compact_database", (), {"table": "t"}, "the procedure compact_database has no argument 'table'; there are "),

@@ -99,7 +99,7 @@ def test_what_names_no_partition(table: Table, partitions: Any, said: str) -> No
 
 
 def test_two_choices_are_one_too_many(table: Table) -> None:
-    with pytest.raises(OptionError, match="both 'partitions' and 'where' choose partitions of .*: give one of them"):
+    with pytest.raises(OptionError, match=r"both 'partitions' and 'where' choose partitions of .*: give one of them"):
         chosen_partitions(table, "hour = 7", "hour=7")
 
 
