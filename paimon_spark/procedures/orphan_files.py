@@ -28,7 +28,9 @@ class RemoveOrphanFiles(Procedure[RemoveOrphanFilesResult]):
     """
 
     official = (TABLE, "older_than", "dry_run", "parallelism", "mode")
-    absent: ClassVar[Mapping[str, Absent]] = {"parallelism": Absent("the option file-operation.thread-num says it")}
+    absent: ClassVar[Mapping[str, Absent]] = {
+        "parallelism": Absent("the table option file-operation.thread-num says how many threads there are")
+    }
 
     older_than: Annotated[
         Moment | None,

@@ -67,7 +67,7 @@ class RemoveUnexistingFiles(Procedure[RemoveUnexistingFilesResult]):
     """
 
     official = (TABLE, "dry_run", "parallelism")
-    absent: ClassVar[Mapping[str, Absent]] = {"parallelism": Absent("the option file-operation.thread-num says it")}
+    absent: ClassVar[Mapping[str, Absent]] = {"parallelism": Absent("the number of threads is fixed")}
 
     dry_run: Annotated[bool, Argument("whether only to tell which they are.", sql_default=False)] = True
 
