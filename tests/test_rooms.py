@@ -41,6 +41,7 @@ FLOORS = (
     ("store.rescale", "store.clean", "store.open"),
     ("store.upkeep", "store.checks"),
     ("catalogs", "procedures"),
+    ("procedures.call",),
     ("spark.adapters",),
     ("spark.write",),
     ("spark.source", "spark.jobs"),

@@ -29,12 +29,15 @@ from paimon_spark.format.options.described import choices_of, default_text, opti
 from paimon_spark.format.options.descriptions import DESCRIPTIONS  # noqa: E402
 from paimon_spark.format.options.entries import CATALOGUE, Moment, Status  # noqa: E402
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS  # noqa: E402
-from paimon_spark.procedures.catalogue import GROUPS  # noqa: E402
+from paimon_spark.procedures.call.refused import REFUSED  # noqa: E402
+from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, GROUPS  # noqa: E402
 from paimon_spark.procedures.documentation import description, sentence  # noqa: E402
 from paimon_spark.procedures.procedure import (  # noqa: E402
+    OPTIONS,
+    Declaration,
     Declared,
-    Procedure,
     arguments_of,
+    common_arguments,
     name_of,
     sql_signature,
 )
@@ -248,24 +251,33 @@ def procedures_page() -> str:
         lines += [f"## {heading}", ""]
         for procedure in procedures:
             lines += procedure_text(procedure)
-    return "\n".join(lines)
+    lines += ["## Many tables", "", "Only SQL has these.", ""]
+    for of_databases in DATABASE_PROCEDURES.values():
+        lines += procedure_text(of_databases)
+    lines += ["## Not in this release", "", "The official system also has these procedures.", ""]
+    lines += [f"- {code(name)}: {why}." for name, why in REFUSED.items()]
+    return "\n".join([*lines, ""])
 
 
-def procedure_text(procedure: type[Procedure[Any]]) -> Iterator[str]:
+def procedure_text(procedure: type[Declaration]) -> Iterator[str]:
     name, arguments = name_of(procedure), arguments_of(procedure)
     yield from (f"### {name}", "", f"`CALL sys.{name}({sql_text(procedure)})`", "")
     yield from (paragraph(text) + "\n" for text in description(procedure).split("\n\n"))
     if arguments:
         yield from ("| argument | in SQL | default | |", "|---|---|---|---|")
         yield from map(argument_row, arguments.values())
+    if procedure.absent:
+        yield from ("", "Not in this release:", "")
+        yield from (f"- {code(name_in_sql)}: {absent.why}." for name_in_sql, absent in procedure.absent.items())
     yield ""
 
 
-def sql_text(procedure: type[Procedure[Any]]) -> str:
+def sql_text(procedure: type[Declaration]) -> str:
     """The arguments that SQL takes in their order, and then those that it takes by name."""
     ordered, named = sql_signature(procedure)
     required = {declared.sql for declared in arguments_of(procedure).values() if declared.is_required}
-    texts = (name if name in (ordered[0], *required) else f"[{name}]" for name in ordered)
+    required |= {name for name in common_arguments(procedure) if name != OPTIONS}
+    texts = (name if name in required else f"[{name}]" for name in ordered)
     return ", ".join([*texts, *(f"[{name} => ...]" for name in named)])
 
 

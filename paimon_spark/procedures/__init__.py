@@ -1,4 +1,4 @@
-"""The operations on a table, each declared once: its arguments with their docs, what it does, and what follows it.
+"""The operations on tables, each declared once: its arguments with their docs, what it does, and what follows it.
 
 A procedure is a frozen dataclass of its arguments, with ``run(table, engine)``. The methods of ``PaimonTable``, the
 commands of the program and SQL ``CALL`` take names, types, defaults and help from the declaration. What only one of
@@ -8,5 +8,6 @@ of an ``Engine``: ``LocalEngine`` works in this process, the Spark package has o
 May import: the store, but for ``store.checks``. Nothing here knows Spark or the command line.
 Invariants: the name of a procedure, and the names and order of its arguments in SQL, are those of the official system
 where that has the procedure. A module with declarations imports no other one of them (but ``state_commits`` takes
-arguments of ``rollbacks``), so that a command imports only what it runs; ``catalogue`` imports them all.
+arguments of ``rollbacks``, and ``databases`` runs ``orphan_files``), so that a command imports only what it runs;
+``catalogue`` imports them all.
 """

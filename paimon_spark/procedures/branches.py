@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Argument, DryRun, Procedure
 from paimon_spark.store.history.branches import (
     CreateBranchResult,
     DeleteBranchResult,
@@ -81,7 +81,7 @@ class DeleteBranch(Procedure[DeleteBranchResult]):
     official = (TABLE, "branch")
 
     names: Annotated[str | Iterable[str], Argument("the names of the branches.", sql="branch")]
-    dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> DeleteBranchResult:
         return delete_branch(table, self.names, self.dry_run)

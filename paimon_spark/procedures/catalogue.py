@@ -11,6 +11,7 @@ from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastFor
 from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.copies import Copy
+from paimon_spark.procedures.databases import CompactDatabase, DatabaseProcedure
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
@@ -22,6 +23,7 @@ from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnap
 from paimon_spark.procedures.state_commits import MergeBranch, RollbackToAsLatest
 from paimon_spark.procedures.tags import (
     CreateTag,
+    CreateTagFromTimestamp,
     DeleteTag,
     ExpireTags,
     RenameTag,
@@ -34,7 +36,15 @@ GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
         "Compaction": (Compact, CompactManifest, Rescale),
         "Expiry": (ExpireSnapshots, ExpireChangelogs, ExpirePartitions, MarkPartitionDone),
         "Rows": (Truncate, DropPartitions),
-        "Tags": (CreateTag, ReplaceTag, RenameTag, DeleteTag, ExpireTags, TriggerTagAutomaticCreation),
+        "Tags": (
+            CreateTag,
+            CreateTagFromTimestamp,
+            ReplaceTag,
+            RenameTag,
+            DeleteTag,
+            ExpireTags,
+            TriggerTagAutomaticCreation,
+        ),
         "Going back": (Rollback, RollbackToTimestamp, RollbackToWatermark, RollbackToAsLatest),
         "Branches": (CreateBranch, RenameBranch, DeleteBranch, FastForward, MergeBranch),
         "Consumers": (ResetConsumer, ClearConsumers),
@@ -42,9 +52,14 @@ GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
         "Cleaning and repair": (RemoveOrphanFiles, PurgeFiles, RemoveUnexistingFiles, RepairEarliestSnapshot),
     }
 )
-"""The procedures under the headings of the documentation."""
+"""The procedures of one table under the headings of the documentation."""
 
 PROCEDURES: Mapping[str, type[Procedure[Any]]] = MappingProxyType(
     {name_of(procedure): procedure for group in GROUPS.values() for procedure in group}
 )
-"""The procedures by their names in SQL."""
+"""The procedures of one table by their names in SQL."""
+
+DATABASE_PROCEDURES: Mapping[str, type[DatabaseProcedure[Any]]] = MappingProxyType(
+    {name_of(procedure): procedure for procedure in (CompactDatabase,)}
+)
+"""The procedures of many tables by their names in SQL."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Absent, Argument, ChosenPartitions, Procedure
 from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.partition_choice import chosen_partitions
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult, compact_manifests
+
+_NO_SORT = "compaction that sorts rows is not supported"
+_UNSORTED = "entries of manifests are not sorted"
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class Compact(Procedure[CompactResult]):
 
     Raises:
         CompactionFailed: some buckets failed; the others are compacted.
-        OptionError: an option of this object chooses a snapshot.
+        OptionError: an option of this object chooses a snapshot, or both a condition and partitions are given.
         PaimonError: the condition does not fit, the table cannot be written, or a commit failed.
     """
 
@@ -31,6 +36,12 @@ class Compact(Procedure[CompactResult]):
         TABLE, "partitions", "compact_strategy", "order_strategy", "order_by", "where", "options",
         "partition_idle_time", "buckets",
     )  # fmt: skip
+    absent: ClassVar[Mapping[str, Absent]] = {
+        "order_strategy": Absent(_NO_SORT, "none"),
+        "order_by": Absent(_NO_SORT),
+        "partition_idle_time": Absent("'where' or 'partitions' choose the partitions"),
+        "buckets": Absent("all buckets of the chosen partitions that need it are compacted"),
+    }
 
     where: Annotated[
         str | None, Argument("a condition on partition columns, such as dt = '2026-11-01'; else all partitions.")
@@ -44,9 +55,10 @@ class Compact(Procedure[CompactResult]):
             words={"full": True, "minor": False},
         ),
     ] = None
+    partitions: ChosenPartitions = None
 
     def run(self, table: Table, engine: Engine) -> CompactResult:
-        return engine.compact(table, self.where, self.full)
+        return engine.compact(table, chosen_partitions(table, self.where, self.partitions), self.full)
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,12 @@ class CompactManifest(Procedure[CompactManifestResult]):
         TABLE, "options", "dry_run", "manifest_sort_enabled", "manifest_sort_partition_field",
         "manifest_sort_max_rewrite_size",
     )  # fmt: skip
+    absent: ClassVar[Mapping[str, Absent]] = {
+        "dry_run": Absent("the manifests are always merged", False),
+        "manifest_sort_enabled": Absent(_UNSORTED, False),
+        "manifest_sort_partition_field": Absent(_UNSORTED),
+        "manifest_sort_max_rewrite_size": Absent(_UNSORTED),
+    }
 
     def run(self, table: Table, engine: Engine) -> CompactManifestResult:
         return compact_manifests(table)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Argument, DryRun, Procedure
 from paimon_spark.store.history.consumers import ClearConsumersResult, clear_consumers, reset_consumer
 from paimon_spark.store.metadata.table import Table
 
@@ -48,7 +48,7 @@ class ClearConsumers(Procedure[ClearConsumersResult]):
     excluding: Annotated[
         str | None, Argument("a regular expression; the consumers that it matches stay.", sql="excludingConsumers")
     ] = None
-    dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> ClearConsumersResult:
         return clear_consumers(table, self.including, self.excluding, self.dry_run)

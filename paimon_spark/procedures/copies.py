@@ -32,7 +32,10 @@ class Copy(Procedure[CopyResult]):
     official = ("source_table", "target_table", "where")
 
     target: Annotated[
-        str, Argument("the directory of the other table, in this store or in another.", sql="target_table")
+        str,
+        Argument(
+            "the directory of the other table, in this store or in another.", sql="target_table", names_table=True
+        ),
     ]
     where: Annotated[
         str | None, Argument("a condition on partition columns, such as dt < '2026-11-01'; else all partitions.")

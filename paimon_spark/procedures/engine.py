@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # a command that only deletes a tag does not wait for what compacts
+    from paimon_spark.arrow.predicates.predicate import Predicate
     from paimon_spark.file_io import FileIO
     from paimon_spark.format.snapshot import Snapshot
     from paimon_spark.format.table_statistics import ColumnStatistics
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # a command that only deletes a tag does not wait for what co
 class Engine(Protocol):
     """Does the large parts of procedures: in this process, or on a cluster."""
 
-    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactResult:
+    def compact(self, table: Table, where: str | Predicate | None, full: bool | None) -> CompactResult:
         """Compacts a table and does what has to follow; see compact_on_call."""
         ...
 

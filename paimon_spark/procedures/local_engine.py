@@ -10,6 +10,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.procedure import Procedure
 
 if TYPE_CHECKING:  # each method imports what it works with: a command that only deletes a tag waits for none of it
+    from paimon_spark.arrow.predicates.predicate import Predicate
     from paimon_spark.file_io import FileIO
     from paimon_spark.format.snapshot import Snapshot
     from paimon_spark.format.table_statistics import ColumnStatistics
@@ -34,7 +35,7 @@ class LocalEngine:
         """
         self._runner = runner
 
-    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactResult:
+    def compact(self, table: Table, where: str | Predicate | None, full: bool | None) -> CompactResult:
         from paimon_spark.store.compact.local_pool import LocalRunner
         from paimon_spark.store.upkeep.compact_call import compact_on_call
 

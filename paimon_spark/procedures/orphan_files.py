@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Absent, Argument, Procedure
 from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult, remove_orphan_files
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
@@ -27,6 +28,9 @@ class RemoveOrphanFiles(Procedure[RemoveOrphanFilesResult]):
     """
 
     official = (TABLE, "older_than", "dry_run", "parallelism", "mode")
+    absent: ClassVar[Mapping[str, Absent]] = {
+        "parallelism": Absent("the table option file-operation.thread-num says how many threads there are")
+    }
 
     older_than: Annotated[
         Moment | None,

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Argument, DryRun, Procedure
 from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult, expire_partitions
+from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.upkeep.partition_done import MarkPartitionDoneResult, Partitions, mark_partition_done
+from paimon_spark.store.upkeep.partition_done import MarkPartitionDoneResult, mark_partition_done
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class ExpirePartitions(Procedure[ExpirePartitionsResult]):
         str | None, Argument("'values-time', or 'update-time' by the last file of a partition.")
     ] = None
     max_expires: Annotated[int | None, Argument("at most so many go, in the order of their values as text.")] = None
-    dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> ExpirePartitionsResult:
         times = (self.expiration_time, self.timestamp_formatter, self.timestamp_pattern, self.expire_strategy)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from itertools import takewhile
-from typing import Any, ClassVar, Generic, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, get_type_hints
 
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.kinds import Kind, kind_of
 from paimon_spark.store.metadata.table import Table
 
 R = TypeVar("R", covariant=True)
+
 TABLE = "table"
 """The name that the table itself has in SQL, unless the official system has another one."""
 
@@ -22,18 +23,41 @@ OPTIONS = "options"
 """The name in SQL of table options for one call."""
 
 
-class Procedure(ABC, Generic[R]):
-    """Base of the frozen dataclasses that say what is to be done with a table; R: what is told of it.
+@dataclass(frozen=True)
+class Absent:
+    """An argument of an official procedure that this release does not have.
+
+    Attributes:
+        why: what is done instead, as a part of a sentence.
+        default: a value that asks for just that, and may be given; None: there is none.
+    """
+
+    why: str
+    default: str | bool | None = None
+
+
+class Declaration(ABC):
+    """Base of the frozen dataclasses that say what is to be done.
 
     The docstring of a class and the ``Argument`` of each field are the documentation of the operation, everywhere.
 
     Attributes:
-        official: the arguments of the official procedure in their order, also those that this release does not have,
-            the table first; empty: the official system has no such procedure, and SQL takes the fields in their order.
+        official: the arguments of the official procedure in their order, also those that this release does not have;
+            empty: the official system has no such procedure, and SQL takes the fields in their order.
+        absent: those of them that this release does not have, by their names in SQL.
     """
 
     official: ClassVar[tuple[str, ...]] = ()
+    absent: ClassVar[Mapping[str, Absent]] = {}
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @abstractmethod
+    def run(self, place: Any, engine: Engine, /) -> Any:
+        """Does it, with a table or with the tables of a catalog."""
+
+
+class Procedure(Declaration, Generic[R]):
+    """An operation on one table; R: what is told of it. The first official argument is the table."""
 
     @abstractmethod
     def run(self, table: Table, engine: Engine) -> R:
@@ -57,6 +81,7 @@ class Argument:
         words: texts that SQL takes, and what each stands for.
         sql_default: its default in SQL, where the official procedure has another one than the field; None: the same.
         at_least: the smallest number that makes sense.
+        names_table: whether SQL gives the name of a table, in place of the directory that the field has.
     """
 
     doc: str
@@ -65,6 +90,20 @@ class Argument:
     words: Mapping[str, bool] = field(default_factory=dict, hash=False)
     sql_default: bool | None = None
     at_least: int | None = None
+    names_table: bool = False
+
+
+DryRun: TypeAlias = Annotated[bool, Argument("whether only to tell what would go.")]
+"""An argument of procedures that delete."""
+
+ChosenPartitions: TypeAlias = Annotated[
+    str | Iterable[Mapping[str, Any]] | None,
+    Argument(
+        "instead of a condition: the values of some or all partition columns, as text such as "
+        "'dt=2026-11-01,hour=10;dt=2026-11-02,hour=0' or as mappings from column to value."
+    ),
+]
+"""An argument of procedures that work on whole partitions."""
 
 
 @dataclass(frozen=True)
@@ -95,25 +134,34 @@ class Declared:
         return self.argument.sql or self.name
 
 
-def name_of(procedure: type[Procedure[Any]]) -> str:
+def name_of(procedure: type[Declaration]) -> str:
     """The name of a procedure in SQL: expire_snapshots."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", procedure.__name__).lower()
 
 
-def sql_signature(procedure: type[Procedure[Any]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the arguments in SQL: those in order, the table first, and those that are given by name.
+def sql_signature(procedure: type[Declaration]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the arguments in SQL: those in order, and those that are given by name.
 
     An argument is given by name if the official procedure does not have it, or has one before it that is not here.
     """
     names = tuple(declared.sql for declared in arguments_of(procedure).values() if not declared.argument.only_python)
     official = procedure.official or (TABLE, *names)
-    common = (official[0], *(name for name in official if name == OPTIONS and name not in names))
+    common = common_arguments(procedure)
     ordered = tuple(takewhile(lambda name: name in (*common, *names), official))
     return ordered, tuple(name for name in (*names, *common) if name not in ordered)
 
 
+def common_arguments(procedure: type[Declaration]) -> tuple[str, ...]:
+    """The names in SQL of what is no field of the procedure: its table first, and the table options of the call."""
+    if not issubclass(procedure, Procedure):
+        return ()
+    fields_in_sql = {declared.sql for declared in arguments_of(procedure).values()}
+    table = procedure.official[0] if procedure.official else TABLE
+    return (table, OPTIONS) if OPTIONS in procedure.official and OPTIONS not in fields_in_sql else (table,)
+
+
 @cache
-def arguments_of(procedure: type[Procedure[Any]]) -> Mapping[str, Declared]:
+def arguments_of(procedure: type[Declaration]) -> Mapping[str, Declared]:
     """The arguments of a procedure by their names in Python, in order."""
     plain = get_type_hints(procedure)
     marked = get_type_hints(procedure, include_extras=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Argument, DryRun, Procedure
 from paimon_spark.store.history.rollback import RollbackResult, rollback, rollback_to_timestamp, rollback_to_watermark
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
@@ -18,7 +18,6 @@ SnapshotId: TypeAlias = Annotated[
     int | None, Argument("instead: the id of a snapshot that is there, or that a tag keeps.")
 ]
 TagName: TypeAlias = Annotated[str | None, Argument("instead: the name of a tag.")]
-_DryRun: TypeAlias = Annotated[bool, Argument("whether only to tell what would go.")]
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Rollback(Procedure[RollbackResult]):
     version: Version = None
     snapshot: SnapshotId = None
     tag: TagName = None
-    dry_run: _DryRun = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> RollbackResult:
         return rollback(table, self.version, self.snapshot, self.tag, self.dry_run)
@@ -58,7 +57,7 @@ class RollbackToTimestamp(Procedure[RollbackResult]):
     official = (TABLE, "timestamp")
 
     timestamp: Annotated[Moment, Argument("the newest snapshot that was committed at this time or before stays.")]
-    dry_run: _DryRun = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> RollbackResult:
         return rollback_to_timestamp(table, self.timestamp, self.dry_run)
@@ -77,7 +76,7 @@ class RollbackToWatermark(Procedure[RollbackResult]):
     official = (TABLE, "watermark")
 
     watermark: Annotated[int, Argument("the watermark, in epoch milliseconds.")]
-    dry_run: _DryRun = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> RollbackResult:
         return rollback_to_watermark(table, self.watermark, self.dry_run)

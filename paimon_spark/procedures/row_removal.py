@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Absent, Argument, Procedure
 from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult, remove_unexisting_files
 from paimon_spark.store.clean.purge import PurgeFilesResult, purge_files
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
@@ -66,6 +67,7 @@ class RemoveUnexistingFiles(Procedure[RemoveUnexistingFilesResult]):
     """
 
     official = (TABLE, "dry_run", "parallelism")
+    absent: ClassVar[Mapping[str, Absent]] = {"parallelism": Absent("the number of threads is fixed")}
 
     dry_run: Annotated[bool, Argument("whether only to tell which they are.", sql_default=False)] = True
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Argument, DryRun, Procedure
 from paimon_spark.store.expire.changelogs import expire_changelogs
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult, expire_snapshots
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
 
-_DryRun: TypeAlias = Annotated[bool, Argument("whether only to tell what would go.")]
 _RetainMax: TypeAlias = Annotated[int | None, Argument("at most so many stay.", at_least=1)]
 _RetainMin: TypeAlias = Annotated[int | None, Argument("at least so many stay.", at_least=1)]
 _OlderThan: TypeAlias = Annotated[
@@ -39,7 +38,7 @@ class ExpireSnapshots(Procedure[ExpireSnapshotsResult]):
     retain_min: _RetainMin = None
     older_than: _OlderThan = None
     max_deletes: _MaxDeletes = None
-    dry_run: _DryRun = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
         rules = (self.retain_max, self.retain_min, self.older_than, self.max_deletes)
@@ -63,7 +62,7 @@ class ExpireChangelogs(Procedure[ExpireSnapshotsResult]):
     retain_min: _RetainMin = None
     older_than: _OlderThan = None
     max_deletes: _MaxDeletes = None
-    dry_run: _DryRun = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> ExpireSnapshotsResult:
         rules = (self.retain_max, self.retain_min, self.older_than, self.max_deletes)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from paimon_spark.procedures.engine import Engine
-from paimon_spark.procedures.procedure import TABLE, Argument, Procedure
+from paimon_spark.procedures.procedure import TABLE, Argument, DryRun, Procedure
 from paimon_spark.store.history.auto_tags import TriggerTagAutomaticCreationResult, trigger_tag_automatic_creation
 from paimon_spark.store.history.tag_deletion import DeleteTagResult, delete_tags, expire_tags
 from paimon_spark.store.history.tags import CreateTagResult, Duration, create_tag, rename_tag, replace_tag
 from paimon_spark.store.holds.retention import Moment
 from paimon_spark.store.metadata.table import Table
+
+TagName: TypeAlias = Annotated[str, Argument("the name of the tag.", sql="tag")]
+TimeRetained: TypeAlias = Annotated[
+    Duration | None,
+    Argument("how long the tag lives, such as '30 d'; else as the option `tag.default-time-retained` says."),
+]
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class CreateTag(Procedure[CreateTagResult]):
 
     official = (TABLE, "tag", "snapshot", "time_retained")
 
-    name: Annotated[str, Argument("the name of the tag.", sql="tag")]
+    name: TagName
     snapshot: Annotated[
         int | None, Argument("the id of the snapshot, which may have expired if another tag keeps it; else the latest.")
     ] = None
@@ -36,13 +42,31 @@ class CreateTag(Procedure[CreateTagResult]):
         Moment | None,
         Argument("instead of an id: the first snapshot, or tag, that was committed at this time or later."),
     ] = None
-    time_retained: Annotated[
-        Duration | None,
-        Argument("how long the tag lives, such as '30 d'; else as the option `tag.default-time-retained` says."),
-    ] = None
+    time_retained: TimeRetained = None
 
     def run(self, table: Table, engine: Engine) -> CreateTagResult:
         return create_tag(table, self.name, self.snapshot, self.timestamp, self.time_retained)
+
+
+@dataclass(frozen=True)
+class CreateTagFromTimestamp(Procedure[CreateTagResult]):
+    """Keeps, under a name, the first snapshot, or tag, that was committed at a time or later.
+
+    Raises:
+        NameTaken: there is such a tag.
+        SnapshotNotFound: nothing was committed at that time or later, or the snapshot is expiring just now.
+        OptionError: the arguments are no name or no time.
+        UnsupportedFeature: the table has `tag.callbacks`.
+    """
+
+    official = (TABLE, "tag", "timestamp", "time_retained")
+
+    name: TagName
+    timestamp: Annotated[Moment, Argument("the earliest commit time of the snapshot.")]
+    time_retained: TimeRetained = None
+
+    def run(self, table: Table, engine: Engine) -> CreateTagResult:
+        return create_tag(table, self.name, None, self.timestamp, self.time_retained)
 
 
 @dataclass(frozen=True)
@@ -57,7 +81,7 @@ class ReplaceTag(Procedure[CreateTagResult]):
 
     official = (TABLE, "tag", "snapshot", "time_retained")
 
-    name: Annotated[str, Argument("the name of the tag.", sql="tag")]
+    name: TagName
     snapshot: Annotated[int | None, Argument("the id of the snapshot; else the latest.")] = None
     time_retained: Annotated[
         Duration | None, Argument("how long the tag lives from now on, such as '30 d'; else until it is deleted.")
@@ -79,7 +103,7 @@ class RenameTag(Procedure[None]):
 
     official = (TABLE, "tag", "target_tag")
 
-    name: Annotated[str, Argument("the name of the tag.", sql="tag")]
+    name: TagName
     new_name: Annotated[str, Argument("its name from now on.", sql="target_tag")]
 
     def run(self, table: Table, engine: Engine) -> None:
@@ -101,7 +125,7 @@ class DeleteTag(Procedure[DeleteTagResult]):
     official = (TABLE, "tag")
 
     names: Annotated[str | Iterable[str], Argument("the names of the tags.", sql="tag")]
-    dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> DeleteTagResult:
         return delete_tags(table, self.names, self.dry_run)
@@ -123,7 +147,7 @@ class ExpireTags(Procedure[DeleteTagResult]):
     older_than: Annotated[
         Moment | None, Argument("tags that were made before this time go too, also those that were to live for ever.")
     ] = None
-    dry_run: Annotated[bool, Argument("whether only to tell what would go.")] = False
+    dry_run: DryRun = False
 
     def run(self, table: Table, engine: Engine) -> DeleteTagResult:
         return expire_tags(table, self.older_than, self.dry_run)

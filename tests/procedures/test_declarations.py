@@ -8,17 +8,19 @@ from collections.abc import Callable
 from typing import Any, get_type_hints
 
 import pytest
-from support.paths import ROOT
+from support.official_procedures import official_procedures
 
 from paimon_spark import PaimonTable
-from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
+from paimon_spark.procedures.databases import DatabaseProcedure, RemoveDatabaseOrphanFiles
 from paimon_spark.procedures.documentation import docstring
 from paimon_spark.procedures.kinds import Kind, kind_of
-from paimon_spark.procedures.procedure import Argument, Procedure, arguments_of, sql_signature
+from paimon_spark.procedures.procedure import Argument, Declaration, Procedure, arguments_of, sql_signature
+from paimon_spark.spark.table.history_methods import HistoryMethods
+from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.store.reporting.result import Result
 
-NOTES = ROOT / "docs" / "internals" / "features.md"
 ELSEWHERE: dict[str, Callable[..., object]] = {"compact": TableOptimizer.compact}
 """Methods that are not called on the table itself."""
 
@@ -28,21 +30,6 @@ TIMES = ("expiration_time", "timestamp_formatter", "timestamp_pattern", "expire_
 
 def method_of(name: str) -> Callable[..., object]:
     return ELSEWHERE[name] if name in ELSEWHERE else getattr(PaimonTable, name)
-
-
-def official() -> dict[str, list[tuple[str, str]]]:
-    """The procedures of the official system (features 7): each argument with what is said of it in brackets."""
-    section = re.search(r"^## 7\. .*?(?=^### )", NOTES.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert section is not None
-    rows = re.findall(r"^\|(\w+)\|[^|]*\|([^|]+)\|", section[0], re.MULTILINE)
-    return {
-        name: [(text.split()[0], (re.findall(r"\((.*?)\)", text) or [""])[0]) for text in arguments.split(", ")]
-        for name, arguments in rows
-        if name != "procedure"
-    }
-
-
-OFFICIAL = official()
 
 
 @pytest.mark.parametrize("name", PROCEDURES)
@@ -56,6 +43,28 @@ def test_a_method_has_the_arguments_of_its_procedure(name: str) -> None:
         assert (parameter.default is parameter.empty) == argument.is_required
         assert argument.is_required or parameter.default == argument.default
     assert hints["return"] == get_type_hints(PROCEDURES[name].run)["return"]
+
+
+class Noted(HistoryMethods, MaintenanceMethods):
+    """The methods of a table, which note the procedure that they would run."""
+
+    def __init__(self) -> None:
+        self._options = {}
+        self.ran: list[Procedure[Any]] = []
+
+    def _run(self, procedure: Procedure[Any]) -> Any:
+        self.ran.append(procedure)
+
+
+@pytest.mark.parametrize("name", PROCEDURES)
+def test_a_method_gives_each_argument_to_its_procedure(name: str) -> None:
+    values: dict[str, Any] = {argument: [argument] for argument in arguments_of(PROCEDURES[name])}
+    if name == "copy":  # which adds the options of the table
+        values["options"] = {"some": "option"}
+    noted = Noted()
+    method = TableOptimizer(noted._run).compact if name == "compact" else getattr(noted, name)
+    method(*values.values())
+    assert noted.ran == [PROCEDURES[name](**values)]
 
 
 @pytest.mark.parametrize("name", PROCEDURES)
@@ -76,27 +85,13 @@ def test_every_argument_is_described(name: str) -> None:
     assert [doc for doc in docs if not re.fullmatch(r"[a-z'].*[^.]\.", doc)] == []
 
 
-@pytest.mark.parametrize("name", sorted(PROCEDURES.keys() & OFFICIAL.keys()))
-def test_names_in_sql_are_those_of_the_official_system(name: str) -> None:
-    procedure = PROCEDURES[name]
-    assert list(procedure.official) == [argument for argument, _ in OFFICIAL[name]]
-
-
-@pytest.mark.parametrize("name", sorted(PROCEDURES.keys() & OFFICIAL.keys()))
-def test_flags_have_the_official_default_in_sql(name: str) -> None:
-    said = {argument: default == "true" for argument, default in OFFICIAL[name] if default in ("true", "false")}
-    for declared in arguments_of(PROCEDURES[name]).values():
-        if declared.sql in said and declared.kind is Kind.FLAG:
-            default = declared.default if declared.argument.sql_default is None else declared.argument.sql_default
-            assert default is said[declared.sql]
-
-
 @pytest.mark.parametrize(
     ("name", "ordered", "named"),
     [
         ("expire_tags", ("table", "older_than"), ("dry_run",)),
         ("expire_partitions", ("table", *TIMES, "max_expires", "options"), ("dry_run",)),
-        ("compact", ("table",), ("where", "compact_strategy", "options")),
+        ("compact", ("table", "partitions", "compact_strategy"), ("where", "options")),
+        ("compact_database", ("including_databases", "including_tables", "excluding_tables", "options"), ()),
         ("remove_orphan_files", ("table", "older_than", "dry_run"), ("mode",)),
         ("create_branch", ("table", "branch", "tag", "ignoreIfExists"), ("snapshot",)),
         ("copy", ("source_table", "target_table", "where"), ("options", "distributed")),
@@ -107,12 +102,13 @@ def test_flags_have_the_official_default_in_sql(name: str) -> None:
 def test_the_order_in_sql_ends_before_an_argument_that_is_not_here(
     name: str, ordered: tuple[str, ...], named: tuple[str, ...]
 ) -> None:
-    assert sql_signature(PROCEDURES[name]) == (ordered, named)
+    known: dict[str, type[Declaration]] = {**PROCEDURES, **DATABASE_PROCEDURES}
+    assert sql_signature(known[name]) == (ordered, named)
 
 
 def test_others_are_ours_alone() -> None:
     ours = {"analyze", "drop_partitions", "expire_changelogs", "rollback_to_as_latest", "truncate"}
-    assert PROCEDURES.keys() - OFFICIAL.keys() == ours
+    assert PROCEDURES.keys() - official_procedures().keys() == ours
     assert {name for name, procedure in PROCEDURES.items() if not procedure.official} == ours
 
 
@@ -121,6 +117,7 @@ def test_a_result_is_called_by_what_was_done() -> None:
     told = {get_type_hints(procedure.run)["return"] for procedure in PROCEDURES.values()} - {type(None)}
     known = {f"{procedure.__name__}Result" for procedure in PROCEDURES.values()}
     assert {result.__name__ for result in told} <= known
+    known |= {f"{procedure.__name__}Result" for procedure in DatabaseProcedure.__subclasses__()}
     others = {result.__name__ for result in Result.__subclasses__() if not result.__module__.startswith("test")} - known
     assert others == {"CheckResult", "CommitResult", "CompactPostponedResult", "WriteResult"}
 
@@ -134,6 +131,8 @@ def test_no_two_arguments_have_one_name_in_sql(name: str) -> None:
 
 def test_every_procedure_is_in_the_catalogue() -> None:
     assert set(Procedure.__subclasses__()) == set(PROCEDURES.values())
+    others = {RemoveDatabaseOrphanFiles}  # which is called by the name of the procedure of one table
+    assert set(DatabaseProcedure.__subclasses__()) - others == set(DATABASE_PROCEDURES.values())
 
 
 def test_a_type_that_sql_cannot_give_is_refused_when_it_is_declared() -> None:

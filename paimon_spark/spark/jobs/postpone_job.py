@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.spark.jobs.bucket_routed_write import rewrite_with_spark
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.write_job import WriteJob
@@ -50,7 +51,9 @@ def place_staged_with_spark(
     return [*placed, *moved]
 
 
-def compact_postponed_with_spark(spark: SparkSession, table: Table, where: str | None = None) -> CompactPostponedResult:
+def compact_postponed_with_spark(
+    spark: SparkSession, table: Table, where: str | Predicate | None = None
+) -> CompactPostponedResult:
     """Moves all postponed rows of a table into buckets by Spark tasks, and commits them.
 
     Args:

@@ -8,6 +8,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
+from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.table_statistics import NUMBERS, ColumnStatistics
@@ -39,7 +40,7 @@ class SparkEngine:
     spark: SparkSession
     read: Callable[[Sequence[str], int], DataFrame]
 
-    def compact(self, table: Table, where: str | None, full: bool | None) -> CompactResult:
+    def compact(self, table: Table, where: str | Predicate | None, full: bool | None) -> CompactResult:
         move = partial(compact_postponed_with_spark, self.spark)
         return compact_on_call(table, SparkRunner(self.spark), where, full, move)
 

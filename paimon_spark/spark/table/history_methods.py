@@ -18,6 +18,7 @@ from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, Rol
 from paimon_spark.procedures.state_commits import MergeBranch, RollbackToAsLatest
 from paimon_spark.procedures.tags import (
     CreateTag,
+    CreateTagFromTimestamp,
     DeleteTag,
     ExpireTags,
     RenameTag,
@@ -53,6 +54,12 @@ class HistoryMethods(ABC):
         time_retained: Duration | None = None,
     ) -> CreateTagResult:
         return self._run(CreateTag(name, snapshot, timestamp, time_retained))
+
+    @documented(CreateTagFromTimestamp)
+    def create_tag_from_timestamp(
+        self, name: str, timestamp: Moment, time_retained: Duration | None = None
+    ) -> CreateTagResult:
+        return self._run(CreateTagFromTimestamp(name, timestamp, time_retained))
 
     @documented(ReplaceTag)
     def replace_tag(

@@ -27,6 +27,7 @@ from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
 from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
 from paimon_spark.store.clean.purge import PurgeFilesResult
 from paimon_spark.store.clean.truncate import TruncateResult
+from paimon_spark.store.compact.partition_choice import Partitions
 from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
 from paimon_spark.store.history.tags import Duration
 from paimon_spark.store.holds.retention import Moment
@@ -35,7 +36,7 @@ from paimon_spark.store.rescale.rescale import RescaleResult
 from paimon_spark.store.upkeep.analyze import AnalyzeResult
 from paimon_spark.store.upkeep.copy_files import CopyResult
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult
-from paimon_spark.store.upkeep.partition_done import MarkPartitionDoneResult, Partitions
+from paimon_spark.store.upkeep.partition_done import MarkPartitionDoneResult
 
 R = TypeVar("R")
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -76,8 +77,10 @@ class MaintenanceMethods(ABC):
         return self._run(CompactManifest())
 
     @documented(Rescale)
-    def rescale(self, buckets: int, where: str | None = None) -> RescaleResult:
-        return self._run(Rescale(buckets, where))
+    def rescale(
+        self, buckets: int | None = None, where: str | None = None, partitions: Partitions | None = None
+    ) -> RescaleResult:
+        return self._run(Rescale(buckets, where, partitions))
 
     @documented(RemoveOrphanFiles)
     def remove_orphan_files(

@@ -8,6 +8,7 @@ from paimon_spark.procedures.compaction import Compact
 from paimon_spark.procedures.documentation import documented
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.partition_choice import Partitions
 
 
 class TableOptimizer(ForeignNames):
@@ -31,5 +32,7 @@ class TableOptimizer(ForeignNames):
         return self.compact()
 
     @documented(Compact)
-    def compact(self, where: str | None = None, full: bool | None = None) -> CompactResult:
-        return self._run(Compact(where or self._where, full))
+    def compact(
+        self, where: str | None = None, full: bool | None = None, partitions: Partitions | None = None
+    ) -> CompactResult:
+        return self._run(Compact(where or self._where, full, partitions))

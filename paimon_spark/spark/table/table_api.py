@@ -64,8 +64,8 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
     - Compact: ``optimize``, ``compact_manifest``, ``rescale``
     - Expire and clean up: ``expire_snapshots``, ``expire_changelogs``, ``expire_partitions``, ``mark_partition_done``,
       ``remove_orphan_files``, ``purge_files``
-    - Tags: ``create_tag``, ``replace_tag``, ``rename_tag``, ``delete_tag``, ``expire_tags``,
-      ``trigger_tag_automatic_creation``
+    - Tags: ``create_tag``, ``create_tag_from_timestamp``, ``replace_tag``, ``rename_tag``, ``delete_tag``,
+      ``expire_tags``, ``trigger_tag_automatic_creation``
     - Go back: ``rollback``, ``rollback_to_timestamp``, ``rollback_to_watermark``, ``rollback_to_as_latest``
     - Branches, copies and consumers: ``create_branch``, ``rename_branch``, ``delete_branch``, ``fast_forward``,
       ``merge_branch``, ``copy``, ``reset_consumer``, ``clear_consumers``

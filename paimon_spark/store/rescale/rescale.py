@@ -81,7 +81,7 @@ class RescaleResult(Result):
 
 def rescale(
     table: Table,
-    buckets: int,
+    buckets: int | None = None,
     where: str | Predicate | None = None,
     run: Callable[[Rewrite], list[CommitMessage]] = rewrite_here,
 ) -> RescaleResult:
@@ -91,12 +91,13 @@ def rescale(
 
     Args:
         table: the table in its latest schema, with the options of the call.
-        buckets: the new number of buckets, at least 1.
+        buckets: the new number of buckets, at least 1; None: the option ``bucket`` of the table, so that partitions
+            of another number get it.
         where: a condition on partition columns; None: all partitions.
         run: runs the rewrite, all or nothing.
 
     Raises:
-        OptionError: the number or the condition is not valid.
+        OptionError: the number or the condition is not valid, or a table with postponed buckets is given no number.
         UnsupportedFeature: the table has no fixed number of buckets, or cannot be written.
         CommitConflict: another job has changed a partition concurrently; nothing was committed.
         TableChanged: the table was opened before its columns were changed.
@@ -104,6 +105,7 @@ def rescale(
         CommitStateUnknown: the store did not answer; no file is deleted.
     """
     began = time.monotonic()
+    buckets = _own_number(table) if buckets is None else buckets
     plan = plan_rescale(table, buckets, where)
     result = None
     if plan.files:
@@ -121,6 +123,15 @@ def rescale(
     return RescaleResult(plan.previous, result.rows, result.files, result.bytes, millis, result.snapshot_id)
 
 
+def _own_number(table: Table) -> int:
+    if table.bucket_mode == BucketMode.POSTPONE_MODE:
+        raise OptionError(
+            f"rescaling {table.location}: the table postpones buckets and so has no number of its own; give the number "
+            "of buckets"
+        )
+    return table.options.value(o.BUCKET)
+
+
 def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = None) -> RescalePlan:
     """Plans a rescale on the latest snapshot; partitions that already have the number of buckets are not rewritten.
 
@@ -131,13 +142,13 @@ def plan_rescale(table: Table, buckets: int, where: str | Predicate | None = Non
         UnsupportedFeature: the table has no fixed number of buckets, or cannot be written.
         TableChanged: the table was opened before its columns were changed.
     """
-    if type(buckets) is not int or buckets < 1:  # True is an int too
-        raise OptionError(f"rescaling {table.location} to {buckets!r} buckets: give a whole number above 0")
     if table.bucket_mode not in (BucketMode.HASH_FIXED, BucketMode.POSTPONE_MODE):
         raise UnsupportedFeature(
             f"rescaling {table.location}: its option 'bucket' is {table.options.value(o.BUCKET)}, and only tables with "
             "a fixed number of buckets, or with postponed ones, have a number to change"
         )
+    if type(buckets) is not int or buckets < 1:  # True is an int too
+        raise OptionError(f"rescaling {table.location} to {buckets!r} buckets: give a whole number above 0")
     predicate = partition_condition(table, where)
     check_writable(table.schema, table.options)
     plan = replace(plan_write(table), overwrites=True)  # rows that move are no input

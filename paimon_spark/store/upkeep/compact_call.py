@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -17,9 +18,9 @@ from paimon_spark.store.upkeep.maintenance import maintain
 def compact_on_call(
     table: Table,
     runner: TaskRunner,
-    where: str | None = None,
+    where: str | Predicate | None = None,
     full: bool | None = None,
-    move_postponed: Callable[[Table, str | None], CompactPostponedResult] = compact_postponed,
+    move_postponed: Callable[[Table, str | Predicate | None], CompactPostponedResult] = compact_postponed,
 ) -> CompactResult:
     """Compacts a table or some partitions, without waiting for more files as writers may.
 

@@ -7,7 +7,7 @@ refused, as in Java for a table without a metastore.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import MAIN_BRANCH, partition_path
 from paimon_spark.format.rules.supported import unsupported_mark_done
+from paimon_spark.store.compact.partition_choice import Partitions, partition_specs
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
@@ -25,9 +26,6 @@ from paimon_spark.store.storage.success_files import SUCCESS, touch_success_file
 from paimon_spark.store.upkeep.http_report import HttpReport
 
 _log = logging.getLogger(__name__)
-
-Partitions: TypeAlias = str | Iterable[Mapping[str, Any]]
-"""Values of partition columns; as text ``dt=2026-11-01,hour=10;dt=2026-11-02,hour=0``."""
 
 _Action: TypeAlias = Callable[[str], None]
 
@@ -61,7 +59,7 @@ def mark_partition_done(table: Table, partitions: Partitions) -> MarkPartitionDo
         PartitionNotMarked: the HTTP service failed; earlier actions are done.
         CorruptFile: a ``_SUCCESS`` file of another system exists.
     """
-    return _mark(table, [_directory(table, spec) for spec in _specs(partitions)])
+    return _mark(table, [_directory(table, spec) for spec in partition_specs(partitions)])
 
 
 def mark_written_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
@@ -111,18 +109,6 @@ def _action(table: Table, name: str) -> _Action:
     raise UnsupportedFeature(
         f"cannot mark partitions of {table.location} done: '{o.PARTITION_MARK_DONE_ACTION.key}' has '{name}', {why}"
     )
-
-
-def _specs(partitions: Partitions) -> list[Mapping[str, Any]]:
-    if not isinstance(partitions, str):
-        return list(partitions)
-    specs: list[Mapping[str, Any]] = []
-    for text in partitions.split(";"):
-        pairs = [pair.split("=", 1) for pair in text.split(",") if pair.strip()]
-        if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise OptionError(f"'{text}' names no partition: expected column=value, such as dt=2026-11-01,hour=10")
-        specs.append({key.strip(): value.strip() for key, value in pairs})
-    return specs
 
 
 def _directory(table: Table, spec: Mapping[str, Any]) -> str:

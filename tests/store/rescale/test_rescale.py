@@ -250,9 +250,28 @@ def test_tables_without_a_number_of_buckets_are_refused(tmp_path: Path, options:
         rescale(table, 3)
 
 
+def test_without_a_number_partitions_get_that_of_the_table(tmp_path: Path) -> None:
+    table = make(tmp_path / "t")
+    put(table, rows("a", *range(10)))
+    put(table, rows("b", *range(10)))
+    rescale(table, 3, "part = 'a'")
+    assert numbers(table) == {"a": {3}, "b": {2}}
+    assert rescale(table).partitions == {"partition part=a": 3}
+    assert numbers(table) == {"a": {2}, "b": {2}}
+    assert rescale(table).snapshot_id is None
+
+
+def test_a_table_with_postponed_buckets_has_no_number(tmp_path: Path) -> None:
+    table = make(tmp_path / "t", bucket="-2")
+    with pytest.raises(OptionError, match="has no number of its own; give the number of buckets"):
+        rescale(table)
+    with pytest.raises(UnsupportedFeature, match="'bucket' is -1"):
+        rescale(make(tmp_path / "u", keys=(), bucket="-1"))
+
+
 def test_numbers_and_conditions_that_make_no_sense(tmp_path: Path) -> None:
     table = make(tmp_path / "t")
-    wrong: list[Any] = [0, "x", "3", 2.0, True, None]
+    wrong: list[Any] = [0, "x", "3", 2.0, True]
     for buckets in wrong:
         with pytest.raises(OptionError, match=f"to {buckets!r} buckets: give a whole number above 0"):
             rescale(table, buckets)

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 import pytest
 
 from paimon_spark.errors import OptionError
-from paimon_spark.procedures.bind import Call, bind
 from paimon_spark.procedures.branches import CreateBranch, RenameBranch
+from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.catalogue import PROCEDURES
-from paimon_spark.procedures.compaction import Compact
+from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ResetConsumer
 from paimon_spark.procedures.copies import Copy
+from paimon_spark.procedures.databases import CompactDatabase, RemoveDatabaseOrphanFiles
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure
@@ -22,7 +23,7 @@ from paimon_spark.procedures.rescaling import Rescale
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp
 from paimon_spark.procedures.row_removal import DropPartitions, RemoveUnexistingFiles
 from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
-from paimon_spark.procedures.tags import CreateTag, DeleteTag
+from paimon_spark.procedures.tags import CreateTag, CreateTagFromTimestamp, DeleteTag
 
 NOON = dt.datetime(2026, 11, 1, 12)
 
@@ -53,7 +54,11 @@ NOON = dt.datetime(2026, 11, 1, 12)
         ("remove_unexisting_files", ("t",), {"dry_run": "true"}, RemoveUnexistingFiles(True)),
         ("remove_unexisting_files", ("t",), {}, RemoveUnexistingFiles(False)),
         ("compact", ("t",), {"compact_strategy": "minor", "where": "p = 1"}, Compact("p = 1", False)),
+        ("compact", ("t", "p=1;p=2", "full", "NONE"), {}, Compact(full=True, partitions="p=1;p=2")),
+        ("compact_manifest", ("t", None, False, False), {}, CompactManifest()),
         ("rescale", ("t", 4), {"where": "p = 1"}, Rescale(4, "p = 1")),
+        ("rescale", ("t",), {"partitions": [{"p": 1}]}, Rescale(partitions=({"p": 1},))),
+        ("create_tag_from_timestamp", ("t", "a", 7, "1 d"), {}, CreateTagFromTimestamp("a", 7, "1 d")),
         ("expire_partitions", ("t", "7 d", "yyyyMMdd"), {}, ExpirePartitions("7 d", "yyyyMMdd")),
         ("mark_partition_done", ("t", "p=1;p=2"), {}, MarkPartitionDone("p=1;p=2")),
         ("mark_partition_done", ("t", [{"p": 1}]), {}, MarkPartitionDone(({"p": 1},))),
@@ -75,6 +80,30 @@ def test_arguments(
 def test_options_of_the_call(given: object) -> None:
     options = {"snapshot.num-retained.min": "2", "write-only": "true"}
     assert bind("expire_snapshots", ("t",), {"options": given}) == Call("t", options, ExpireSnapshots())
+
+
+def test_a_procedure_of_many_tables() -> None:
+    given = ("a|b", None, "b.c", "write-only=true,snapshot.num-retained.min=2")
+    options = {"write-only": "true", "snapshot.num-retained.min": "2"}
+    wanted = CompactDatabase("a|b", excluding_tables="b.c", options=options)
+    assert bind("compact_database", given) == DatabaseCall(wanted)
+    assert bind("Compact_Database") == DatabaseCall(CompactDatabase())
+
+
+@pytest.mark.parametrize("database", ["db", "paimon.db"])
+def test_the_orphan_files_of_a_database(database: str) -> None:
+    each = RemoveOrphanFiles(NOON, dry_run=True)
+    wanted = DatabaseCall(RemoveDatabaseOrphanFiles(database, each))
+    assert bind("remove_orphan_files", (f"{database}.*", NOON, True)) == wanted
+
+
+def test_names_of_further_tables_become_directories() -> None:
+    call = bind("copy", ("db.t", "db.u"))
+    assert isinstance(call, Call)
+    assert call.located(lambda name: f"/lake/{name}") == Call("db.t", {}, Copy("/lake/db.u"))
+    alone = bind("truncate", ("db.t",))
+    assert isinstance(alone, Call)
+    assert alone.located(lambda name: f"/lake/{name}") == alone
 
 
 @pytest.mark.parametrize("name", PROCEDURES)
@@ -100,10 +129,14 @@ def test_null_is_an_argument_that_is_not_given(name: str) -> None:
         ("truncate", ("t", "u"), {}, "the procedure truncate takes at most 1 arguments without names, found 2"),
         ("remove_orphan_files", ("t",), {"progress": "x"},
          "the procedure remove_orphan_files has no argument 'progress'; there are table, older_than, dry_run, mode"),
-        ("compact", ("t",), {"order_by": "id"},
-         "the procedure compact does not have the argument 'order_by' in this release: leave it out"),
-        ("compact", ("t", "p=1"), {},
-         "the procedure compact does not have the argument 'partitions' in this release: leave it out"),
+        ("compact", ("t",), {"Order_By": "id"},
+         "the procedure compact does not have the argument 'Order_By' in this release: compaction that sorts rows "
+         "is not supported; leave it out"),
+        ("compact", ("t", None, None, "zorder"), {}, "does not have the argument 'order_strategy' in this release: "),
+        ("compact_manifest", ("t",), {"dry_run": True}, "does not have the argument 'dry_run' in this release: "),
+        ("compact_database", (), {"table": "t"}, "the procedure compact_database has no argument 'table'; there are "),
+        ("compact_database", (), {"including_databases": 7},
+         "the procedure compact_database wants text for 'including_databases', found 7"),
         ("create_tag", ("t", "a"), {"Tag": "b"}, "the procedure create_tag has got 'tag' twice"),
         ("rename_branch", ("t", "a", "b"), {"options": "a=b"},
          "the procedure rename_branch has no argument 'options'; there are table, from_branch, to_branch"),

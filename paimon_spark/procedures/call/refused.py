@@ -1,0 +1,32 @@
+"""The official procedures that this release does not have (features 7), each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_CHAIN = "chain tables are not supported; each of their branches can be compacted by its own name"
+_EVOLUTION = "it changes data evolution tables only, and these are not supported"
+_FILE_INDEX = "file indexes are not written"
+_GLOBAL_INDEX = "global indexes are not supported"
+_HIVE = "it takes over tables of Hive, and a Hive metastore is not supported"
+_FUNCTIONS = "functions of a catalog are not supported"
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "compact_chain_table": _CHAIN,
+        "materialize_deletion_vectors": _EVOLUTION,
+        "reassign_row_id": _EVOLUTION,
+        "rewrite_file_index": _FILE_INDEX,
+        "create_global_index": _GLOBAL_INDEX,
+        "drop_global_index": _GLOBAL_INDEX,
+        "repair": "it corrects the entries of a Hive metastore, and a Hive metastore is not supported",
+        "migrate_table": _HIVE,
+        "migrate_database": _HIVE,
+        "alter_view_dialect": "views of a catalog are not supported",
+        "create_function": _FUNCTIONS,
+        "alter_function": _FUNCTIONS,
+        "drop_function": _FUNCTIONS,
+    }
+)
+"""Why a procedure is refused, by its name in SQL."""

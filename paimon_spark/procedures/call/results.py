@@ -1,0 +1,188 @@
+"""The result of a procedure as the rows that SQL ``CALL`` returns (features 7; Java: the procedures of Spark)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+
+from paimon_spark.format.paths import unescape
+from paimon_spark.procedures.databases import (
+    CompactDatabase,
+    CompactDatabaseResult,
+    DatabaseProcedure,
+    RemoveDatabaseOrphanFiles,
+    RemoveDatabaseOrphanFilesResult,
+)
+from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
+from paimon_spark.procedures.partitions import ExpirePartitions
+from paimon_spark.procedures.procedure import Declaration, Procedure
+from paimon_spark.procedures.repair import RepairEarliestSnapshot
+from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
+from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
+from paimon_spark.procedures.snapshot_expiry import ExpireSnapshots
+from paimon_spark.procedures.tags import CreateTagFromTimestamp, ExpireTags
+from paimon_spark.store.clean.earliest_repair import RepairEarliestSnapshotResult
+from paimon_spark.store.clean.lost_files import RemoveUnexistingFilesResult
+from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
+from paimon_spark.store.clean.partition_expiry import ExpirePartitionsResult
+from paimon_spark.store.expire.snapshots import ExpireSnapshotsResult
+from paimon_spark.store.history.rollback import RollbackResult
+from paimon_spark.store.history.tag_deletion import DeleteTagResult
+from paimon_spark.store.history.tags import CreateTagResult
+
+R = TypeVar("R")
+Row: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The columns of an official procedure, and how its rows are made of our result."""
+
+    schema: pa.Schema
+    rows: Callable[[Any], Iterable[Row]]
+
+
+def call_result(procedure: Procedure[R] | DatabaseProcedure[R], result: R) -> tuple[pa.Schema, list[Row]]:
+    """What SQL ``CALL`` returns: the columns of the official procedure, and the rows.
+
+    A procedure that the official system does not have, and a dry run that its procedure does not have, give one row of
+    the fields of the result.
+
+    Args:
+        procedure: what was done.
+        result: what its ``run`` returned.
+    """
+    shape = _SHAPES.get(type(procedure))
+    if not procedure.official and shape is None:
+        return _fields_of(result)
+    if getattr(procedure, "dry_run", False) and "dry_run" not in procedure.official:
+        return _fields_of(result)
+    shape = shape or _DONE
+    return shape.schema, list(shape.rows(result))
+
+
+def _required(name: str, data_type: pa.DataType) -> pa.Field:
+    return pa.field(name, data_type, nullable=False)
+
+
+def _or_none(texts: Iterable[str], none: str) -> list[Row]:
+    """A row for each text, or one that says that there are none, as the official procedures do."""
+    return [(text,) for text in texts] or [(none,)]
+
+
+def _compacted(result: CompactDatabaseResult) -> list[Row]:
+    return [(f"Compact database finished. Success: {len(result.compacted)}, Failed: {len(result.failed)}",)]
+
+
+def _expired_partitions(result: ExpirePartitionsResult) -> list[Row]:
+    """Each as ``dt=2026-11-01, hour=10``, with the values as they are, which in directories are escaped."""
+    named = (", ".join(unescape(part) for part in name.split("/")) for name in result.partitions)
+    return _or_none(named, "No expired partitions.")
+
+
+def _tagged(result: CreateTagResult) -> list[Row]:
+    """Java makes a text of the watermark: ``null`` for none."""
+    watermark = "null" if result.watermark is None else str(result.watermark)
+    return [(result.name, result.snapshot_id, result.commit_millis, watermark)]
+
+
+def _orphans(results: Iterable[RemoveOrphanFilesResult]) -> list[Row]:
+    found = list(results)
+    return [(sum(len(each.paths) for each in found), sum(each.bytes for each in found))]
+
+
+def _rolled_back(result: RollbackResult) -> list[Row]:
+    return [(result.previous_snapshot_id, result.current_snapshot_id)]
+
+
+def _repaired(result: RepairEarliestSnapshotResult) -> list[Row]:
+    return [(result.previous_earliest_snapshot_id, result.current_earliest_snapshot_id)]
+
+
+def _expired_snapshots(result: ExpireSnapshotsResult) -> list[Row]:
+    return [(len(result.ids),)]
+
+
+def _expired_tags(result: DeleteTagResult) -> list[Row]:
+    return _or_none(result.names, "No expired tags.")
+
+
+def _lost_files(result: RemoveUnexistingFilesResult) -> list[Row]:
+    return [(path,) for path in result.paths]
+
+
+def _orphans_of_database(result: RemoveDatabaseOrphanFilesResult) -> list[Row]:
+    return _orphans(result.tables.values())
+
+
+_DONE = _Shape(pa.schema([pa.field("result", pa.bool_())]), lambda result: [(True,)])
+_TEXT = pa.schema([pa.field("result", pa.string())])
+_ORPHANS = pa.schema([pa.field("deletedFileCount", pa.int64()), pa.field("deletedFileTotalLenInBytes", pa.int64())])
+_ROLLED_BACK = _Shape(
+    pa.schema([_required("previous_snapshot_id", pa.int64()), _required("current_snapshot_id", pa.int64())]),
+    _rolled_back,
+)
+_TAGGED = pa.schema(
+    [
+        pa.field("tagName", pa.string()),
+        pa.field("snapshot", pa.int64()),
+        pa.field("commit_time", pa.int64()),
+        pa.field("watermark", pa.string()),
+    ]
+)
+_REPAIRED = pa.schema(
+    [_required("previous_earliest_snapshot_id", pa.int64()), _required("current_earliest_snapshot_id", pa.int64())]
+)
+
+_SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
+    {
+        CompactDatabase: _Shape(_TEXT, _compacted),
+        CreateTagFromTimestamp: _Shape(_TAGGED, _tagged),
+        ExpirePartitions: _Shape(pa.schema([pa.field("expired_partitions", pa.string())]), _expired_partitions),
+        ExpireSnapshots: _Shape(pa.schema([_required("deleted_snapshots_count", pa.int32())]), _expired_snapshots),
+        ExpireTags: _Shape(pa.schema([_required("expired_tags", pa.string())]), _expired_tags),
+        PurgeFiles: _Shape(_TEXT, lambda result: [("Success",)]),
+        RemoveDatabaseOrphanFiles: _Shape(_ORPHANS, _orphans_of_database),
+        RemoveOrphanFiles: _Shape(_ORPHANS, lambda result: _orphans([result])),
+        RemoveUnexistingFiles: _Shape(pa.schema([_required("fileName", pa.string())]), _lost_files),
+        RepairEarliestSnapshot: _Shape(_REPAIRED, _repaired),
+        Rollback: _ROLLED_BACK,
+        RollbackToTimestamp: _ROLLED_BACK,
+        RollbackToWatermark: _ROLLED_BACK,
+    }
+)
+"""Where the official procedure returns something else than ``result BOOLEAN``, true."""
+
+
+def _fields_of(result: Any) -> tuple[pa.Schema, list[Row]]:
+    """One row of the fields of a result; a field without a type of SQL is left out."""
+    if result is None:
+        return _DONE.schema, [(True,)]
+    hints = get_type_hints(type(result))
+    typed = {item.name: _arrow_type(hints[item.name]) for item in fields(result)}
+    known = {name: data_type for name, data_type in typed.items() if data_type is not None}
+    row = tuple(_sql_value(getattr(result, name)) for name in known)
+    return pa.schema([pa.field(name, data_type) for name, data_type in known.items()]), [row]
+
+
+def _sql_value(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+_TYPES: Mapping[Any, pa.DataType] = {
+    bool: pa.bool_(),
+    int: pa.int64(),
+    str: pa.string(),
+    tuple[int, ...]: pa.list_(pa.int64()),
+    tuple[str, ...]: pa.list_(pa.string()),
+}
+
+
+def _arrow_type(hint: Any) -> pa.DataType | None:
+    if get_origin(hint) in (Union, UnionType):
+        [hint] = set(get_args(hint)) - {NoneType}
+    return _TYPES.get(hint)

@@ -1,0 +1,169 @@
+"""What is done with the tables of databases."""
+
+from __future__ import annotations
+
+import logging
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Generic, Protocol, TypeVar
+
+from paimon_spark.errors import OptionError
+from paimon_spark.procedures.engine import Engine
+from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
+from paimon_spark.procedures.procedure import OPTIONS, Argument, Declaration
+from paimon_spark.store.clean.orphans import RemoveOrphanFilesResult
+from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.progress import Progress
+from paimon_spark.store.reporting.result import Result
+
+_log = logging.getLogger(__name__)
+
+R = TypeVar("R", covariant=True)
+
+
+class Tables(Protocol):
+    """The databases and tables of a catalog."""
+
+    def list_databases(self) -> Sequence[str]:
+        """The names of all databases."""
+        ...
+
+    def list_tables(self, database: str) -> Sequence[str]:
+        """The names of the Paimon tables of a database.
+
+        Args:
+            database: a name of ``list_databases``, or one that the user gave.
+
+        Raises:
+            PaimonError: there is no such database.
+        """
+        ...
+
+    def open(self, database: str, table: str, options: Mapping[str, str]) -> Table:
+        """A table with options for one call.
+
+        Raises:
+            PaimonError: there is no such table, or it cannot be opened.
+        """
+        ...
+
+
+class DatabaseProcedure(Declaration, Generic[R]):
+    """An operation on the tables of databases; R: what is told of it."""
+
+    @abstractmethod
+    def run(self, tables: Tables, engine: Engine) -> R:
+        """Does it.
+
+        Args:
+            tables: of the catalog.
+            engine: does what may be too big for one process.
+        """
+
+
+@dataclass(frozen=True, repr=False)
+class CompactDatabaseResult(Result):
+    """The result of a compaction of many tables.
+
+    Attributes:
+        compacted: the results by the names of the tables, such as ``db.orders``.
+        failed: the errors by the names of the tables.
+    """
+
+    compacted: Mapping[str, CompactResult]
+    failed: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class CompactDatabase(DatabaseProcedure[CompactDatabaseResult]):
+    """Compacts, one after another, the tables whose names match patterns, each with the defaults of `compact`.
+
+    A table that fails does not stop the others: its error is logged, and counted in the result.
+
+    Raises:
+        OptionError: a pattern is no regular expression.
+        PaimonError: the databases or their tables cannot be listed.
+    """
+
+    official = ("including_databases", "including_tables", "excluding_tables", OPTIONS)
+
+    including_databases: Annotated[str, Argument("a regular expression that the whole name of a database matches.")] = (
+        ".*"
+    )
+    including_tables: Annotated[
+        str, Argument("a regular expression that the name of a table with its database, as in db.orders, matches.")
+    ] = ".*"
+    excluding_tables: Annotated[
+        str | None, Argument("a regular expression; tables whose names with their databases match it are left out.")
+    ] = None
+    options: Annotated[Mapping[str, str], Argument("table options of this call.")] = field(default_factory=dict)
+    progress: Annotated[Progress | None, Argument("is told how many tables are done.", only_python=True)] = None
+
+    def run(self, tables: Tables, engine: Engine) -> CompactDatabaseResult:
+        compacted: dict[str, CompactResult] = {}
+        failed: dict[str, str] = {}
+        chosen = list(self._chosen(tables))
+        for done, (database, table) in enumerate(chosen):
+            name = f"{database}.{table}"
+            if self.progress is not None:
+                self.progress(f"compacting {name}", done, len(chosen))
+            try:
+                compacted[name] = engine.compact(tables.open(database, table, self.options), None, None)
+            except Exception as error:  # of whatever kind: Spark's errors are none of ours
+                _log.exception("compacting the table %s failed; the other tables are compacted all the same", name)
+                failed[name] = f"{type(error).__name__}: {error}"
+        return CompactDatabaseResult(compacted, failed)
+
+    def _chosen(self, tables: Tables) -> Iterator[tuple[str, str]]:
+        """Databases and tables whose names match."""
+        databases = _pattern("including_databases", self.including_databases)
+        included = _pattern("including_tables", self.including_tables)
+        excluding = self.excluding_tables is not None and self.excluding_tables.strip()
+        excluded = _pattern("excluding_tables", excluding) if excluding else None
+        for database in filter(databases.fullmatch, tables.list_databases()):
+            for table in tables.list_tables(database):
+                name = f"{database}.{table}"
+                if included.fullmatch(name) and not (excluded and excluded.fullmatch(name)):
+                    yield database, table
+
+
+@dataclass(frozen=True, repr=False)
+class RemoveDatabaseOrphanFilesResult(Result):
+    """The result of a removal of orphan files from many tables, by their names in the database."""
+
+    tables: Mapping[str, RemoveOrphanFilesResult]
+
+
+@dataclass(frozen=True)
+class RemoveDatabaseOrphanFiles(DatabaseProcedure[RemoveDatabaseOrphanFilesResult]):
+    """Removes orphan files from each table of a database; SQL calls it `remove_orphan_files` of ``db.*``.
+
+    All tables are opened before the first file goes. The first table that fails stops the removal.
+
+    Raises:
+        PaimonError: as of remove_orphan_files, or a table cannot be opened; nothing was deleted then.
+
+    Attributes:
+        database: its name, as it was given.
+        each: what is done with a table.
+        options: table options of this call.
+    """
+
+    database: str
+    each: RemoveOrphanFiles
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, tables: Tables, engine: Engine) -> RemoveDatabaseOrphanFilesResult:
+        names = tables.list_tables(self.database)
+        opened = {name: tables.open(self.database, name, self.options) for name in names}
+        return RemoveDatabaseOrphanFilesResult({name: self.each.run(one, engine) for name, one in opened.items()})
+
+
+def _pattern(argument: str, text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise OptionError(f"'{text}' is no regular expression for {argument}: {error}", arguments=(argument,)) from None
