@@ -16,10 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.adapters.options import NATIVE, native_choice
 from paimon_spark.spark.native.divided_read import DividedRead
+from paimon_spark.spark.native.open_reading import open_reading
 from paimon_spark.spark.native.requests import ReadExplanation, ReadRequest, TableFrame
 from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
 from paimon_spark.spark.native.source_read import read_by_source
-from paimon_spark.spark.native.table_reading import Reading, open_reading, whole_read_reason
+from paimon_spark.spark.native.table_reading import Reading, whole_read_reason
 from paimon_spark.store.open import ReadableTable
 
 __all__ = ["ReadExplanation", "ReadRequest", "TableFrame", "read_table"]

@@ -1,20 +1,17 @@
-"""A read of a table as it was asked for: opened, with its columns, its condition and the schema that it shows."""
+"""A read of a table as it was asked for: the table, its columns, its condition and the schema that it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyspark.sql import types as st
 
-from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.format.schema import ROW_KIND_FIELD
-from paimon_spark.format.types import DataField, Root
-from paimon_spark.spark.adapters.options import COLUMNS, FILTER, NATIVE, PATH, PUSH_FILTERS, TIME_ZONE, ReadOptions
-from paimon_spark.spark.adapters.types import shown_schema, spark_schema
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.options import FILTER, PUSH_FILTERS, TIME_ZONE, ReadOptions
 from paimon_spark.spark.native.requests import ReadExplanation
 from paimon_spark.spark.source.carried_splits import Pinned
-from paimon_spark.spark.source.readable import Readable, open_readable, readable_schema
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
@@ -23,7 +20,8 @@ from paimon_spark.store.scan.split_plan import merges_postponed
 from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
-_NARROWEST = (Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.BIGINT, Root.FLOAT, Root.DOUBLE)
+if TYPE_CHECKING:
+    from paimon_spark.spark.source.readable import Readable
 
 
 @dataclass(frozen=True)
@@ -77,37 +75,6 @@ class Reading:
         return told
 
 
-def open_reading(
-    path: str, options: Mapping[str, str], columns: tuple[str, ...] | None, where: str | None, time_zone: str | None
-) -> Reading:
-    """Opens what is to be read.
-
-    Args:
-        path: of a table, or of a system table.
-        options: of the read.
-        columns: names of the columns, in order; None: those of the option `columns`, else all.
-        where: a condition; None: that of the option `filter`, if any.
-        time_zone: of the condition, unless the options name one.
-
-    Raises:
-        OptionError: an option does not fit, or a column is unknown or named twice.
-        UnsupportedFeature: a column has a type that this release cannot read.
-        PaimonError: nothing there can be read, as in open_table.
-    """
-    given = {key: value for key, value in options.items() if key.lower() != NATIVE}
-    given[PATH] = path
-    if columns:
-        given[COLUMNS] = format_columns(columns)
-    if where is not None:
-        given[FILTER] = where
-    if time_zone is not None and not any(key.lower() == TIME_ZONE for key in given):
-        given[TIME_ZONE] = time_zone
-    table, read = open_readable(given)
-    is_count = columns is not None and not columns
-    schema = shown_schema(spark_schema([_narrowest(table)])) if is_count else readable_schema(table, read)
-    return Reading(table, read, nullable(schema), is_count)
-
-
 def nullable(schema: st.StructType) -> st.StructType:
     """The schema with NULL allowed everywhere: whichever part of a table Spark reads itself, it says the same."""
     return st.StructType([st.StructField(f.name, _nullable_type(f.dataType), True, f.metadata) for f in schema.fields])
@@ -122,13 +89,6 @@ def _nullable_type(spark: st.DataType) -> st.DataType:
         case st.MapType():
             return st.MapType(_nullable_type(spark.keyType), _nullable_type(spark.valueType), True)
     return spark
-
-
-def _narrowest(table: Readable) -> DataField:
-    """The column that costs least to read: of a key, for merges read it anyway."""
-    candidates = [f for f in table.schema.fields if f.name in table.schema.primary_keys] or table.schema.fields
-    order = {root: number for number, root in enumerate(_NARROWEST)}
-    return min(candidates, key=lambda field: order.get(field.type.root, len(order)))
 
 
 def whole_read_reason(reading: Reading) -> str | None:
