@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ MAX_DELETED_ROWS = 1_000_000
 MAX_SCANS = 32
 """Each group of files is a scan of its own in the query plan."""
 _HIDDEN = ("_", ".")
+_PATTERN = re.compile(r"[\[\]{}*?\\]")
 _MERGED = "rows of several files must be merged"
 
 
@@ -104,7 +106,9 @@ class FileSorter:
             for file in split.raw_files:
                 path, deletion = data_file_path(split.bucket_path, file), split.deletions.get(file.file_name)
                 size = 0 if deletion is None else self._deleted_rows(file, deletion)
-                kind = refusal or self._kind(file, deletion, path in lacking, size > vectors_left)
+                kind = (
+                    refusal or _path_refusal(path) or self._kind(file, deletion, path in lacking, size > vectors_left)
+                )
                 if isinstance(kind, ScanKind) and kind not in found.native and len(found.native) >= MAX_SCANS:
                     kind = f"its schema is none of the {MAX_SCANS} that one query may have scans for"
                 if isinstance(kind, str):
@@ -126,8 +130,6 @@ class FileSorter:
         file_format = file_format_of(file.file_name)
         if file_format != "parquet":
             return f"its format is {file_format}"
-        if (file.external_path or file.file_name).rpartition("/")[2].startswith(_HIDDEN):
-            return "Spark takes files whose names begin with _ or . for hidden ones"
         if file.write_cols is not None:
             return "it holds some columns only"
         if lacks_partition:
@@ -161,6 +163,19 @@ class FileSorter:
 
     def _deleted_rows(self, file: DataFileMeta, deletion: DeletionFile) -> int:
         return file.row_count if deletion.cardinality is None else deletion.cardinality
+
+
+def _path_refusal(path: str) -> str | None:
+    """Why Spark cannot be told to read a file of that path, in words; None: it can.
+
+    With `__globPaths__` off, Spark 4.3 reads all files of a list once for each that looks like a pattern
+    (DataSource.checkAndGlobPathIfNecessary).
+    """
+    if path.rpartition("/")[2].startswith(_HIDDEN):
+        return "Spark takes files whose names begin with _ or . for hidden ones"
+    if _PATTERN.search(path):
+        return "Spark takes paths with one of []{}*?\\ for patterns"
+    return None
 
 
 def _of(split: Split, files: Sequence[DataFileMeta]) -> dict[str, DeletionFile]:
