@@ -113,15 +113,15 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     return ReadOptions(path, names, condition, pushes, kinds, given, zone, native, splits)
 
 
-def native_choice(text: str) -> bool | None:
-    """What the option `read.native` says; None: auto.
+def native_choice(text: str, key: str = NATIVE) -> bool | None:
+    """What the option `read.native`, or the setting of that key, says; None: auto.
 
     Raises:
         OptionError: another value than auto, true and false.
     """
     value = text.strip().lower()
     if value not in _NATIVE_VALUES:
-        raise OptionError(f"option '{NATIVE}' has the value '{text}': expected one of {', '.join(_NATIVE_VALUES)}")
+        raise OptionError(f"option '{key}' has the value '{text}': expected one of {', '.join(_NATIVE_VALUES)}")
     return _NATIVE_VALUES[value]
 
 

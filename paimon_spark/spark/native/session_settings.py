@@ -39,7 +39,7 @@ def session_settings(spark: SparkSession) -> SessionSettings:
     found = spark.conf.getAll
     return SessionSettings(
         time_zone=found.get(_TIME_ZONE) or spark.conf.get(_TIME_ZONE),
-        native=native_choice(found.get(SESSION_NATIVE, "auto")),
+        native=native_choice(found.get(SESSION_NATIVE, "auto"), SESSION_NATIVE),
         case_sensitive=_is_on(found, "spark.sql.caseSensitive"),
         refusal=_refusal(found),
     )
