@@ -72,10 +72,8 @@ def test_a_table_in_two_parts_and_what_is_told(spark: SparkSession, table: Table
     assert made.frame.columns == ["s", "k"]
     none = read_table(spark, ReadRequest(table.location, columns=()))
     assert (none.frame.columns, none.told.columns, none.frame.count()) == ([], (), 20)
-    assert (
-        read_table(spark, ReadRequest(table.location, columns=(), where="v < 0")).frame.count()
-        == table.scan(where="v < 0").count()
-    )
+    negative = read_table(spark, ReadRequest(table.location, columns=(), where="v < 0")).frame
+    assert negative.count() == table.scan(where="v < 0").count()
     assert read_table(spark, ReadRequest(table.location, columns=(), native=False)).frame.count() == 20
 
 
@@ -100,9 +98,7 @@ def test_who_decides(spark: SparkSession, table: Table, settings: dict[str, str]
         told(spark, path, read__native="true")
     assert told(spark, path, native=False, read__native="true").reasons == off
     use(spark, settings, spark__paimon__read__native="maybe")
-    with pytest.raises(
-        OptionError, match=r"'spark\.paimon\.read\.native' has the value 'maybe': expected one of auto, true, false"
-    ):
+    with pytest.raises(OptionError, match=r"'spark\.paimon\.read\.native' has the value 'maybe': expected one of"):
         told(spark, path)
     use(spark, settings, spark__paimon__read__native="auto")
     opened = PaimonTable.forPath(spark, path, {"read.native": "true"})
