@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
@@ -116,8 +115,10 @@ class DividedRead:
         if not isinstance(scan.predicate, AlwaysTrue):
             condition = spark_condition(scan.predicate, self.table.schema.fields)
             frames = [frame.where(condition) for frame in frames]
-        names = [sf.col(quoted(name)) for name in self.reading.shown.names]
-        return [frame.select(*names) for frame in frames] if more else frames
+        if not more:
+            return frames
+        names = [quoted(name) for name in self.reading.shown.names]
+        return [frame.select(*names) for frame in frames]
 
     def _whole(self, plan: Plan) -> DataFrame:
         """The read by our data source, which plans it again, at the same snapshot."""

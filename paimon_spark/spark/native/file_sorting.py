@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.paths import data_file_path, file_format_of
@@ -35,7 +36,7 @@ class NativeFile:
 
 @dataclass(frozen=True)
 class ScanKind:
-    """What files must have in common to be read by one scan.
+    """What files must have in common to be read by one scan. Its hash is taken once: columns may be many.
 
     Attributes:
         columns: where the columns are in the files.
@@ -46,6 +47,13 @@ class ScanKind:
     columns: tuple[NativeColumn, ...]
     has_retractions: bool
     has_vectors: bool
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.columns, self.has_retractions, self.has_vectors))
 
 
 @dataclass
@@ -90,6 +98,7 @@ class FileSorter:
     fields: tuple[DataField, ...]
     case_sensitive: bool
     _known: dict[int, tuple[NativeColumn, ...] | str] = field(default_factory=dict)
+    _kinds: dict[tuple[int, bool, bool], ScanKind] = field(default_factory=dict)
 
     def sort(self, splits: Sequence[Split], refusal: str | None = None) -> SortedFiles:
         """The files of the splits.
@@ -142,7 +151,8 @@ class FileSorter:
         if isinstance(columns, str):
             return columns
         retractions = bool(self.table.schema.primary_keys) and file.delete_row_count != 0
-        return ScanKind(columns, retractions, deletion is not None)
+        key = (file.schema_id, retractions, deletion is not None)
+        return self._kinds.setdefault(key, ScanKind(columns, *key[1:]))
 
     def _columns(self, schema_id: int) -> tuple[NativeColumn, ...] | str:
         found = self._known.get(schema_id)

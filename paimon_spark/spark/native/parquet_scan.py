@@ -7,7 +7,6 @@ are read as they were written: no calendar is applied, whatever the session says
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -57,10 +56,8 @@ def scan_files(
         MissingFile: a file does not exist.
         CorruptFile: a deletion vector is missing or damaged.
     """
-    return [
-        _scan(spark, file_io, kind, part, shown)
-        for part in (_with_unique_names(files) if kind.has_vectors else [files])
-    ]
+    parts = _with_unique_names(files) if kind.has_vectors else [files]
+    return [_scan(spark, file_io, kind, part, shown) for part in parts]
 
 
 def _scan(
@@ -78,6 +75,8 @@ def _scan(
         rows = rows.join(*_deleted(spark, file_io, rows, files), how="left_anti")
     if kind.has_retractions:
         rows = rows.where(~_kind_of_row().isin(DELETE, UPDATE_BEFORE))
+    if not kind.has_retractions and all(map(_is_as_stored, kind.columns)):
+        return rows
     return rows.select(*(_column(c, field) for c, field in zip(kind.columns, shown.fields, strict=True)))
 
 
@@ -111,21 +110,29 @@ def _stored_type(column: NativeColumn, shown: st.StructField) -> st.DataType:
 
 
 def _column(column: NativeColumn, shown: st.StructField) -> Column:
-    """The column as it is shown, from what the files have."""
+    """The column as it is shown, from what the files have. Each step is a call of the JVM, so few are made."""
     if column.name is None:
-        value = sf.lit(None).cast(shown.dataType)
-    else:
-        value = sf.col(quoted(column.name))
-        if column.type.root is not column.field.type.root:
-            value = value.cast(shown.dataType)
-        value = _unfiltered(column, value)
-    return value.alias(shown.name, metadata=shown.metadata)
+        return sf.lit(None).cast(shown.dataType).alias(shown.name, metadata=shown.metadata)
+    if _is_as_stored(column):
+        return sf.col(quoted(column.name))  # with the comments of the schema that was given
+    value = _value(column, shown)
+    return value.alias(shown.name, metadata=shown.metadata) if shown.metadata else value.alias(shown.name)
 
 
-def _unfiltered(column: NativeColumn, value: Column) -> Column:
-    """The same value in a form in which Spark pushes no filter on it to the files."""
-    if column.field.type.root in FLOATS:
-        return sf.nanvl(value, sf.lit(math.nan).cast(spark_type(column.field.type)))
+def _is_as_stored(column: NativeColumn) -> bool:
+    """True if Spark needs to do nothing to the column of the files."""
+    is_cast = column.type.root is not column.field.type.root
+    return column.name == column.field.name and not is_cast and not holds_floats(column.field.type)
+
+
+def _value(column: NativeColumn, shown: st.StructField) -> Column:
+    """The value of a column; floating-point numbers in a form in which Spark pushes no filter on them to the files."""
+    name, root = quoted(column.name or ""), column.field.type.root
+    if root in FLOATS:
+        return sf.expr(f"nanvl(CAST({name} AS {root}), CAST('NaN' AS {root}))")  # a cast to the own type is none
+    value = sf.col(name)
+    if column.type.root is not root:
+        return value.cast(shown.dataType)
     return sf.when(value.isNotNull(), value) if holds_floats(column.field.type) else value
 
 

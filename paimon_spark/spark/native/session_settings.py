@@ -31,29 +31,28 @@ class SessionSettings:
 
 
 def session_settings(spark: SparkSession) -> SessionSettings:
-    """The settings as they are now, asked for at once: on Connect every question is a call of the server.
+    """The settings as they are now.
 
     Raises:
         OptionError: `spark.paimon.read.native` has a value that is not known.
     """
-    found = spark.conf.getAll
     return SessionSettings(
-        time_zone=found.get(_TIME_ZONE) or spark.conf.get(_TIME_ZONE),
-        native=native_choice(found.get(SESSION_NATIVE, "auto"), SESSION_NATIVE),
-        case_sensitive=_is_on(found, "spark.sql.caseSensitive"),
-        refusal=_refusal(found),
+        time_zone=spark.conf.get(_TIME_ZONE),
+        native=native_choice(spark.conf.get(SESSION_NATIVE, "auto") or "auto", SESSION_NATIVE),
+        case_sensitive=_is_on(spark, "spark.sql.caseSensitive"),
+        refusal=_refusal(spark),
     )
 
 
-def _refusal(found: dict[str, str]) -> str | None:
+def _refusal(spark: SparkSession) -> str | None:
     """Rows must not be lost without a word, and `_metadata` of files exists in the first version of sources only."""
     for key in ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles"):
-        if _is_on(found, key):
+        if _is_on(spark, key):
             return f"the session has {key} = true"
-    if "parquet" not in found.get(_V1_SOURCES, "parquet").lower().split(","):
+    if "parquet" not in (spark.conf.get(_V1_SOURCES, "parquet") or "").lower().split(","):
         return f"the session leaves parquet out of {_V1_SOURCES}"
     return None
 
 
-def _is_on(found: dict[str, str], key: str) -> bool:
-    return found.get(key, "false").strip().lower() == "true"
+def _is_on(spark: SparkSession, key: str) -> bool:
+    return (spark.conf.get(key, "false") or "false").strip().lower() == "true"
