@@ -56,7 +56,7 @@ def scan_files(
         MissingFile: a file does not exist.
         CorruptFile: a deletion vector is missing or damaged.
     """
-    parts = _with_unique_names(files) if kind.has_vectors else [files]
+    parts = with_unique_names(files) if kind.has_vectors else [files]
     return [_scan(spark, file_io, kind, part, shown) for part in parts]
 
 
@@ -136,7 +136,7 @@ def _value(column: NativeColumn, shown: st.StructField) -> Column:
     return sf.when(value.isNotNull(), value) if holds_floats(column.field.type) else value
 
 
-def _with_unique_names(files: Sequence[NativeFile]) -> list[list[NativeFile]]:
+def with_unique_names(files: Sequence[NativeFile]) -> list[list[NativeFile]]:
     """The files in parts in which each has a name of its own, by which its deleted rows are found."""
     seen: Counter[str] = Counter()
     parts: list[list[NativeFile]] = []
