@@ -13,6 +13,7 @@ import bench_dynamic
 import bench_engines
 import bench_expiry
 import bench_memory
+import bench_native
 import bench_orphans
 import bench_plan
 import bench_read
@@ -32,6 +33,7 @@ PARTS = {
     "expiry": bench_expiry.run,
     "orphans": bench_orphans.run,
     "spark": bench_spark.run,
+    "native": bench_native.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
 }

@@ -45,6 +45,7 @@ FLOORS = (
     ("spark.adapters",),
     ("spark.write",),
     ("spark.source", "spark.jobs"),
+    ("spark.native",),
     ("spark.table",),
     ("cli",),
     ("cli.picture",),

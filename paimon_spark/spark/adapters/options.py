@@ -21,6 +21,8 @@ COLUMNS = "columns"
 FILTER = "filter"
 PUSH_FILTERS = "push-filters"
 ROW_KINDS = "row-kinds"
+NATIVE = "read.native"
+SPLITS = "read.splits"
 ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
@@ -29,7 +31,8 @@ WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MIS
 
 _PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
 _VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
-_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS)
+_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS, NATIVE, SPLITS)
+_NATIVE_VALUES: dict[str, bool | None] = {"auto": None, "true": True, "false": False}
 _WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE, WRITE_MISSING_COLUMNS.key)
 
 
@@ -45,6 +48,8 @@ class ReadOptions:
         row_kinds: whether a column `_row_kind` says what each row does, and rows that take others back are read.
         table: dynamic table options and storage options.
         time_zone: in which `where` is read; None: nobody has said.
+        native: the option `read.native`; None: auto, which is also the default.
+        splits: the splits to read, in place of a plan, as ``spark.source.carried_splits`` writes them; None: all.
     """
 
     path: str
@@ -54,6 +59,8 @@ class ReadOptions:
     row_kinds: bool = False
     table: Mapping[str, str] = field(default_factory=dict)
     time_zone: str | None = None
+    native: bool | None = None
+    splits: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,22 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     pushes = _bool(PUSH_FILTERS, given.pop(PUSH_FILTERS, "false"))
     kinds = _bool(ROW_KINDS, given.pop(ROW_KINDS, "false"))
     zone = given.pop(TIME_ZONE, None)
-    return ReadOptions(path, names, where if where and where.strip() else None, pushes, kinds, given, zone)
+    native = native_choice(given.pop(NATIVE, "auto"))
+    splits = given.pop(SPLITS, None)
+    condition = where if where and where.strip() else None
+    return ReadOptions(path, names, condition, pushes, kinds, given, zone, native, splits)
+
+
+def native_choice(text: str, key: str = NATIVE) -> bool | None:
+    """What the option `read.native`, or the setting of that key, says; None: auto.
+
+    Raises:
+        OptionError: another value than auto, true and false.
+    """
+    value = text.strip().lower()
+    if value not in _NATIVE_VALUES:
+        raise OptionError(f"option '{key}' has the value '{text}': expected one of {', '.join(_NATIVE_VALUES)}")
+    return _NATIVE_VALUES[value]
 
 
 def write_options(options: Mapping[str, str]) -> WriteOptions:

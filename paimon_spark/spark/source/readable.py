@@ -13,7 +13,7 @@ from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import COLUMNS, ReadOptions, read_options
 from paimon_spark.spark.adapters.types import shown_schema, spark_schema
-from paimon_spark.store.open import find_system_table, open_table
+from paimon_spark.store.open import ReadableTable, find_system_table, open_planned, open_table
 from paimon_spark.store.scan.projection import row_kind_field
 from paimon_spark.store.system_tables.names import is_of_warehouse
 
@@ -46,14 +46,29 @@ def open_readable(options: Mapping[str, str]) -> tuple[Readable, ReadOptions]:
     """What the options of a read name, opened, and the options.
 
     Raises:
-        OptionError: an option does not fit the path.
+        OptionError: an option does not fit the path, or splits of a plan do not fit the table.
         PaimonError: nothing there can be read, as in open_table.
     """
     read = read_options(options)
+    if read.splits is not None:
+        return _open_planned(read, read.splits), read
+    if read.native:
+        raise OptionError(
+            f"reading {read.path}: 'read.native' = 'true' cannot hold here, because Spark takes rows of a Python data "
+            "source from Python only; use PaimonTable.forPath(spark, path).toDF(native=True), or leave the option out"
+        )
     system = _find_system(read)
     if system is not None and read.row_kinds:
         raise OptionError(f"reading {read.path}: a system table has no row kinds but those that it shows")
     return system or open_table(read.path, read.table, time_zone=read.time_zone), read
+
+
+def _open_planned(read: ReadOptions, splits: str) -> ReadableTable:
+    from paimon_spark.spark.source.carried_splits import pinned_state
+
+    pinned = pinned_state(splits)
+    ids = (pinned.schema_id, pinned.options_schema_id)
+    return open_planned(read.path, read.table, ids, pinned.branch, time_zone=read.time_zone)
 
 
 def _find_system(read: ReadOptions) -> Readable | None:

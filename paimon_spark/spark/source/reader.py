@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -22,6 +22,7 @@ from paimon_spark.spark.source.filters import push_filters
 from paimon_spark.spark.source.readable import Readable, check_readable_columns, find_column
 
 if TYPE_CHECKING:
+    from paimon_spark.store.read.splits import Split
     from paimon_spark.store.scan.table_scan import Scan
     from paimon_spark.store.system_tables.table import SystemScan, UnitReader
 
@@ -49,10 +50,19 @@ class PaimonReader(DataSourceReader):
         where: the text of the `filter` option.
         push_filters: whether to take over filters from Spark. It is safe only where a loaded DataFrame is scanned once:
             Spark keeps one planned read for it, and each scan, filtered or not, runs the one planned last.
+        splits: what to read; None: what the plan of the table says.
     """
 
-    def __init__(self, table: Readable, schema: StructType, where: str | None, push_filters: bool = False) -> None:
+    def __init__(
+        self,
+        table: Readable,
+        schema: StructType,
+        where: str | None,
+        push_filters: bool = False,
+        splits: tuple[Split, ...] | None = None,
+    ) -> None:
         self._table = table
+        self._splits = splits
         self._push_filters = push_filters
         self._columns = asked_columns(table, schema)
         self._predicate: Predicate = as_predicate(where, table.schema.fields, table.time_zone)
@@ -74,7 +84,9 @@ class PaimonReader(DataSourceReader):
     @plainly
     def partitions(self) -> list[InputPartition]:
         """One per task; none for an empty result, for which Spark then runs one task with nothing to read."""
-        return [SplitPartition(splits) for splits in self._scan().tasks()]
+        scan = self._scan()
+        tasks = scan.tasks() if self._splits is None else cast("Scan", scan).tasks_of(self._splits)
+        return [SplitPartition(splits) for splits in tasks]
 
     @plainly
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -6,7 +6,7 @@ what its step needs, and this module itself nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from paimon_spark.spark.source.writer import PaimonWriter
+    from paimon_spark.store.metadata.table import Table
 
 
 def register(spark: SparkSession) -> None:
@@ -88,7 +89,12 @@ class PaimonDataSource(DataSource):
         from paimon_spark.spark.source.reader import PaimonReader
 
         table, options = open_readable(self.options)
-        return PaimonReader(table, schema, options.where, options.push_filters)
+        splits = None
+        if options.splits is not None:
+            from paimon_spark.spark.source.carried_splits import decode_splits
+
+            splits = decode_splits(options.splits, cast("Table", table))
+        return PaimonReader(table, schema, options.where, options.push_filters, splits)
 
     @plainly
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from paimon_spark.format.options.column_names import format_columns
+from paimon_spark.format.options.column_names import format_columns, parse_columns
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe
@@ -22,6 +22,7 @@ from paimon_spark.spark.adapters.options import (
     COLUMNS,
     DYNAMIC_OVERWRITE,
     FILTER,
+    NATIVE,
     OVERWRITE_WHERE,
     PATH,
     TIME_ZONE,
@@ -30,6 +31,7 @@ from paimon_spark.spark.adapters.options import (
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
+from paimon_spark.spark.native.read_table import ReadRequest, read_table
 from paimon_spark.spark.table.history_methods import HistoryMethods
 from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.new_table import NewTable
@@ -76,7 +78,8 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         """Use ``forPath``, which checks that the table is there."""
         self._spark = spark
         self._path = path
-        self._options, self._time_zone = _without_zone(options)
+        self._options = _of_table(options)
+        self._time_zone, self._native = _last(options, TIME_ZONE), _last(options, NATIVE)
 
     def __repr__(self) -> str:
         """The path and the options, without those of the storage, which hold secrets. It reads nothing."""
@@ -89,20 +92,20 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
 
         Args:
             options: storage options (``s3.endpoint``, ...) and table options for all uses of this object. Conditions
-                are read in the time zone of the session; ``time-zone`` names another one.
+                are read in the time zone of the session; ``time-zone`` names another one. ``read.native`` is for
+                ``toDF``.
 
         Raises:
             TableNotFound: there is none; the message tells what was found there.
         """
-        rest, zone = _without_zone(options)
-        table = open_table(path, rest, time_zone=zone)
+        table = open_table(path, _of_table(options), time_zone=_last(options, TIME_ZONE))
         branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
         return cls(spark, table.location, {**options, **branch})
 
     @classmethod
     def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:
         """True if there is a table at the path."""
-        return find_table(path, _without_zone(options)[0]) is not None
+        return find_table(path, _of_table(options)) is not None
 
     @classmethod
     def create(cls, spark: SparkSession) -> NewTable[PaimonTable]:
@@ -119,22 +122,40 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         columns: str | Sequence[str] | None = None,
         where: str | Column | None = None,
         options: Mapping[str, str] = _NO_OPTIONS,
+        native: bool | None = None,
     ) -> DataFrame:
-        """The rows as a DataFrame. Its first query chooses the snapshot for all its queries.
+        """The rows as a DataFrame of the state that the table has now: make it again to see newer rows.
+
+        Spark itself reads the Parquet files whose rows need no merge, so a query reads the columns that it needs and
+        skips row groups. The data source reads the other files in Python; `columns` and `where` make that part smaller.
 
         Args:
             columns: names of the columns to read, in order, or one text such as "id, total"; None means all.
             where: a condition, read in the time zone of the session. As SQL text it is used for pruning and decided
                 while reading; as a Column it is a ``DataFrame.where``, over the chosen columns only.
             options: more options of the read, such as ``scan.snapshot-id``.
+            native: None: Spark reads itself what it can. True: it must read all files. False: it reads none, and the
+                first query chooses the state. None leaves the choice to the option `read.native` (auto, true, false),
+                then to the setting `spark.paimon.read.native` of the session.
+
+        Raises:
+            UnsupportedFeature: native is True, and a file must be read in Python; the message names the file and why.
+            PaimonError: the table cannot be planned, an option does not fit, or a column is unknown.
         """
+        names = parse_columns(columns) if isinstance(columns, str) else None if columns is None else tuple(columns)
+        text = where if isinstance(where, str) else None
         given = {**self._options, **options}
-        if where is None or isinstance(where, str):
-            return self._read(self._path, columns, where, given)
-        return self._read(self._path, columns, None, given).where(where)
+        for key, value in ((TIME_ZONE, self._time_zone), (NATIVE, self._native)):
+            if value is not None and _last(given, key) is None:
+                given[key] = value
+        frame = read_table(self._spark, ReadRequest(self._path, given, names, text, native)).frame
+        return frame if where is None or isinstance(where, str) else frame.where(where)
 
     def createOrReplaceTempView(self, name: str, options: Mapping[str, str] = _NO_OPTIONS) -> None:
         """Gives the table a name in the SQL of this session, for ``SELECT`` and ``INSERT``.
+
+        All files are read by the data source, because Spark inserts into nothing else: ``toDF`` makes a DataFrame that
+        Spark reads faster, and whose own ``createOrReplaceTempView`` makes a view to read only.
 
         The first query over the view chooses the snapshot for all later ones. Neither ``INSERT INTO`` the view nor
         ``REFRESH TABLE`` changes that: call this again to see newer rows.
@@ -143,7 +164,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
             name: of the view; one that is there is replaced.
             options: of the reads and writes through it; ``filter`` or ``scan.snapshot-id`` make it a view to read only.
         """
-        self.toDF(options=options).createOrReplaceTempView(name)
+        self._read(self._path, None, None, {**self._options, **options}).createOrReplaceTempView(name)
 
     def append(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteResult:
         """Adds the rows, or upserts them if the table has a primary key.
@@ -297,7 +318,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
 
     def _in_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """The options with the zone in which a condition among them is read; one that is given comes first."""
-        rest, zone = _without_zone(options)
+        rest, zone = _of_table(options), _last(options, TIME_ZONE)
         if zone is None and any(key.lower() in (FILTER, OVERWRITE_WHERE) for key in rest):
             zone = self._session_zone()
         return rest if zone is None else {**rest, TIME_ZONE: zone}
@@ -316,7 +337,12 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         return WriteResult(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
 
 
-def _without_zone(options: Mapping[str, str]) -> tuple[dict[str, str], str | None]:
-    """The options of the table, and the time zone named among them."""
-    zones = [value for key, value in options.items() if key.lower() == TIME_ZONE]
-    return {key: value for key, value in options.items() if key.lower() != TIME_ZONE}, zones[-1] if zones else None
+def _of_table(options: Mapping[str, str]) -> dict[str, str]:
+    """The options but for those of the reads alone that every read of a table object shares."""
+    return {key: value for key, value in options.items() if key.lower() not in (TIME_ZONE, NATIVE)}
+
+
+def _last(options: Mapping[str, str], name: str) -> str | None:
+    """The value of an option under its name in any letter case; None: it is not given."""
+    values = [value for key, value in options.items() if key.lower() == name]
+    return values[-1] if values else None

@@ -6,7 +6,7 @@ imported when they are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -144,11 +144,13 @@ class Scan:
 
         The end of the tasks is not known here, so the tags of the read live until they expire. See plan for errors.
         """
-        target, cost = (
-            self.table.options.value(o.SOURCE_SPLIT_TARGET_SIZE),
-            self.table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST),
-        )
-        return group_splits(self.plan_with_read_tags()[0].splits, target, cost)
+        return self.tasks_of(self.plan_with_read_tags()[0].splits)
+
+    def tasks_of(self, splits: Sequence[ReadUnit]) -> list[tuple[ReadUnit, ...]]:
+        """Splits of a plan in groups of about `source.split.target-size`, one group for each task."""
+        options = self.table.options
+        target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
+        return group_splits(splits, target, cost)
 
     def reader(self) -> SplitReader | BranchedReader:
         """Reads the splits of a plan, here or on another machine."""

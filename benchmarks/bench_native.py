@@ -1,0 +1,128 @@
+"""Reads through ``PaimonTable.toDF``, where Spark reads itself what needs no merge, against its own Parquet source."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import tables
+from bench_spark import noop, session
+from measure import Results, fastest
+from pyspark.sql import DataFrame, SparkSession
+
+from paimon_spark import PaimonTable
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import open_table
+from paimon_spark.store.read.splits import Split
+
+FILES = 1000
+COLUMNS = ["id", "d1"]
+KEY = 123_456
+
+
+def live_files(table: Table) -> list[str]:
+    splits = [split for split in open_table(table.location).scan().plan().splits if isinstance(split, Split)]
+    return [f"{split.bucket_path}/{file.file_name}" for split in splits for file in split.files]
+
+
+def compacted(spark: SparkSession, table: Table) -> Table:
+    """A copy of the table, compacted; reused when it is there."""
+    path = Path(f"{table.location}-compacted")
+    done = path.with_suffix(".done")
+    if not done.exists():
+        shutil.copytree(table.location, path)
+        PaimonTable.forPath(spark, str(path)).optimize().compact()
+        done.touch()
+    return open_table(str(path))
+
+
+def table_of_files(root: Path, files: int) -> Table:
+    """An append table of so many files of a few rows in one directory; reused when it is there."""
+    base = tables.append_table(root, 100)
+    path = root / f"append-of-{files}-files"
+    done = path.with_suffix(".done")
+    if not done.exists():
+        shutil.copytree(base.location, path)
+        table = open_table(str(path))
+        (split,) = table.scan().plan().splits
+        assert isinstance(split, Split)
+        (file,) = split.raw_files
+        more = tuple(replace(file, file_name=f"data-{number:036}-0.parquet") for number in range(1, files))
+        for copy in more:
+            shutil.copyfile(f"{split.bucket_path}/{file.file_name}", f"{split.bucket_path}/{copy.file_name}")
+        TableCommit(table, "files").append([CommitMessage(split.partition, 0, -1, new_files=more)])
+        done.touch()
+    return open_table(str(path))
+
+
+def full_reads(results: Results, spark: SparkSession, table: Table, what: str) -> None:
+    """All columns and two, against Spark's own read of the same files."""
+    frame, plain = PaimonTable.forPath(spark, table.location).toDF(), spark.read.parquet(*live_files(table))
+    names = frame.columns
+    best = fastest(
+        {
+            "ours": lambda: noop(frame),
+            "parquet": lambda: noop(plain.select(*names)),
+            "ours 2": lambda: noop(frame.select(*COLUMNS)),
+            "parquet 2": lambda: noop(plain.select(*COLUMNS)),
+        },
+        7,
+    )
+    note = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in best.items())
+    results.lower(
+        f"toDF, {what}, all columns: time / spark.read.parquet", best["ours"] / best["parquet"], "x", 1.1, note
+    )
+    results.lower(f"toDF, {what}, 2 columns: time / spark.read.parquet", best["ours 2"] / best["parquet 2"], "x", 1.1)
+
+
+def narrow_reads(results: Results, spark: SparkSession, merged: Table, plain: Table) -> None:
+    """One key, two columns and a count of a table that must be merged, against the data source; a count of files."""
+    table, append = PaimonTable.forPath(spark, merged.location), PaimonTable.forPath(spark, plain.location)
+
+    def loaded() -> DataFrame:
+        return spark.read.format("paimon").load(merged.location)
+
+    best = fastest(
+        {
+            "key": lambda: table.toDF(where=f"id = {KEY}").collect(),
+            "key, load": lambda: loaded().where(f"id = {KEY}").collect(),
+            "columns": lambda: noop(table.toDF(columns=COLUMNS)),
+            "columns, load": lambda: noop(loaded().select(*COLUMNS)),
+            "count": lambda: append.toDF(columns=()).count(),
+            "count, load": lambda: spark.read.format("paimon").load(plain.location).count(),
+        },
+        3,
+    )
+    for name, goal in {"key": 10, "columns": 1.5, "count": 5}.items():
+        ours, theirs = best[name], best[f"{name}, load"]
+        what = {"key": "row by its key", "columns": "2 of 12 columns, merged", "count": "count(*) of an append table"}
+        note = f"{ours:.3f} s, load {theirs:.3f} s"
+        results.higher(f"toDF, {what[name]}: speed / load", theirs / ours, "x", goal, note)
+
+
+def planning(results: Results, spark: SparkSession, table: Table) -> None:
+    """What a DataFrame of a thousand files costs to make, over that of Spark for their directory."""
+    directory = Path(live_files(table)[0]).parent
+    schema = PaimonTable.forPath(spark, table.location).toDF().schema
+    paimon = PaimonTable.forPath(spark, table.location)
+    best = fastest(
+        {"ours": paimon.toDF, "parquet": lambda: spark.read.schema(schema).parquet(str(directory))},
+        9,
+    )
+    note = f"toDF {best['ours'] * 1000:.0f} ms, spark.read.parquet of the directory {best['parquet'] * 1000:.0f} ms"
+    over = (best["ours"] - best["parquet"]) * 1000
+    results.lower(f"planning of {FILES:,} files: toDF over spark.read.parquet", over, "ms", 100, note)
+
+
+def run(results: Results, root: Path, scale: float) -> None:
+    spark, database = session(), root / "bench.db"
+    count, upserts = int(5e6 * scale), int(2e5 * scale)
+    merged = tables.primary_key_table(database, "int64 dense", count, upserts, 8)
+    plain = tables.append_table(database, count)
+    planning(results, spark, table_of_files(database, FILES))
+    full_reads(results, spark, plain, "append table")
+    full_reads(results, spark, compacted(spark, merged), "compacted key table")
+    narrow_reads(results, spark, merged, plain)

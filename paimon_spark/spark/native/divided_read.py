@@ -1,0 +1,153 @@
+"""The read of one state in up to three parts: by Spark's own scan, by our data source, or by this process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.options.core_options import SCAN_SNAPSHOT_ID
+from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.types import shown_schema, spark_schema
+from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
+from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
+from paimon_spark.spark.native.key_lookup import is_key_lookup, local_rows, read_here
+from paimon_spark.spark.native.parquet_scan import quoted, scan_files
+from paimon_spark.spark.native.requests import ReadExplanation
+from paimon_spark.spark.native.session_settings import SessionSettings
+from paimon_spark.spark.native.source_read import read_by_source
+from paimon_spark.spark.native.store_probe import store_refusal
+from paimon_spark.spark.native.table_reading import Reading, nullable, pinned_state_of, travels
+from paimon_spark.spark.source.carried_splits import MAX_FILES, encode_splits
+from paimon_spark.store.holds.expired import translate_missing_files
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.table_scan import Plan, Scan
+
+
+@dataclass(frozen=True)
+class DividedRead:
+    """A read whose files go, each by itself, to Spark's own scan or to our data source.
+
+    Attributes:
+        spark: the session.
+        reading: what was asked for.
+        table: the table of it.
+        settings: of the session.
+        native: True: our data source may read no file.
+    """
+
+    spark: SparkSession
+    reading: Reading
+    table: ReadableTable
+    settings: SessionSettings
+    native: bool | None
+
+    def frame(self) -> tuple[DataFrame, ReadExplanation]:
+        """The DataFrame of the latest state, or of the one that the options choose, and how it is read.
+
+        Raises:
+            UnsupportedFeature: native is True, and a file must be read by our data source.
+            SnapshotNotFound: the state does not exist, or it expires concurrently.
+            CorruptFile: metadata or files are missing or damaged.
+        """
+        scan = self.reading.scan(self.table)
+        plan = scan.plan_with_read_tags()[0]
+        splits = [split for split in plan.splits if isinstance(split, Split)]
+        found = self._sorted(scan.predicate, splits)
+        if found.rest and self.native:
+            raise self._refused(found)
+        told = self._explain(plan, found)
+        if found.rest and is_key_lookup(self.table, scan.predicate, splits):
+            frame = read_here(self.spark, scan, splits, self.reading.shown)
+            return frame, replace(told, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
+        if told.merged_files > MAX_FILES:
+            return self._whole(plan), self._explain(plan, self._all_refused(splits))
+        frames = self._native_frames(scan, plan, found)
+        if found.rest:
+            text = encode_splits(found.rest, pinned_state_of(self.table))
+            frames.append(read_by_source(self.spark, self.reading, text))
+        if not frames:
+            frames.append(local_rows(self.spark, self._no_rows(), self.reading.shown))
+        return functools.reduce(DataFrame.unionAll, frames), told
+
+    def _sorted(self, predicate: Predicate, splits: Sequence[Split]) -> SortedFiles:
+        sorter = FileSorter(self.table, self._fields(predicate), self.settings.case_sensitive)
+        return sorter.sort(splits, self._refusal(predicate, splits))
+
+    def _refusal(self, predicate: Predicate, splits: Sequence[Split]) -> str | None:
+        """Why no file can be read by Spark itself, in words; None: some may."""
+        if self.settings.refusal is not None:
+            return self.settings.refusal
+        try:
+            spark_condition(predicate, self.table.schema.fields)
+        except NotExpressible as error:
+            return str(error)
+        raw = next(((split, file) for split in splits for file in split.raw_files), None)
+        if raw is None:
+            return None
+        return store_refusal(self.spark, self.reading.options.table, data_file_path(raw[0].bucket_path, raw[1]))
+
+    def _fields(self, predicate: Predicate) -> tuple[DataField, ...]:
+        """The columns of the result, then those that only the condition needs."""
+        shown = set(self.reading.shown.names)
+        more = sorted(columns_of(predicate) - shown)
+        return (*self.reading.fields, *(self.table.schema.by_name[name] for name in more))
+
+    def _native_frames(self, scan: Scan, plan: Plan, found: SortedFiles) -> list[DataFrame]:
+        more = self._fields(scan.predicate)[len(self.reading.shown.fields) :]
+        shown = st.StructType([*self.reading.shown.fields, *nullable(shown_schema(spark_schema(more))).fields])
+        snapshot = None if plan.snapshot is None else plan.snapshot.id
+        with translate_missing_files(self.table.snapshots, self.table.options, snapshot):
+            frames = [
+                frame
+                for kind, files in found.native.items()
+                for frame in scan_files(self.spark, self.table.file_io, kind, files, shown)
+            ]
+        if not isinstance(scan.predicate, AlwaysTrue):
+            condition = spark_condition(scan.predicate, self.table.schema.fields)
+            frames = [frame.where(condition) for frame in frames]
+        if not more:
+            return frames
+        names = [quoted(name) for name in self.reading.shown.names]
+        return [frame.select(*names) for frame in frames]
+
+    def _whole(self, plan: Plan) -> DataFrame:
+        """The read by our data source, which plans it again, at the same snapshot."""
+        pin = {} if plan.snapshot is None or travels(self.table) else {SCAN_SNAPSHOT_ID.key: str(plan.snapshot.id)}
+        return read_by_source(self.spark, self.reading, more=pin)
+
+    def _all_refused(self, splits: Sequence[Split]) -> SortedFiles:
+        reason = f"more than {MAX_FILES:,} files must be read by the Python source"
+        return FileSorter(self.table, self.reading.fields, self.settings.case_sensitive).sort(splits, reason)
+
+    def _no_rows(self) -> pa.Table:
+        return spark_arrow_schema(self.reading.shown).empty_table()
+
+    def _refused(self, found: SortedFiles) -> UnsupportedFeature:
+        path, reason = found.example or (self.table.location, "a file cannot be read natively")
+        return UnsupportedFeature(
+            f"reading {self.table.location} natively was asked for (native=True), but the data file {path} must be "
+            f"read by the Python source: {reason}. Leave native out, so that only such files are, or compact the table"
+        )
+
+    def _explain(self, plan: Plan, found: SortedFiles) -> ReadExplanation:
+        reasons = (
+            f"{reason} ({count} {'file' if count == 1 else 'files'})" for reason, count in found.reasons.most_common()
+        )
+        return replace(
+            self.reading.explanation(),
+            snapshot_id=None if plan.snapshot is None else plan.snapshot.id,
+            native_files=found.native_count,
+            merged_splits=len(found.rest),
+            merged_files=sum(split.file_count for split in found.rest),
+            reasons=tuple(reasons),
+        )

@@ -1,0 +1,98 @@
+"""How a list of files is handed to Spark: file by file, or as directories and a pattern of names.
+
+Spark looks at each path of a list by itself: of more than 32 in a job with one task for each, which takes seconds for a
+thousand files. A directory is listed at once. It may hold other files too, so a pattern names those to read. Spark does
+not notice if one of them is gone, so the directories are listed here again after Spark has done it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import MissingFile
+from paimon_spark.file_io import FileIO, plain_location
+from paimon_spark.store.storage.parallel import map_parallel
+
+FEW = 32
+"""Spark's own `spark.sql.sources.parallelPartitionDiscovery.threshold`, unless it is set."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True)
+class FileList:
+    """What Spark is told to read.
+
+    Attributes:
+        paths: files or directories, as URIs for local ones.
+        options: of the reader.
+        names: for directories, the names of the files in each; None: the paths are files.
+    """
+
+    paths: tuple[str, ...]
+    options: Mapping[str, str]
+    names: Mapping[str, frozenset[str]] | None = None
+
+
+def file_list(file_io: FileIO, paths: Sequence[str]) -> FileList:
+    """The files as Spark finds them fastest.
+
+    Args:
+        file_io: the store of the files.
+        paths: of the files; none twice.
+    """
+    if len(paths) > FEW:
+        directories = _by_directory(paths)
+        if len(directories) <= max(FEW, len(paths) // 4) and _is_exact(file_io, directories):
+            every = sorted({name for names in directories.values() for name in names})
+            options = {"pathGlobFilter": f"{{{','.join(every)}}}", "recursiveFileLookup": "true"}
+            return FileList(tuple(map(spark_path, directories)), options, directories)
+    return FileList(tuple(map(spark_path, paths)), {})
+
+
+def check_still_there(file_io: FileIO, found: FileList) -> None:
+    """Checks that Spark has found every file, after it has listed the directories.
+
+    Raises:
+        MissingFile: a file does not exist.
+    """
+    for directory, names in (found.names or {}).items():
+        missing = sorted(names - _listed(file_io, directory))
+        if missing:
+            path = f"{directory}/{missing[0]}"
+            raise MissingFile(
+                f"reading the data file {path}: it does not exist. If the snapshot that names it has just expired, "
+                "read a newer one; else the table is damaged: restore the file, or travel to a snapshot without it",
+                path,
+            )
+
+
+def spark_path(path: str) -> str:
+    """The path as Spark takes it: a local one with its scheme, because the cluster may have another default."""
+    plain = plain_location(path)
+    return f"file://{plain}" if plain.startswith("/") else plain
+
+
+def _by_directory(paths: Sequence[str]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        directory, _, name = path.rpartition("/")
+        found[directory].add(name)
+    return {directory: frozenset(names) for directory, names in found.items()}
+
+
+def _is_exact(file_io: FileIO, directories: Mapping[str, frozenset[str]]) -> bool:
+    """True if the pattern of all names finds these files and no other."""
+    every = frozenset[str]().union(*directories.values())
+    if not all(map(_PLAIN_NAME.fullmatch, every)):
+        return False
+    if len(directories) == 1:
+        return True
+    listed = map_parallel(lambda directory: _listed(file_io, directory), directories)
+    return all(there & every <= names for there, names in zip(listed, directories.values(), strict=True))
+
+
+def _listed(file_io: FileIO, directory: str) -> frozenset[str]:
+    return frozenset(status.name for status in file_io.list(directory))

@@ -1,0 +1,67 @@
+"""Reads of few rows by their primary key, which this process does itself.
+
+A Python worker of Spark takes longer to start than such a read takes. The rows become a local relation of Spark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+
+from paimon_spark.arrow.conform import conform_batch
+from paimon_spark.arrow.predicates.predicate import Compare, In, Op, Predicate, conjuncts
+from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import ReadUnit
+from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.store.storage.parallel import map_parallel
+
+MOST_KEYS = 32
+MOST_FILES = 32
+MOST_BYTES = 512 * 2**20
+"""Of the files: a file without a sorted index of its keys may be read whole."""
+_THREADS = 4
+
+
+def is_key_lookup(table: Table, predicate: Predicate, splits: Sequence[ReadUnit]) -> bool:
+    """True if a condition leaves few keys, and a plan few files."""
+    keys = _keys_left(table.schema.primary_keys, predicate)
+    if not keys or keys > MOST_KEYS:
+        return False
+    return sum(s.file_count for s in splits) <= MOST_FILES and sum(s.size for s in splits) <= MOST_BYTES
+
+
+def _keys_left(primary_keys: Sequence[str], predicate: Predicate) -> int:
+    """The most keys that satisfy a condition; 0: it does not fix the whole key."""
+    counts: dict[str, int] = {}
+    for part in conjuncts(predicate):
+        match part:
+            case Compare((name,), Op.EQ | Op.NULL_SAFE_EQ, _):
+                counts[name] = 1
+            case In((name,), values, _):
+                counts[name] = min(len(values), counts.get(name, len(values)))
+    return math.prod(counts.get(key, 0) for key in primary_keys) if primary_keys else 0
+
+
+def read_here(spark: SparkSession, scan: Scan, splits: Sequence[ReadUnit], shown: st.StructType) -> DataFrame:
+    """The rows of splits, read now and by this process.
+
+    Args:
+        spark: the session.
+        scan: whose columns and condition are used.
+        splits: of its plan.
+        shown: the schema of the DataFrame: the columns of the scan.
+    """
+    reader, schema = scan.reader(), spark_arrow_schema(shown)
+    parts = map_parallel(lambda split: [conform_batch(b, schema) for b in reader.read(split)], splits, _THREADS)
+    batches = [batch for part in parts for batch in part]
+    return local_rows(spark, pa.Table.from_batches(batches, schema), shown)
+
+
+def local_rows(spark: SparkSession, rows: pa.Table, shown: st.StructType) -> DataFrame:
+    """Rows of this process as a DataFrame of exactly a schema."""
+    return spark.createDataFrame(rows, shown)

@@ -1,0 +1,64 @@
+"""What is asked of a native read, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class ReadRequest:
+    """A read that is asked for.
+
+    Attributes:
+        path: of a table or a system table.
+        options: of the read and of the storage, as for ``spark.read.format("paimon")``.
+        columns: names of the columns in order; None: all; an empty tuple: none, for counting rows.
+        where: a condition in SQL; None: no condition.
+        native: None: Spark reads itself what it can; True: it must read all files, or the read is refused; False: it
+            reads none. None leaves the choice to the option `read.native`, then to the session's
+            `spark.paimon.read.native`.
+    """
+
+    path: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    native: bool | None = None
+
+
+@dataclass(frozen=True)
+class ReadExplanation:
+    """How a DataFrame reads its table.
+
+    Attributes:
+        location: of the table.
+        snapshot_id: the state that the DataFrame shows; None: the table has none, or the first query chooses it.
+        native_files: how many files Spark reads itself.
+        merged_splits: how many splits our data source reads.
+        merged_files: how many files these have.
+        columns: the columns of the DataFrame.
+        where: the condition, as given.
+        local_rows: True if the rows were read when the DataFrame was made.
+        reasons: why files are not read by Spark itself, with their number; most files first.
+    """
+
+    location: str
+    snapshot_id: int | None
+    native_files: int
+    merged_splits: int
+    merged_files: int
+    columns: tuple[str, ...]
+    where: str | None
+    local_rows: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableFrame:
+    """A DataFrame of a table, and how it reads it."""
+
+    frame: DataFrame
+    told: ReadExplanation

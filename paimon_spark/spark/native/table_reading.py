@@ -1,0 +1,122 @@
+"""A read of a table as it was asked for: the table, its columns, its condition and the schema that it shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import types as st
+
+from paimon_spark.format.schema import ROW_KIND_FIELD
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.options import FILTER, PUSH_FILTERS, TIME_ZONE, ReadOptions
+from paimon_spark.spark.native.requests import ReadExplanation
+from paimon_spark.spark.source.carried_splits import Pinned
+from paimon_spark.store.metadata.table_options import other_branch
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.read.lenient_read import STRICT, tolerance
+from paimon_spark.store.scan.increments import reads_increment
+from paimon_spark.store.scan.split_plan import merges_postponed
+from paimon_spark.store.scan.table_scan import Scan
+from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.source.readable import Readable
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A read that was asked for.
+
+    Attributes:
+        table: what is read: a table or a system table.
+        options: what was asked for.
+        shown: the schema of the DataFrame; every column may be NULL, as Spark says of the columns of all its files.
+        is_count: True if no columns are wanted; shown then has the one that is read fastest.
+    """
+
+    table: Readable
+    options: ReadOptions
+    shown: st.StructType
+    is_count: bool
+
+    @property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns that are read, as the table has them."""
+        return tuple(self.table.schema.by_name[field.name] for field in self.shown.fields)
+
+    def scan(self, table: ReadableTable) -> Scan:
+        """The read of the table of this read by our own engine."""
+        return table.scan(self.shown.names, self.options.where)
+
+    def explanation(self) -> ReadExplanation:
+        """What is known of the read before it is planned."""
+        return ReadExplanation(
+            location=self.table.location,
+            snapshot_id=None,
+            native_files=0,
+            merged_splits=0,
+            merged_files=0,
+            columns=() if self.is_count else tuple(self.shown.names),
+            where=self.options.where,
+            local_rows=False,
+            reasons=(),
+        )
+
+    def source_options(self) -> dict[str, str]:
+        """The options with which our data source does the same read, but for the columns."""
+        told = {**self.options.table}
+        if self.options.where is not None:
+            told[FILTER] = self.options.where
+        if self.options.time_zone is not None:
+            told[TIME_ZONE] = self.options.time_zone
+        if self.options.push_filters:
+            told[PUSH_FILTERS] = "true"
+        return told
+
+
+def nullable(schema: st.StructType) -> st.StructType:
+    """The schema with NULL allowed everywhere: whichever part of a table Spark reads itself, it says the same."""
+    return st.StructType([st.StructField(f.name, _nullable_type(f.dataType), True, f.metadata) for f in schema.fields])
+
+
+def _nullable_type(spark: st.DataType) -> st.DataType:
+    match spark:
+        case st.StructType():
+            return nullable(spark)
+        case st.ArrayType():
+            return st.ArrayType(_nullable_type(spark.elementType), True)
+        case st.MapType():
+            return st.MapType(_nullable_type(spark.keyType), _nullable_type(spark.valueType), True)
+    return spark
+
+
+def whole_read_reason(reading: Reading) -> str | None:
+    """Why the read cannot be divided into a native part and a rest, in words; None: it can."""
+    table, options = reading.table, reading.options
+    if not isinstance(table, ReadableTable):
+        return "it is a system table"
+    if options.row_kinds or ROW_KIND_FIELD.name in set(reading.shown.names) - set(table.schema.names):
+        return "row kinds were asked for"
+    if options.push_filters:
+        return f"'{PUSH_FILTERS}' lets Spark push filters into the Python source"
+    if reads_increment(table.options):
+        return "it is a read of a change"
+    if other_branch(table.options, table.branch) is not None:
+        return "it reads two branches as one"
+    if tolerance(table.options) != STRICT:
+        return "it passes over lost or damaged files"
+    if merges_postponed(table.options):
+        return "it merges postponed rows"
+    return None
+
+
+def pinned_state_of(table: ReadableTable) -> Pinned:
+    """The schemas and the branch that a later process must open to read splits of a plan."""
+    latest = table.schemas.latest() if travels(table) else None
+    return Pinned(table.schema.id, table.schema.id if latest is None else latest.id, table.branch)
+
+
+def travels(table: ReadableTable) -> bool:
+    """True if options choose the state that is read."""
+    return any(table.options.is_set(option) for option in TIME_TRAVEL_OPTIONS)
