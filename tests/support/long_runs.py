@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
 
 LONG = os.environ.get("PAIMON_LONG") == "1"
 CI_SHARE = 4  # CI tries every fourth example; each run draws others
+
+
+def draws() -> random.Random:
+    """Draws what CI looks at: another share in each run, the same one in all workers of a run."""
+    return random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())))
 
 
 def examples(count: int) -> int:

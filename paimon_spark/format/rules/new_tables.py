@@ -24,12 +24,16 @@ _STATS_MODE = re.compile(r"none|counts|full|truncate\([1-9]\d*\)")
 _EXPIRE_ROOTS = frozenset({Root.INT, Root.BIGINT}) | TIMESTAMPS
 
 
-def assign_field_ids(fields: Sequence[DataField]) -> tuple[tuple[DataField, ...], int]:
+def assign_field_ids(fields: Sequence[DataField], first: int = 0) -> tuple[tuple[DataField, ...], int]:
     """The fields numbered as the official system numbers those of a new table, and the highest id used.
 
     A column takes its id before the fields nested in it; inside a ROW, a field takes its id after those nested in it.
+
+    Args:
+        fields: without ids.
+        first: the first id.
     """
-    ids = itertools.count()
+    ids = itertools.count(first)
     numbered = []
     for field in fields:
         field_id = next(ids)

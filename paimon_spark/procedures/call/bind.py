@@ -65,7 +65,7 @@ AnyCall: TypeAlias = Call | DatabaseCall
 
 
 def bind(name: str, positional: Sequence[object] = (), named: Mapping[str, object] = _NOTHING) -> AnyCall:
-    """The procedure of a name, with arguments as SQL has them. SQL CALL is to use this; in this release nothing does.
+    """The procedure of a name, with arguments as SQL has them.
 
     Names are compared without regard to letter case. None, the NULL of SQL, is an argument that is not given.
 

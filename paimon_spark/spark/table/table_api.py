@@ -6,17 +6,19 @@ made by this process, which therefore must reach the table's storage, as the exe
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import SqlError
 from paimon_spark.format.options.column_names import format_columns, parse_columns
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe
+from paimon_spark.spark.adapters.default_catalogs import default_catalog
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
     COLUMNS,
@@ -28,23 +30,21 @@ from paimon_spark.spark.adapters.options import (
     TIME_ZONE,
     write_options,
 )
-from paimon_spark.spark.jobs.compact_job import SparkRunner
-from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
+from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
 from paimon_spark.spark.table.history_methods import HistoryMethods
 from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer
-from paimon_spark.spark.write.bucket_routing import write_by_bucket
-from paimon_spark.spark.write.commit_write import commit_job
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
+from paimon_spark.sql.text.names import Names
+from paimon_spark.sql.text.single_name import read_table_name
 from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import ReadableTable, find_table, open_table
-from paimon_spark.store.upkeep.finish_write import finish_write
 
 R = TypeVar("R")
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
@@ -58,7 +58,7 @@ _DETAIL = (
 class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
     """A table at a path. It holds no state of the table: every call sees the latest one.
 
-    - Open and declare: ``forPath``, ``isPaimonTable``, ``create``, ``createIfNotExists``
+    - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``
     - Read: ``toDF``, ``createOrReplaceTempView``
     - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
     - Look: ``detail``, ``history``, ``files``, ``partitions``, ``buckets``, ``schemas``, ``tags``, ``branches``,
@@ -101,6 +101,29 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         table = open_table(path, _of_table(options), time_zone=_last(options, TIME_ZONE))
         branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
         return cls(spark, table.location, {**options, **branch})
+
+    @classmethod
+    def forName(cls, spark: SparkSession, name: str, options: Mapping[str, str] = _NO_OPTIONS) -> PaimonTable:
+        """The table of a name in the default catalog of the session: the last that ``paimon_spark.catalog`` made.
+
+        Args:
+            name: ``table`` of the default database, or ``database.table``.
+            options: as for forPath.
+
+        Raises:
+            TableNotFound: there is none; the message tells what is there.
+            OptionError: the session has no catalog.
+        """
+        catalog = default_catalog(spark)
+        found = read_table_name(name, Names(catalog.name, catalog.default_database))
+        if found.database is None or found.system is not None:
+            raise SqlError(f"{name} is not the name of a table of the catalog {catalog.name}")
+        identifier = Identifier(found.database, found.table)
+        catalog.load_table(identifier)
+        branch = "" if found.branch is None else f"$branch_{found.branch}"
+        return cls.forPath(
+            spark, f"{catalog.table_location(identifier)}{branch}", {**catalog.table_options(), **options}
+        )
 
     @classmethod
     def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:
@@ -324,17 +347,10 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
         return rest if zone is None else {**rest, TIME_ZONE: zone}
 
     def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool) -> WriteResult:
-        began = time.monotonic()
         df = as_dataframe(self._spark, rows)
         given = {**self._options, **options, PATH: self._path}
         job = open_job(write_options(self._in_session(given)), df.schema, overwrite)
-        messages = place_staged_with_spark(self._spark, job, write_by_bucket(df, job))
-        result = commit_job(job, messages)
-        if result is None:
-            return WriteResult(0, 0, 0, round((time.monotonic() - began) * 1000), None)
-        compaction = finish_write(job.table, messages, SparkRunner(self._spark))
-        millis = round((time.monotonic() - began) * 1000)
-        return WriteResult(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
+        return run_write(self._spark, df, job)
 
 
 def _of_table(options: Mapping[str, str]) -> dict[str, str]:

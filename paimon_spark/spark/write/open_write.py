@@ -14,6 +14,7 @@ from paimon_spark.spark.adapters.options import OVERWRITE_WHERE, ROW_KIND_COLUMN
 from paimon_spark.spark.write.task_rows import align_rows
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.commit.commit_user import new_user
+from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_table, open_table
 from paimon_spark.store.write.absent_columns import omissible_columns
 from paimon_spark.store.write.write_plan import plan_write
@@ -35,14 +36,23 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
     """
     if options.overwrite_where is not None and not overwrite:
         raise OptionError(f"'{OVERWRITE_WHERE}' says what an overwrite replaces: use it with mode('overwrite')")
-    kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, schema)
-    stored = StructType([field for field in schema.fields if field.name != kind_column])
     table = find_table(options.path, options.table, time_zone=options.time_zone)
     if table is None:
         from paimon_spark.spark.write.table_creation import create_for_rows
 
-        create_for_rows(options.path, options.table, stored)
+        create_for_rows(options.path, options.table, _stored(options, schema))
         table = open_table(options.path, options.table, time_zone=options.time_zone)
+    return job_for(table, options, schema, overwrite)
+
+
+def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: bool) -> WriteJob:
+    """A write to a table that is open, with everything checked as by open_job.
+
+    Raises:
+        PaimonError: options, DataFrame and table do not fit together; nothing was written.
+    """
+    kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, schema)
+    stored = _stored(options, schema)
     check_writable(table.schema, table.options)
     if kind_column is not None and not table.schema.primary_keys:
         raise OptionError(
@@ -57,6 +67,12 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
         replaced = replaced_partitions(table.schema, options.overwrite_where, table.time_zone)
     plan = plan_write(table, overwrite)
     return WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible)
+
+
+def _stored(options: WriteOptions, schema: StructType) -> StructType:
+    """The columns of the DataFrame without the one that holds row kinds."""
+    kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, schema)
+    return StructType([field for field in schema.fields if field.name != kind_column])
 
 
 def _kind_column(name: str, schema: StructType) -> str:

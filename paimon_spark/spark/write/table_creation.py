@@ -35,7 +35,7 @@ def create_for_rows(location: str, options: Mapping[str, str], schema: StructTyp
         OptionError: an option is unknown or bad.
         UnsupportedFeature: this release could not write to such a table.
     """
-    fields = [replace(f, type=_all_nullable(f.type)) for f in paimon_fields(schema)]
+    fields = [replace(f, type=all_nullable(f.type)) for f in paimon_fields(schema)]
     create(location, options, fields, ignore_if_exists=True, with_rows=True)
 
 
@@ -62,9 +62,33 @@ def create(
         SchemaError, OptionError: a rule of table creation is broken, a branch is named, or an option would do nothing.
         UnsupportedFeature: this release could not write to such a table.
     """
-    names = [field.name for field in fields]
     storage, given = split_storage_options(options)
-    stored = resolve_keys(given, names)
+    schema = new_table_schema(location, given, fields, comment, with_rows)
+    return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
+
+
+def new_table_schema(
+    location: str,
+    options: Mapping[str, str],
+    fields: Sequence[DataField],
+    comment: str | None = None,
+    with_rows: bool = False,
+) -> TableSchema:
+    """The first schema of a table with these columns; their ids are assigned here.
+
+    Args:
+        location: the table directory, or its name, for messages.
+        options: of the new table, `primary-key` and `partition` among them.
+        fields: its columns.
+        comment: of the table.
+        with_rows: rows are written by the same call, so that the options ask for something at once.
+
+    Raises:
+        SchemaError, OptionError: a rule of table creation is broken, a branch is named, or an option would do nothing.
+        UnsupportedFeature: this release could not write to such a table.
+    """
+    names = [field.name for field in fields]
+    stored = resolve_keys(options, names)
     if o.BRANCH.key in stored or "$branch_" in location.rstrip("/").rpartition("/")[2]:
         raise OptionError(f"creating {location}: a new table has no branch; create the table first, then the branch")
     primary_keys = _columns(stored.pop(o.PRIMARY_KEY.key, ""), names)
@@ -78,7 +102,7 @@ def create(
         check_writable(schema, o.Options(stored))
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"creating {location}: {error}") from None
-    return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)
+    return schema
 
 
 def _columns(text: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -90,10 +114,11 @@ def _columns(text: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _all_nullable(data_type: DataType) -> DataType:
+def all_nullable(data_type: DataType) -> DataType:
+    """The type with NULL allowed at every depth, as Spark has the types of a new table's columns."""
     return replace(
         data_type,
         nullable=True,
-        element=None if data_type.element is None else _all_nullable(data_type.element),
-        fields=tuple(replace(f, type=_all_nullable(f.type)) for f in data_type.fields),
+        element=None if data_type.element is None else all_nullable(data_type.element),
+        fields=tuple(replace(f, type=all_nullable(f.type)) for f in data_type.fields),
     )

@@ -1,0 +1,95 @@
+"""Options of a Spark session: ``spark.paimon.<option>``, for all tables or for some (features 8.4; Java: OptionUtils).
+
+``spark.paimon.<catalog>.<database>.<table>.<option>``, in which each of the three names may be ``*``, comes before
+``spark.paimon.<option>``; an option of the read or write itself comes before both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options.core_options import parse_bool
+from paimon_spark.format.options.keys import known_key
+from paimon_spark.spark.adapters.options import NATIVE
+from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
+
+PREFIX = "spark.paimon."
+READ_CHANGELOG = "read.changelog"
+ALLOW_FULL_SCAN = "read.allow.fullScan"
+_WITHOUT_EFFECT = ("requiredSparkConfsCheck.enabled", "write.use-v2-write")
+_ANY = "*"
+_NAMES = 3  # catalog, database, table
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """What a session says of one table.
+
+    Attributes:
+        table: options for reads and writes of the table.
+        read_changelog: a read shows the row kinds, as the system table audit_log does.
+        allow_full_scan: a read of a partitioned table needs no condition on its partitions.
+    """
+
+    table: Mapping[str, str]
+    read_changelog: bool = False
+    allow_full_scan: bool = True
+
+    @property
+    def of_writes(self) -> Mapping[str, str]:
+        """The options of the table without those of reads: a write goes on top of the latest state."""
+        reads = {key.lower() for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)} | {NATIVE}
+        return {key: value for key, value in self.table.items() if key.lower() not in reads}
+
+
+def paimon_settings(spark: SparkSession) -> dict[str, str]:
+    """The settings of a session that begin with ``spark.paimon.``. Spark lists all settings for that: it takes time."""
+    return {key: value for key, value in spark.conf.getAll.items() if key.startswith(PREFIX)}
+
+
+def chosen_options(
+    confs: Mapping[str, str], catalog: str = _ANY, database: str = _ANY, table: str = _ANY
+) -> SessionOptions:
+    """What a session says of a table.
+
+    Args:
+        confs: the settings that begin with ``spark.paimon.``.
+        catalog, database, table: the names of the table; ``*`` for one that it does not have, since it is named by its
+            path: only settings with ``*`` in that place fit then.
+
+    Raises:
+        OptionError: a switch is neither true nor false.
+    """
+    if not confs:
+        return SessionOptions({})
+    common: dict[str, str] = {}
+    special: dict[str, str] = {}
+    for key, value in confs.items():
+        option = key.removeprefix(PREFIX)
+        parts = option.split(".", _NAMES)
+        if len(parts) == _NAMES + 1 and _fits(parts[:_NAMES], (catalog, database, table)):
+            special[parts[_NAMES]] = value
+        elif known_key(option) is not None or len(parts) <= _NAMES or known_key(parts[_NAMES]) is None:
+            common[option] = value  # else it is a setting of another table
+    options = {**common, **special}
+    changelog = _switch(options, READ_CHANGELOG, default=False)
+    full_scan = _switch(options, ALLOW_FULL_SCAN, default=True)
+    return SessionOptions(
+        {key: value for key, value in options.items() if key not in _WITHOUT_EFFECT}, changelog, full_scan
+    )
+
+
+def _fits(patterns: list[str], names: tuple[str, str, str]) -> bool:
+    return all(pattern in (_ANY, name) for pattern, name in zip(patterns, names, strict=True))
+
+
+def _switch(options: dict[str, str], key: str, default: bool) -> bool:
+    text = options.pop(key, None)
+    try:
+        return default if text is None else parse_bool(text)
+    except ValueError as error:
+        raise OptionError(f"the session sets '{PREFIX}{key}' to '{text}': {error}") from None

@@ -1,0 +1,43 @@
+"""A write by the road with a shuffle, from the opened job to its result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame, SparkSession
+
+from paimon_spark.spark.jobs.compact_job import SparkRunner
+from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
+from paimon_spark.spark.write.bucket_routing import write_by_bucket
+from paimon_spark.spark.write.commit_write import abort_job, commit_job
+from paimon_spark.spark.write.write_job import WriteJob, WriteResult
+from paimon_spark.store.upkeep.finish_write import finish_write
+
+
+def run_write(
+    spark: SparkSession, df: DataFrame, job: WriteJob, before_commit: Callable[[], object] = lambda: None
+) -> WriteResult:
+    """Writes the rows, commits them, and does what follows a commit.
+
+    Args:
+        df: the rows, with the columns of the job.
+        before_commit: is called when all files are written; if it fails, they are deleted and nothing is committed.
+
+    Raises:
+        PaimonError: the rows do not fit, or the commit failed.
+        Spark's exception for a failed job, with the text of the PaimonError that failed it.
+    """
+    began = time.monotonic()
+    messages = place_staged_with_spark(spark, job, write_by_bucket(df, job))
+    try:
+        before_commit()
+    except BaseException:
+        abort_job(job, messages)
+        raise
+    result = commit_job(job, messages)
+    if result is None:
+        return WriteResult(0, 0, 0, round((time.monotonic() - began) * 1000), None)
+    compaction = finish_write(job.table, messages, SparkRunner(spark))
+    millis = round((time.monotonic() - began) * 1000)
+    return WriteResult(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)

@@ -1,0 +1,106 @@
+"""Functions of the schema ``sys``: which a text calls, and what it is when the values stand in their places.
+
+``sys.max_pt('db.t')`` is a literal for a query: it is exchanged before the query is read, so that it also limits what
+is read of a table. All other functions of ``sys`` are refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.sql.queries.references import dotted_names
+from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.lexer import Token, error_at, tokenize
+from paimon_spark.sql.text.names import Names
+
+MAX_PT = "max_pt"
+_SCHEMA = "sys"
+_OTHERS = frozenset(
+    {
+        "bucket",
+        "mod_bucket",
+        "hive_bucket",
+        "path_to_descriptor",
+        "descriptor_to_string",
+        "blob_view",
+        "descriptor_to_presigned_url",
+        "try_descriptor_to_presigned_url",
+    }
+)
+_NOT_CALLED_BEHIND = frozenset({"CALL", "FUNCTION", "TABLE", "INTO", "EXISTS"})  # other names with parentheses
+
+
+@dataclass(frozen=True)
+class MaxPartition:
+    """A call of max_pt.
+
+    Attributes:
+        table: the name in it.
+        start, end: the offsets of its first character and behind its last.
+    """
+
+    table: str
+    start: int
+    end: int
+
+
+def max_partitions(text: str, names: Names) -> tuple[MaxPartition, ...]:
+    """The calls of max_pt in a text, from left to right.
+
+    Raises:
+        SqlError: the argument is not one string (Java: ReplacePaimonFunctions).
+        UnsupportedFeature: another function of ``sys`` is called.
+    """
+    if MAX_PT not in text.lower() and not any(name in text.lower() for name in _OTHERS):
+        return ()
+    try:
+        tokens = tokenize(text)
+    except SqlError:
+        return ()  # whoever reads the text tells what is wrong
+    found = []
+    for first, last, parts in dotted_names(tokens):
+        if _is_function(tokens, first, last, [part.lower() for part in parts], names):
+            cursor = Cursor(text, tokens, names)
+            cursor.at = first
+            found.append(_call(cursor, last, parts[-1].lower()))
+    return tuple(found)
+
+
+def with_values(text: str, literals: Mapping[MaxPartition, str]) -> str:
+    """The text with literals in the places of calls.
+
+    Blanks fill up the place of a call, so that errors name the places of the user's own text where possible.
+    """
+    out, at = [], 0
+    for call in sorted(literals, key=lambda call: call.start):
+        old, new = text[call.start : call.end], literals[call]
+        lines = old.count("\n")
+        width = len(old) - len(new) if lines == 0 else len(old.rpartition("\n")[2])
+        out += [text[at : call.start], new, "\n" * lines, " " * width]
+        at = call.end
+    return "".join((*out, text[at:]))
+
+
+def _is_function(tokens: Sequence[Token], first: int, last: int, parts: list[str], names: Names) -> bool:
+    if last + 1 == len(tokens) or tokens[last + 1].upper != "(":
+        return False
+    if first and tokens[first - 1].upper in _NOT_CALLED_BEHIND:
+        return False
+    schema = parts[:-1]
+    return schema in ([_SCHEMA], [names.catalog.lower(), _SCHEMA]) and (parts[-1] == MAX_PT or parts[-1] in _OTHERS)
+
+
+def _call(cursor: Cursor, last: int, name: str) -> MaxPartition:
+    start = cursor.offset()
+    if name != MAX_PT:
+        message = f"the function {_SCHEMA}.{name} is not supported by this release of paimon_spark"
+        raise UnsupportedFeature(str(error_at(cursor.text, start, message)))
+    cursor.at = last + 1
+    cursor.expect("(")
+    table = cursor.string(f"the name of a table for {_SCHEMA}.{MAX_PT}")
+    if not cursor.sees(")"):
+        raise cursor.error(f"{_SCHEMA}.{MAX_PT} takes the name of one table, as a string")
+    cursor.expect(")")
+    return MaxPartition(table, start, cursor.tokens[cursor.at - 1].end)

@@ -1,0 +1,82 @@
+"""Several statements in one text: where each begins and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import SqlError
+from paimon_spark.sql.text.lexer import Token, tokenize
+
+_NOT_OF_BLOCKS = frozenset({"IF", "WHILE", "LOOP", "REPEAT", "FOR"})
+
+
+@dataclass(frozen=True)
+class ScriptStatement:
+    """One statement of a script.
+
+    Attributes:
+        text: its characters, without the semicolon. Blanks stand for what is before it in the script, so that a place
+            in an error is the place in the script.
+        line: in which it begins, from 1.
+    """
+
+    text: str
+    line: int
+
+
+def split_script(text: str) -> tuple[ScriptStatement, ...]:
+    """The statements of a text, which semicolons separate; those that are empty are left out.
+
+    Semicolons in strings, quoted names and comments separate nothing, nor do those between BEGIN and END in a script of
+    Spark (Spark: SqlBaseParser, compoundStatement).
+
+    Raises:
+        SqlError: a string, a quoted name or a comment has no end.
+    """
+    return tuple(_statement(text, tokens) for tokens, _ in _groups(tokenize(text)) if tokens)
+
+
+def is_complete(text: str) -> bool:
+    """Whether the last statement of a text has its semicolon; True too for a text without statements."""
+    try:
+        groups = list(_groups(tokenize(text)))
+    except SqlError:  # a string or a comment goes on in the next line
+        return False
+    return all(ended for _, ended in groups)
+
+
+def _groups(tokens: Sequence[Token]) -> Iterator[tuple[Sequence[Token], bool]]:
+    """The tokens of each statement without the semicolon, and whether it had one."""
+    start = depth = 0
+    for at, token in enumerate(tokens):
+        if _is_block(tokens[start : start + 3]):
+            following = tokens[at + 1].upper if at + 1 < len(tokens) else ""
+            before = tokens[at - 1].upper if at > start else ""
+            depth += _step(token.upper, before, following)
+        if token.upper == ";" and depth <= 0:
+            yield tokens[start:at], True
+            start, depth = at + 1, 0
+    if start < len(tokens):
+        yield tokens[start:], False
+
+
+def _is_block(head: Sequence[Token]) -> bool:
+    """Whether a statement begins with BEGIN, which may have a label."""
+    words = [token.upper for token in head]
+    return words[:1] == ["BEGIN"] or words[1:] == [":", "BEGIN"]
+
+
+def _step(word: str, before: str, following: str) -> int:
+    """By how much a word changes the number of open blocks. Each BEGIN and each CASE has an END."""
+    if word == "END":
+        return 0 if following in _NOT_OF_BLOCKS else -1
+    return int(word in ("BEGIN", "CASE") and before != "END")
+
+
+def _statement(text: str, tokens: Sequence[Token]) -> ScriptStatement:
+    start, end = tokens[0].start, tokens[-1].end
+    before = text[:start]
+    lines = before.count("\n")
+    column = start - (before.rfind("\n") + 1)
+    return ScriptStatement("\n" * lines + " " * column + text[start:end], lines + 1)

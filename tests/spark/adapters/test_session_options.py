@@ -1,0 +1,58 @@
+"""Settings ``spark.paimon.*`` of a session, and which table they hold for."""
+
+from __future__ import annotations
+
+import pytest
+
+from paimon_spark.errors import OptionError
+from paimon_spark.spark.adapters.session_options import chosen_options
+
+CASES = {
+    "for all tables": ({"spark.paimon.scan.snapshot-id": "1"}, {"scan.snapshot-id": "1"}),
+    "for one table": ({"spark.paimon.paimon.shop.orders.scan.snapshot-id": "2"}, {"scan.snapshot-id": "2"}),
+    "with stars": ({"spark.paimon.*.*.orders.scan.tag-name": "t"}, {"scan.tag-name": "t"}),
+    "all stars": ({"spark.paimon.*.*.*.write-only": "true"}, {"write-only": "true"}),
+    "of another table": ({"spark.paimon.paimon.shop.other.scan.snapshot-id": "2"}, {}),
+    "of another catalog": ({"spark.paimon.lake.shop.orders.scan.snapshot-id": "2"}, {}),
+    "one table comes before all": (
+        {"spark.paimon.paimon.shop.orders.scan.snapshot-id": "2", "spark.paimon.scan.snapshot-id": "1"},
+        {"scan.snapshot-id": "2"},
+    ),
+    "a key with many points is no table": (
+        {"spark.paimon.dynamic-bucket.target-row-num": "5", "spark.paimon.read.batch-size": "7"},
+        {"dynamic-bucket.target-row-num": "5", "read.batch-size": "7"},
+    ),
+    "an unknown option is kept, and refused later": (
+        {"spark.paimon.scan.snapshotid": "1"},
+        {"scan.snapshotid": "1"},
+    ),
+    "without effect": ({"spark.paimon.requiredSparkConfsCheck.enabled": "false"}, {}),
+    "none": ({}, {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_settings_hold_for_the_tables_that_they_name(name: str) -> None:
+    confs, expected = CASES[name]
+    assert chosen_options(confs, "paimon", "shop", "orders").table == expected
+
+
+def test_a_table_by_its_path_has_no_names() -> None:
+    confs = {"spark.paimon.paimon.shop.orders.scan.snapshot-id": "2", "spark.paimon.*.*.*.scan.snapshot-id": "3"}
+    assert chosen_options(confs).table == {"scan.snapshot-id": "3"}
+
+
+def test_switches() -> None:
+    said = chosen_options({"spark.paimon.read.changelog": "true", "spark.paimon.read.allow.fullScan": "FALSE"})
+    assert (said.read_changelog, said.allow_full_scan, dict(said.table)) == (True, False, {})
+    with pytest.raises(OptionError, match=r"'spark\.paimon\.read\.changelog' to 'maybe'"):
+        chosen_options({"spark.paimon.read.changelog": "maybe"})
+
+
+def test_a_write_passes_over_what_a_read_sees() -> None:
+    confs = {
+        "spark.paimon.scan.snapshot-id": "1",
+        "spark.paimon.read.native": "false",
+        "spark.paimon.write-only": "true",
+    }
+    assert chosen_options(confs).of_writes == {"write-only": "true"}
