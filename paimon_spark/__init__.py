@@ -19,6 +19,7 @@ _HOMES = {
     "ExpireSnapshotsResult": "store.expire.snapshots",
     "PaimonTable": "spark.table.table_api",
     "WriteResult": "spark.write.write_job",
+    "catalog": "spark.catalog.session_catalog",
     "check": "store.checks.table",
     "col": "arrow.predicates.expressions",
     "expire_changelogs": "store.expire.changelogs",

@@ -29,6 +29,7 @@ DOORS = frozenset(
         "format/java/text",
         "merge/engines/choice",
         "procedures/local_engine",
+        "shell/command",
         "spark/source/readable",
         "spark/source/source",
         "spark/source/writer",

@@ -1,4 +1,5 @@
-"""The only package that imports pyspark: the data source and the table API.
+"""The only package that imports pyspark: the data source, the table API, and SQL.
 
-Rooms, from the ground up: ``adapters``; ``write``; ``source`` and ``jobs``; ``native``; ``table``.
+Rooms, from the ground up: ``adapters``; ``write``; ``source`` and ``jobs``; ``native``; ``table``;
+``queries``; ``copy``; ``statements``; ``catalog``; ``console``.
 """

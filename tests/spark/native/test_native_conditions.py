@@ -120,6 +120,7 @@ def test_filters_on_other_types_reach_the_files(spark: SparkSession, path: str) 
     assert "ReadSchema: struct<id:int,i8:bigint,s:string>" in told
 
 
+@pytest.mark.usefixtures("spark")  # a Column needs a session
 @pytest.mark.parametrize(
     ("root", "value"), [(Root.TINYINT, 128), (Root.TIMESTAMP, 1), (Root.TIMESTAMP, 10**21), (Root.DECIMAL, 0.5)]
 )

@@ -5,14 +5,12 @@ CI looks at every fourth table, and each run at others; ``PAIMON_LONG=1`` at all
 
 from __future__ import annotations
 
-import os
-import random
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
-from support.long_runs import CI_SHARE, LONG
+from support.long_runs import CI_SHARE, LONG, draws
 from support.oracles.comparing import comparable
 from support.tables.golden_tables import READ_BUT_FOR, GoldenTable, readable_tables
 
@@ -23,7 +21,7 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
 
 TABLES = readable_tables()
-SHARE = TABLES if LONG else random.Random(os.getpid()).sample(TABLES, len(TABLES) // CI_SHARE)
+SHARE = TABLES if LONG else draws().sample(TABLES, len(TABLES) // CI_SHARE)
 
 
 @pytest.mark.parametrize("table", SHARE, ids=str)

@@ -1,0 +1,44 @@
+"""How the tables of a query are read, as text."""
+
+from __future__ import annotations
+
+from paimon_spark.errors import SqlError
+from paimon_spark.spark.native.read_table import ReadExplanation
+from paimon_spark.spark.queries.functions import with_functions
+from paimon_spark.spark.queries.run_query import plan_query
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.sql import statements as s
+from paimon_spark.sql.parse import parse
+from paimon_spark.sql.queries.query import Query, Use
+
+
+def explain_text(session: SqlSession, text: str) -> str:
+    """Plans the reads of the tables of a statement, and tells of each what it is. Nothing is read but metadata.
+
+    Raises:
+        SqlError: the statement has no query over tables of this catalog.
+    """
+    statement = parse(with_functions(session, text), session.names)
+    query = statement if isinstance(statement, Query) else getattr(statement, "query", None)
+    if isinstance(statement, s.Explain) and isinstance(statement.inner, Query):
+        query = statement.inner
+    if not isinstance(query, Query) or not query.uses:
+        raise SqlError(f"SQL: no table of the catalog {session.catalog.name} is read here; {session.names.how_to}")
+    return "\n".join(_told(use, told) for use, told in plan_query(session, query).told)
+
+
+def _told(use: Use, told: ReadExplanation) -> str:
+    columns = (
+        f"all, because {use.why_all}" if told.columns is None else ", ".join(told.columns) or "none, rows are counted"
+    )
+    merged = "none" if not told.merged_splits else f"{told.merged_splits} splits of {told.merged_files} files"
+    lines = [
+        str(use.name),
+        f"  snapshot: {'none' if told.snapshot_id is None else told.snapshot_id}",
+        f"  columns: {columns}",
+        f"  condition: {told.where or 'none'}",
+        f"  read by Spark: {told.native_files} files",
+        f"  read and merged by paimon_spark: {merged}{', on the driver' if told.local_rows else ''}",
+        *(f"    because {reason}" for reason in told.reasons),
+    ]
+    return "\n".join(lines)

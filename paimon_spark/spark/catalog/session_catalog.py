@@ -1,0 +1,221 @@
+"""The object that ``paimon_spark.catalog`` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.factory import open_catalog
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import OptionError
+from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
+from paimon_spark.spark.catalog.explanation import explain_text
+from paimon_spark.spark.catalog.publishing import publish
+from paimon_spark.spark.queries.named_read import read_named
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.run import run_sql
+from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.sql.queries.query import Travel
+from paimon_spark.sql.text.names import TableName
+
+NAME = "paimon"
+_CONFS = "spark.sql.catalog."
+_NO_OPTIONS: Mapping[str, str] = {}
+
+
+def catalog(spark: SparkSession, options: str | Mapping[str, str] | None = None, name: str = NAME) -> SessionCatalog:
+    """The catalog of a warehouse, for a Spark session.
+
+    The last one that is made is the default for ``PaimonTable.forName`` in this session.
+
+    Args:
+        options: the warehouse, or Paimon's catalog options such as ``{"warehouse": "s3://lake", "s3.endpoint": ...}``.
+            None: the settings ``spark.sql.catalog.<name>.<option>`` of the session.
+        name: the first part of the names of its tables in SQL: ``paimon.db.table``.
+
+    Raises:
+        OptionError: an option is unknown or missing.
+        UnsupportedFeature: a metastore that this release does not have.
+    """
+    if options is None:
+        options = _options_of_session(spark, name)
+    session = SqlSession(spark, open_catalog(options, name))
+    set_default_catalog(spark, session.catalog)
+    return SessionCatalog(session)
+
+
+def _options_of_session(spark: SparkSession, name: str) -> dict[str, str]:
+    prefix = f"{_CONFS}{name}."
+    found = {k.removeprefix(prefix): v for k, v in spark.conf.getAll.items() if k.startswith(prefix)}
+    if not found:
+        raise OptionError(
+            f"no catalog is described: give a warehouse, such as paimon_spark.catalog(spark, '/lake'), or set "
+            f"{prefix}warehouse in the session"
+        )
+    return found
+
+
+class SessionCatalog:
+    """The tables of a warehouse by name, in one Spark session.
+
+    - Rows: ``sql``, ``table``, ``catalog["db.table"]`` (a PaimonTable), ``explain``
+    - What is there: ``databases``, ``tables``, ``exists``
+    - Change: ``create_database``, ``drop_database``, ``drop_table``, ``rename_table``, and all statements of ``sql``
+    - Names for plain Spark: ``create_views``, ``publish``
+    """
+
+    def __init__(self, session: SqlSession) -> None:
+        """Use ``paimon_spark.catalog``."""
+        self._session = session
+
+    def __repr__(self) -> str:
+        """The name and the warehouse, without other options, which may hold secrets."""
+        return f"SessionCatalog({self._session.catalog!r})"
+
+    @property
+    def name(self) -> str:
+        """The first part of the names of its tables in SQL."""
+        return self._session.catalog.name
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog itself, which needs no Spark."""
+        return self._session.catalog
+
+    # ------------------------------------------------------------------------------------------------------------ rows
+
+    def sql(self, text: str, args: Mapping[str, Any] | Sequence[Any] | None = None) -> DataFrame:
+        """Runs one statement of SQL, in which ``paimon.<database>.<table>`` and ``paimon.`<path>``` are tables.
+
+        Queries run in Spark, which reads the columns and rows it needs of each table. Statements that change something
+        have been done when this returns. What names no table of this catalog goes to ``spark.sql`` as it is.
+
+        Args:
+            args: for the parameters ``:name`` or ``?`` of a query, as ``spark.sql`` takes them.
+
+        Raises:
+            SqlError: a table of this catalog is named, and the text is not understood.
+            UnsupportedFeature: the statement is not in this release.
+            PaimonError: the statement cannot be done.
+        """
+        return run_sql(self._session, text, args)
+
+    def table(
+        self,
+        name: str,
+        columns: str | Sequence[str] | None = None,
+        where: str | Column | None = None,
+        version: int | str | None = None,
+        timestamp: str | None = None,
+        options: Mapping[str, str] = _NO_OPTIONS,
+        native: bool | None = None,
+    ) -> DataFrame:
+        """The rows of a table, as it is now.
+
+        Args:
+            name: ``table`` of the current database, ``database.table``, with ``$files`` and so on for a system table.
+            columns: names of the columns to read, in order, or one text such as "id, total"; None means all.
+            where: a condition, as for ``PaimonTable.toDF``.
+            version: a snapshot id or a tag. timestamp: the state at a time, in the zone of the session.
+            options: more options of the read.
+            native: whether Spark reads the files that need no merge by itself; None: where it can.
+        """
+        if version is not None and timestamp is not None:
+            raise OptionError(f"reading {name}: version and timestamp both choose a state; give one of them")
+        travel = None if version is None else Travel("version", version)
+        travel = travel if timestamp is None else Travel("timestamp", timestamp)
+        self._session.begin()
+        return read_named(self._session, self._name(name), columns, where, travel, options, native)
+
+    def __getitem__(self, name: str) -> PaimonTable:
+        """The table of a name, to write to it and to look after it."""
+        self._session.begin()
+        return self._session.table(self._name(name))
+
+    def explain(self, text: str) -> str:
+        """How the tables of a query are read: snapshot, files that Spark reads, splits that are merged, and why."""
+        self._session.begin()
+        return explain_text(self._session, text)
+
+    # ------------------------------------------------------------------------------------------------------- databases
+
+    def use(self, database: str | None) -> None:
+        """Chooses the current database: names without a catalog then mean its tables; None: they are Spark's."""
+        self._session.use(database)
+
+    def databases(self) -> list[str]:
+        """The names of the databases."""
+        return self._session.catalog.list_databases()
+
+    def tables(self, database: str | None = None) -> list[str]:
+        """The names of the tables of a database; None: of the current or the default one."""
+        return self._session.catalog.list_tables(database or self._database())
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a table of that name."""
+        return self._session.catalog.find_table(self._identifier(name)) is not None
+
+    def create_database(self, name: str, ignore_if_exists: bool = False) -> None:
+        """Creates a database."""
+        self._session.catalog.create_database(name, ignore_if_exists=ignore_if_exists)
+
+    def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
+        """Drops a database; with cascade also its tables."""
+        self._session.catalog.drop_database(name, ignore_if_not_exists=ignore_if_not_exists, cascade=cascade)
+
+    def drop_table(self, name: str, ignore_if_not_exists: bool = False) -> None:
+        """Drops a table with all its files."""
+        self._session.catalog.drop_table(self._identifier(name), ignore_if_not_exists=ignore_if_not_exists)
+
+    def rename_table(self, name: str, new_name: str) -> None:
+        """Gives a table another name."""
+        self._session.catalog.rename_table(self._identifier(name), self._identifier(new_name))
+
+    # ----------------------------------------------------------------------------------------------------------- names
+
+    def create_views(self, database: str | None = None, prefix: str = "") -> list[str]:
+        """Gives each table of a database a temporary view of its name, for plain ``spark.sql``.
+
+        The views read the tables as they are now; call this again to see newer rows.
+
+        Args:
+            database: None: the current or the default one.
+            prefix: stands before each name.
+
+        Returns:
+            The names of the views.
+        """
+        names = []
+        for table in self.tables(database):
+            self.table(f"`{database or self._database()}`.`{table}`").createOrReplaceTempView(f"{prefix}{table}")
+            names.append(f"{prefix}{table}")
+        return names
+
+    def publish(self, name: str, as_: str) -> None:
+        """Gives a table a permanent name in Spark's own catalog, for ``spark.sql``, ``spark.table`` and BI tools.
+
+        Queries over it see the newest rows, with the columns that the table has now: publish again after a change of
+        the columns. It is a view, and can be read only. A table of Spark beside it, ``<name>__paimon_columns``, holds
+        the columns.
+
+        Args:
+            name: of the table, as for ``table``.
+            as_: ``database.name`` of Spark; what was published under that name is replaced.
+
+        Raises:
+            OptionError: the options of the catalog hold secrets.
+            NameTaken: Spark has something else of that name.
+        """
+        publish(self._session, self._name(name), as_)
+
+    def _database(self) -> str:
+        return self._session.database or self._session.catalog.default_database
+
+    def _name(self, name: str) -> TableName:
+        return self._session.table_name(name)
+
+    def _identifier(self, name: str) -> Identifier:
+        return self._session.identifier(self._name(name))

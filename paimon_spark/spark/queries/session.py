@@ -1,0 +1,126 @@
+"""What all statements of one catalog in one Spark session share: the catalog, the current database, the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from pyspark.sql import SparkSession
+
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import SqlError
+from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
+from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.sql.text.names import Names, TableName
+from paimon_spark.sql.text.single_name import read_table_name
+from paimon_spark.store.open import ReadableTable, open_table
+
+_ANY = "*"
+_NO_OPTIONS: Mapping[str, str] = {}
+
+
+class SqlSession:
+    """A catalog in a Spark session.
+
+    Attributes:
+        spark: the session.
+        catalog: the catalog; its name is the first part of full names of its tables.
+        database: the current database, in which names without a database are looked up; None: names without the
+            catalog are Spark's.
+    """
+
+    def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
+        self.spark = spark
+        self.catalog = catalog
+        self.database: str | None = None
+        self._settings: dict[str, str] | None = None
+
+    @property
+    def names(self) -> Names:
+        return Names(self.catalog.name, self.database)
+
+    @cached_property
+    def storage_options(self) -> Mapping[str, str]:
+        return self.catalog.table_options()
+
+    def use(self, database: str | None) -> None:
+        """Chooses the current database; None: names without the catalog are Spark's.
+
+        Raises:
+            DatabaseNotFound: there is none. The default database is made if it is missing, as by the JVM connector.
+        """
+        if database is not None:
+            self.make_default(database)
+            self.catalog.load_database(database)
+        self.database = database
+
+    def make_default(self, database: str) -> None:
+        """Makes the database if it is the default one and is missing."""
+        if database == self.catalog.default_database:
+            self.catalog.create_database(database, ignore_if_exists=True)
+
+    def time_zone(self) -> str | None:
+        """The zone of the Spark session, in which conditions and times are read."""
+        return self.spark.conf.get("spark.sql.session.timeZone")
+
+    def table_name(self, text: str) -> TableName:
+        """What a name means outside of SQL: without a database it is in the current or the default one.
+
+        Raises:
+            SqlError: it is no name of a table.
+        """
+        return read_table_name(text, Names(self.catalog.name, self.database or self.catalog.default_database))
+
+    def identifier(self, name: TableName) -> Identifier:
+        """The table of a name in the catalog.
+
+        Raises:
+            SqlError: the name is a path, or that of a branch or a system table.
+        """
+        if name.database is None or name.branch is not None or name.system is not None:
+            raise SqlError(f"{name} is needed here as the name of a table of the catalog {self.catalog.name}")
+        return Identifier(name.database, name.table)
+
+    def location(self, name: TableName) -> str:
+        """The path of a table, with the suffixes of a branch and of a system table."""
+        root = (
+            name.table if name.database is None else self.catalog.table_location(Identifier(name.database, name.table))
+        )
+        branch = "" if name.branch is None else f"$branch_{name.branch}"
+        system = "" if name.system is None else f"${name.system}"
+        return f"{root}{branch}{system}"
+
+    def begin(self) -> None:
+        """A statement begins: the settings of the Spark session are asked for again, once."""
+        self._settings = None
+
+    def said_of(self, name: TableName) -> SessionOptions:
+        """What the settings of the Spark session say of a table."""
+        if self._settings is None:
+            self._settings = paimon_settings(self.spark)
+        if name.database is None:
+            return chosen_options(self._settings)
+        return chosen_options(self._settings, self.catalog.name, name.database, name.table)
+
+    def open(self, name: TableName, options: Mapping[str, str] = _NO_OPTIONS) -> ReadableTable:
+        """A table with options of this use on top; conditions are read in the zone of the session.
+
+        Raises:
+            TableNotFound: there is none; the message tells which are there.
+        """
+        given = {**self.storage_options, **options}
+        if name.database is None or name.branch is not None:
+            return open_table(self.location(name), given, time_zone=self.time_zone())
+        return self.catalog.load_table(Identifier(name.database, name.table), options, time_zone=self.time_zone())
+
+    def table(self, name: TableName) -> PaimonTable:
+        """A table as object, with the options that the session sets for writes.
+
+        Raises:
+            TableNotFound: there is none; the message tells which are there.
+        """
+        if name.system is not None:
+            raise SqlError(f"{name} is a system table, which can be read only")
+        self.open(name)
+        return PaimonTable(self.spark, self.location(name), {**self.storage_options, **self.said_of(name).of_writes})

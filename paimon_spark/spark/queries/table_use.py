@@ -1,0 +1,153 @@
+"""One table of ours that is read: which state, columns and rows of it, with what the session says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+
+from paimon_spark.arrow.predicates.literal_text import parse_timestamp
+from paimon_spark.arrow.predicates.predicate import columns_of
+from paimon_spark.arrow.predicates.sql_text import parse_predicate
+from paimon_spark.arrow.zones import session_zone
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import OptionError, SqlError, TableNotFound
+from paimon_spark.format.options import core_options as o
+from paimon_spark.spark.adapters.options import PATH, TIME_ZONE
+from paimon_spark.spark.adapters.session_options import ALLOW_FULL_SCAN, PREFIX, SessionOptions
+from paimon_spark.spark.native.read_table import ReadRequest, TableFrame, read_table
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.source.readable import Readable, open_readable
+from paimon_spark.sql.queries.needs import needed_columns, pushed_filter
+from paimon_spark.sql.queries.query import Increment, Travel, Use
+from paimon_spark.sql.text.names import TableName
+
+AUDIT_LOG = "audit_log"
+_INCREMENTS = {
+    "paimon_incremental_query": o.INCREMENTAL_BETWEEN,
+    "paimon_incremental_between_timestamp": o.INCREMENTAL_BETWEEN_TIMESTAMP,
+    "paimon_incremental_to_auto_tag": o.INCREMENTAL_TO_AUTO_TAG,
+}
+_NANOS_PER_MILLI = 1_000_000
+
+
+@dataclass(frozen=True)
+class TableRead:
+    """What is read of a table; equal ones are read alike.
+
+    Attributes:
+        path: of the table, with the suffixes of a branch or a system table.
+        options: of the read, in the order of their keys.
+        columns: None: all; (): none, only the number of rows counts.
+        where: a condition, read in the time zone of the session; None: all rows.
+        native: as for ReadRequest.
+    """
+
+    path: str
+    options: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...] | None
+    where: str | None
+    native: bool | None = None
+
+    def run(self, spark: SparkSession) -> TableFrame:
+        """Plans the read."""
+        return read_table(spark, ReadRequest(self.path, dict(self.options), self.columns, self.where, self.native))
+
+
+@dataclass(frozen=True)
+class ReadWish:
+    """What is asked of a table that is named outside of a query; attributes as of Use and TableRead."""
+
+    name: TableName
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    travel: Travel | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    native: bool | None = None
+
+
+def plan_read(session: SqlSession, wish: ReadWish) -> TableRead:
+    """A read of a table that is named outside of a query.
+
+    Raises:
+        TableNotFound: the table is not there.
+        SqlError: there is no such time.
+        OptionError: the session asks for a condition on the partitions, and there is none; or an option is bad.
+    """
+    source = _Source(session, wish.name, _travel(wish.travel, session.time_zone()), wish.options)
+    source.check_full_scan(wish.where)
+    return TableRead(source.path, source.options, wish.columns, wish.where, wish.native)
+
+
+def plan_use(session: SqlSession, use: Use) -> TableRead:
+    """A read of what a query needs of a table; errors as of plan_read."""
+    zone = session.time_zone()
+    state = {**_travel(use.travel, zone), **_increment(use.increment)}
+    source = _Source(session, use.name, state, use.options)
+    where = pushed_filter(use, source.table.schema.fields, zone)
+    source.check_full_scan(where)
+    return TableRead(source.path, source.options, needed_columns(use, source.table.schema.names), where)
+
+
+class _Source:
+    """A table as the session and the call choose it, opened."""
+
+    def __init__(
+        self, session: SqlSession, name: TableName, state: Mapping[str, str], options: Mapping[str, str]
+    ) -> None:
+        self._name = name
+        self._said: SessionOptions = session.said_of(name)
+        said = (
+            self._said.of_writes if state else self._said.table
+        )  # a query that names a state comes before the session
+        chosen = {**session.storage_options, **said, **state, **options}
+        self.options = tuple(sorted(chosen.items()))
+        self.path = session.location(name)
+        if self._said.read_changelog and name.system is None:
+            self.path = f"{self.path}${AUDIT_LOG}"
+        self.table: Readable = _open(session, name, {**chosen, PATH: self.path})
+
+    def check_full_scan(self, where: str | None) -> None:
+        """Refuses a read of all partitions where the session forbids it."""
+        schema = self.table.schema
+        if self._said.allow_full_scan or not schema.partition_keys:
+            return
+        fixed = columns_of(parse_predicate(where, schema.fields, self.table.time_zone)) if where else frozenset()
+        if not set(schema.partition_keys) & set(fixed):
+            raise OptionError(
+                f"reading {self._name}: '{PREFIX}{ALLOW_FULL_SCAN}' = 'false' forbids a read of all partitions, and "
+                f"no condition on {' or '.join(schema.partition_keys)} limits the read; add one, or allow the read"
+            )
+
+
+def _open(session: SqlSession, name: TableName, options: Mapping[str, str]) -> Readable:
+    zone = session.time_zone()
+    try:
+        return open_readable({**options, **({} if zone is None else {TIME_ZONE: zone})})[0]
+    except TableNotFound:
+        if name.database is not None and name.branch is None:
+            session.catalog.load_table(Identifier(name.database, name.table))  # its error tells what is there
+        raise
+
+
+def _travel(travel: Travel | None, zone: str | None) -> dict[str, str]:
+    """The options of a state (features 1.1)."""
+    if travel is None:
+        return {}
+    if travel.kind == "version":
+        return {o.SCAN_VERSION.key: str(travel.value)}
+    if isinstance(travel.value, int):
+        return {o.SCAN_TIMESTAMP_MILLIS.key: str(travel.value * 1000)}
+    try:
+        instant = parse_timestamp(travel.value, session_zone(zone))
+    except ValueError as error:
+        raise SqlError(f"SQL: TIMESTAMP AS OF '{travel.value}' names no time: {error}") from None
+    return {o.SCAN_TIMESTAMP_MILLIS.key: str(instant // _NANOS_PER_MILLI)}
+
+
+def _increment(increment: Increment | None) -> dict[str, str]:
+    """The options of a change (features 1.2)."""
+    if increment is None:
+        return {}
+    return {_INCREMENTS[increment.function].key: ",".join(increment.arguments)}

@@ -1,0 +1,70 @@
+"""CALL: a procedure of the room ``procedures``, and its result as the official procedure shows it (features 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from paimon_spark.format.options.core_options import SCAN_SNAPSHOT_ID
+from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
+from paimon_spark.procedures.call.results import call_result
+from paimon_spark.spark.jobs.spark_engine import SparkEngine
+from paimon_spark.spark.queries.results import rows_frame
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.sql import statements as s
+from paimon_spark.sql.text.names import TableName
+from paimon_spark.store.metadata.table import Table
+
+
+def run_call(session: SqlSession, call: s.Call) -> DataFrame:
+    """Runs a procedure.
+
+    Raises:
+        OptionError: there is no such procedure or argument, one is missing or given twice, or a value does not fit.
+        UnsupportedFeature: this release does not have the procedure.
+        PaimonError: as the procedure says.
+    """
+    bound = bind(call.procedure, call.positional, call.named)
+    if isinstance(bound, DatabaseCall):
+        procedure, engine = bound.procedure, SparkEngine(session.spark, _reads_no_rows)
+        schema, rows = call_result(procedure, procedure.run(_Tables(session), engine))
+    else:
+        located = bound.located(lambda name: session.location(session.table_name(name)))
+        schema, rows = call_result(located.procedure, _run(session, located))
+    return rows_frame(session.spark, schema, rows)
+
+
+def _run(session: SqlSession, call: Call) -> Any:
+    name = session.table_name(call.table)
+    said = {**session.said_of(name).of_writes, **call.options}
+    frames = PaimonTable(session.spark, session.location(name), {**session.storage_options, **said})
+
+    def rows_of(columns: Sequence[str], snapshot_id: int) -> DataFrame:
+        return frames.toDF(columns, options={SCAN_SNAPSHOT_ID.key: str(snapshot_id)})
+
+    return call.procedure.run(session.open(name, said), SparkEngine(session.spark, rows_of))
+
+
+def _reads_no_rows(columns: Sequence[str], snapshot_id: int) -> DataFrame:
+    raise NotImplementedError("a procedure of many tables reads no rows")
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables of the catalog; see procedures.databases.Tables."""
+
+    session: SqlSession
+
+    def list_databases(self) -> list[str]:
+        return self.session.catalog.list_databases()
+
+    def list_tables(self, database: str) -> list[str]:
+        return self.session.catalog.list_tables(database)
+
+    def open(self, database: str, table: str, options: Mapping[str, str]) -> Table:
+        name = TableName((database, table), database, table)
+        return self.session.open(name, {**self.session.said_of(name).of_writes, **options})

@@ -1,0 +1,41 @@
+"""Statements of databases: CREATE, DROP, ALTER and USE."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from paimon_spark.spark.queries.results import no_rows
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.sql import listings as q
+
+_COMMENT = "comment"
+_LOCATION = "location"
+
+
+def run_create_database(session: SqlSession, create: q.CreateDatabase) -> DataFrame:
+    """Creates a database."""
+    properties = dict(create.properties)
+    properties |= {} if create.comment is None else {_COMMENT: create.comment}
+    properties |= {} if create.location is None else {_LOCATION: create.location}
+    session.catalog.create_database(create.database, properties, ignore_if_exists=create.if_not_exists)
+    return no_rows(session.spark)
+
+
+def run_drop_database(session: SqlSession, drop: q.DropDatabase) -> DataFrame:
+    """Drops a database, with CASCADE also one that has tables. A current database that goes is current no more."""
+    session.catalog.drop_database(drop.database, ignore_if_not_exists=drop.if_exists, cascade=drop.cascade)
+    return no_rows(session.spark)
+
+
+def run_alter_database(session: SqlSession, alter: q.AlterDatabase) -> DataFrame:
+    """Changes properties of a database, where the catalog keeps any."""
+    properties = dict(alter.properties)
+    properties |= {} if alter.location is None else {_LOCATION: alter.location}
+    session.catalog.alter_database(alter.database, properties, alter.unset)
+    return no_rows(session.spark)
+
+
+def run_use(session: SqlSession, use: q.UseDatabase) -> DataFrame:
+    """Chooses the database in which names without a catalog are looked up, or gives such names back to Spark."""
+    session.use(use.database)
+    return session.spark.sql(use.text) if use.database is None else no_rows(session.spark)

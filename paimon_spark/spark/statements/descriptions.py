@@ -1,0 +1,108 @@
+"""DESCRIBE of a table, a column, a database or a procedure (features 8.1), laid out as Spark lays it out."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.types import DataField
+from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.procedures.procedure import arguments_of, sql_signature
+from paimon_spark.spark.queries.results import rows_frame, texts
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.source.readable import find_column
+from paimon_spark.spark.statements.inserted_columns import fixed_values
+from paimon_spark.spark.statements.table_words import shown_properties
+from paimon_spark.spark.statements.type_words import simple_type
+from paimon_spark.sql import listings as q
+from paimon_spark.store.open import ReadableTable
+
+_TABLE = pa.schema(
+    [
+        pa.field("col_name", pa.string(), nullable=False),
+        pa.field("data_type", pa.string(), nullable=False),
+        pa.field("comment", pa.string()),
+    ]
+)
+_INFO = pa.schema([pa.field("info_name", pa.string(), nullable=False), pa.field("info_value", pa.string())])
+_EMPTY = ("", "", "")
+_Row = tuple[str, str, str | None]
+
+
+def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
+    """The columns of a table, and with EXTENDED what else is known of it; or one column."""
+    if describe.as_json:
+        raise UnsupportedFeature(f"DESCRIBE {describe.table} AS JSON is not supported, leave AS JSON out")
+    table = session.open(describe.table)
+    if describe.column:
+        return _describe_column(session, describe, table)
+    fixed_values(str(describe.table), table.schema.partition_keys, describe.partition)
+    rows = [_column(field) for field in table.schema.fields]
+    if table.schema.partition_keys:
+        rows += [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        rows += [_column(table.schema.by_name[key]) for key in table.schema.partition_keys]
+    if describe.extended and not describe.partition:
+        rows += _details(str(session.identifier(describe.table)), table)
+    return rows_frame(session.spark, _TABLE, rows)
+
+
+def _column(field: DataField) -> _Row:
+    return field.name, simple_type(field.type), field.description
+
+
+def _details(name: str, table: ReadableTable) -> list[_Row]:
+    schema = table.schema
+    plan = table.scan().plan()
+    properties = ",".join(f"{key}={value}" for key, value in shown_properties(table).items())
+    rows: list[_Row] = [_EMPTY, ("# Detailed Table Information", "", ""), ("Name", name, ""), ("Type", "MANAGED", "")]
+    rows += [("Comment", schema.comment, "")] if schema.comment else []
+    rows += [("Location", table.location, ""), ("Provider", "paimon", ""), ("Table Properties", f"[{properties}]", "")]
+    defaults = [field for field in schema.fields if field.default_value is not None]
+    if defaults:
+        rows += [_EMPTY, ("# Column Default Values", "", "")]
+        rows += [(field.name, simple_type(field.type), field.default_value) for field in defaults]
+    size, count = sum(split.size for split in plan.splits), sum(split.row_count for split in plan.splits)
+    rows.append(("Statistics", f"{size} bytes, {count} rows", None))
+    required = [field.name for field in schema.fields if not field.type.nullable]
+    if required:
+        rows.append(("# Column Not Null", "", ""))
+        rows += [(key, simple_type(schema.by_name[key].type), "NOT NULL") for key in required]
+    return rows
+
+
+def _describe_column(session: SqlSession, describe: q.DescribeTable, table: ReadableTable) -> DataFrame:
+    if len(describe.column) > 1:
+        raise UnsupportedFeature(f"DESCRIBE {describe.table} {'.'.join(describe.column)}: name a column, not one in it")
+    field = find_column(table, describe.column[0])
+    rows = [("col_name", field.name), ("data_type", simple_type(field.type)), ("comment", field.description or "NULL")]
+    return rows_frame(session.spark, _INFO, rows)
+
+
+def describe_database(session: SqlSession, describe: q.DescribeDatabase) -> DataFrame:
+    """A database, and with EXTENDED its properties."""
+    database = session.catalog.load_database(describe.database)
+    rows = [("Catalog Name", session.catalog.name), ("Namespace Name", database.name)]
+    rows += [("Comment", database.comment)] if database.comment else []
+    rows += [("Location", database.location)] if database.location else []
+    if describe.extended:
+        pairs = ", ".join(f"({key},{value})" for key, value in sorted(database.properties.items()))
+        rows.append(("Properties", f"({pairs})" if pairs else ""))
+    return rows_frame(session.spark, _INFO, rows)
+
+
+def describe_procedure(session: SqlSession, describe: q.DescribeProcedure) -> DataFrame:
+    """The arguments of a procedure."""
+    procedure = PROCEDURES.get(describe.procedure.lower())
+    if procedure is None:
+        raise OptionError(f"there is no procedure '{describe.procedure}'; SHOW PROCEDURES lists them")
+    by_sql = {declared.sql: declared for declared in arguments_of(procedure).values()}
+    ordered, named = sql_signature(procedure)
+    rows = []
+    for name in (*ordered, *named):
+        declared = by_sql.get(name)
+        kind = "STRING" if declared is None else declared.kind.sql
+        is_required = name == ordered[0] if declared is None else declared.is_required
+        doc = None if declared is None else declared.argument.doc
+        rows.append((name, kind, "true" if is_required else "false", doc))
+    return rows_frame(session.spark, texts("argument", "type", "required", "comment"), rows)

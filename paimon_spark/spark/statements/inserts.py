@@ -1,0 +1,63 @@
+"""INSERT INTO and INSERT OVERWRITE (features 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+
+from paimon_spark.format.rules.missing_columns import DEFAULT
+from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, WRITE_MISSING_COLUMNS
+from paimon_spark.spark.queries.results import no_rows
+from paimon_spark.spark.queries.run_query import Args, run_query
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.default_values import with_defaults
+from paimon_spark.spark.statements.inserted_columns import InsertTarget, fixed_values, insert_frame, inserted_columns
+from paimon_spark.sql.statements import Insert
+from paimon_spark.sql.text.literals import Value
+from paimon_spark.sql.text.writing import partition_condition
+
+
+def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFrame:
+    """Adds rows to a table, or replaces all rows, those of some partitions, or those of the partitions of the rows.
+
+    Returns:
+        No rows, as Spark does.
+
+    Raises:
+        SqlError: columns or partitions do not fit the table.
+        DataError: values do not fit their columns.
+        PaimonError: as PaimonTable.append and overwrite say.
+    """
+    table = session.table(insert.table)
+    stored = session.open(insert.table)
+    fixed = fixed_values(str(insert.table), stored.schema.partition_keys, insert.partition)
+    if insert.if_not_exists and _has_partition(session, insert, fixed):
+        return no_rows(session.spark)
+    target = InsertTarget(str(insert.table), stored.schema.fields, insert.columns, insert.by_name, fixed)
+    query = insert.query if insert.by_name else with_defaults(insert.query, inserted_columns(target))
+    rows = insert_frame(session.spark, run_query(session, query, args), target)
+    options = {WRITE_MISSING_COLUMNS.key: DEFAULT, **insert.options}
+    if insert.replace_where is not None:
+        table.overwrite(rows, insert.replace_where, options)
+    elif not insert.overwrite:
+        table.append(rows, options)
+    elif fixed and not _is_dynamic(session, options):
+        table.overwrite(rows, partition_condition(fixed), options)
+    else:
+        table.overwrite(rows, options=options)
+    return no_rows(session.spark)
+
+
+def _has_partition(session: SqlSession, insert: Insert, fixed: Mapping[str, Value]) -> bool:
+    """Whether there are rows in the partition that INSERT OVERWRITE ... IF NOT EXISTS names."""
+    plan = session.open(insert.table).scan(where=partition_condition(fixed)).plan()
+    return bool(plan.splits)
+
+
+def _is_dynamic(session: SqlSession, options: Mapping[str, str]) -> bool:
+    """Whether only the partitions of the rows are replaced, also where PARTITION (...) names some."""
+    if DYNAMIC_OVERWRITE in options:
+        return options[DYNAMIC_OVERWRITE].lower() == "true"
+    mode = session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static") or "static"
+    return mode.lower() == "dynamic"

@@ -1,0 +1,179 @@
+"""SHOW: databases, tables, and what a table has (features 8.1). Names and columns of the results are those of Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from paimon_spark.arrow.predicates.pruning import match_values
+from paimon_spark.arrow.predicates.sql_text import parse_predicate
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.paths import escape, partition_text
+from paimon_spark.format.types import DataField
+from paimon_spark.procedures.catalogue import PROCEDURES
+from paimon_spark.spark.adapters.types import spark_schema
+from paimon_spark.spark.queries.results import rows_frame, texts
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.inserted_columns import fixed_values
+from paimon_spark.spark.statements.table_words import create_statement, shown_properties
+from paimon_spark.sql import listings as q
+from paimon_spark.sql.text.writing import partition_condition
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.system_tables.request import Request
+from paimon_spark.store.system_tables.totals import PartitionTotal, partition_totals
+
+_TABLES = pa.schema(
+    [
+        pa.field("namespace", pa.string(), nullable=False),
+        pa.field("tableName", pa.string(), nullable=False),
+        pa.field("isTemporary", pa.bool_(), nullable=False),
+    ]
+)
+_VIEWS = pa.schema([_TABLES.field(0), pa.field("viewName", pa.string(), nullable=False), _TABLES.field(2)])
+_INFORMATION = pa.field("information", pa.string(), nullable=False)
+
+
+def like(names: Sequence[str], pattern: str | None) -> list[str]:
+    """The names that a pattern of SHOW fits: ``*`` is any text, ``|`` is or; letter case does not count."""
+    if pattern is None:
+        return list(names)
+    parts = (re.escape(part.strip()).replace(r"\*", ".*") for part in pattern.split("|"))
+    fits = re.compile("|".join(f"(?:{part})" for part in parts), re.IGNORECASE | re.DOTALL)
+    return [name for name in names if fits.fullmatch(name)]
+
+
+def show_databases(session: SqlSession, show: q.ShowDatabases) -> DataFrame:
+    """The databases of the catalog."""
+    names = like(session.catalog.list_databases(), show.pattern)
+    return rows_frame(session.spark, _required("namespace"), [(name,) for name in names])
+
+
+def show_tables(session: SqlSession, show: q.ShowTables) -> DataFrame:
+    """The tables or views of a database, or all that is known of them."""
+    if show.kind == "VIEWS":
+        return rows_frame(session.spark, _VIEWS, [])
+    names = like(session.catalog.list_tables(show.database), show.pattern)
+    if show.kind == "TABLES":
+        return rows_frame(session.spark, _TABLES, [(show.database, name, False) for name in names])
+    rows = [
+        (show.database, name, False, _information(session, Identifier(show.database, name), show)) for name in names
+    ]
+    return rows_frame(session.spark, _TABLES.append(_INFORMATION), rows)
+
+
+def _information(session: SqlSession, identifier: Identifier, show: q.ShowTables) -> str:
+    table = session.catalog.load_table(identifier)
+    if show.partition:
+        return _partition_information(table, show)
+    schema = table.schema
+    keys = ", ".join(f"`{name}`" for name in schema.partition_keys)
+    lines = [
+        f"Catalog: {session.catalog.name}",
+        f"Namespace: {identifier.database}",
+        f"Table: {identifier.table}",
+        "Type: MANAGED",
+        *([f"Comment: {schema.comment}"] if schema.comment else []),
+        f"Location: {table.location}",
+        "Provider: paimon",
+        f"Table Properties: [{', '.join(f'{key}={value}' for key, value in shown_properties(table).items())}]",
+        *(["Partition Provider: Catalog", f"Partition Columns: [{keys}]"] if keys else []),
+        f"Schema: {spark_schema(schema.fields).treeString()}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _partition_information(table: ReadableTable, show: q.ShowTables) -> str:
+    spec = fixed_values(f"{show.database}.{show.pattern}", table.schema.partition_keys, show.partition)
+    found = [p for p in _partitions(table) if _fits(table, p, partition_condition(spec))]
+    if len(found) != 1:
+        return ""
+    rows, size, files, made = found[0].total
+    values = found[0].text.replace("/", ", ")
+    return (
+        f"Partition Values: [{values}]\n"
+        f"Partition Parameters: {{recordCount={rows}, fileSizeInBytes={size}, fileCount={files}, "
+        f"lastFileCreationTime={made}}}\n"
+        f"Partition Statistics: {rows} rows, {size} bytes\n"
+    )
+
+
+def show_partitions(session: SqlSession, show: q.ShowPartitions) -> DataFrame:
+    """The partitions that have rows, as ``dt=2026-11-01/hour=1``."""
+    table = session.open(show.table)
+    spec = fixed_values(str(show.table), table.schema.partition_keys, show.partition)
+    condition = partition_condition(spec)
+    names = sorted(p.text for p in _partitions(table) if not condition or _fits(table, p, condition))
+    return rows_frame(session.spark, _required("partition"), [(name,) for name in names])
+
+
+def _partitions(table: ReadableTable) -> list[PartitionTotal]:
+    """The partitions with rows; their texts are those of Spark, whatever their directories are called."""
+
+    def names(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
+        return pa.array([_name(partition, fields) for partition in partitions], pa.string())
+
+    return partition_totals(Request(table), names)
+
+
+def _name(partition: bytes, fields: Sequence[DataField]) -> str:
+    values = decode_arity_row(partition, [field.type for field in fields])
+    parts = []
+    for value, field in zip(values, fields, strict=True):
+        text = "null" if value is None else escape(partition_text(value, field.type, legacy=False))
+        parts.append(f"{escape(field.name)}={text}")
+    return "/".join(parts)
+
+
+def _fits(table: ReadableTable, partition: PartitionTotal, condition: str) -> bool:
+    """Whether a partition satisfies a condition on partition columns."""
+    schema = table.schema
+    values = decode_arity_row(partition.partition, schema.partition_types)
+    predicate = parse_predicate(condition, schema.fields, table.time_zone)
+    return match_values(predicate, dict(zip(schema.partition_keys, values, strict=True))) is True
+
+
+def show_columns(session: SqlSession, show: q.ShowColumns) -> DataFrame:
+    """The names of the columns."""
+    names = session.open(show.table).schema.names
+    return rows_frame(session.spark, _required("col_name"), [(name,) for name in names])
+
+
+def show_properties(session: SqlSession, show: q.ShowProperties) -> DataFrame:
+    """The options of a table, with its keys and its path."""
+    properties = shown_properties(session.open(show.table))
+    if show.key is not None:
+        missing = f"Table {session.catalog.name}.{session.identifier(show.table)} does not have property: {show.key}"
+        properties = {show.key: properties.get(show.key, missing)}
+    return rows_frame(session.spark, _required("key", "value"), list(properties.items()))
+
+
+def show_create_table(session: SqlSession, show: q.ShowCreateTable) -> DataFrame:
+    """The statement that makes such a table."""
+    name = f"{session.catalog.name}.{session.identifier(show.table)}"
+    return rows_frame(session.spark, _required("createtab_stmt"), [(create_statement(name, session.open(show.table)),)])
+
+
+def show_tags(session: SqlSession, show: q.ShowTags) -> DataFrame:
+    """The names of the tags."""
+    names = sorted(session.open(show.table).snapshots.tag_names())
+    return rows_frame(session.spark, _required("tag"), [(name,) for name in names])
+
+
+def show_namespace(session: SqlSession, show: q.ShowNamespace) -> DataFrame:
+    """The current catalog and database."""
+    return rows_frame(session.spark, _required("catalog", "namespace"), [(session.catalog.name, show.database)])
+
+
+def show_procedures(session: SqlSession, show: q.ShowProcedures) -> DataFrame:
+    """The procedures that CALL knows."""
+    schema = texts("catalog", "schema", "procedure")
+    rows = ((session.catalog.name, "sys", name) for name in like(sorted(PROCEDURES), show.pattern))
+    return rows_frame(session.spark, schema, rows)
+
+
+def _required(*names: str) -> pa.Schema:
+    return pa.schema([pa.field(name, pa.string(), nullable=False) for name in names])

@@ -1,0 +1,161 @@
+"""CREATE TABLE, also with AS and LIKE, and REPLACE TABLE (features 8.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from pyspark.errors import ParseException
+from pyspark.sql import DataFrame
+from pyspark.sql import types as st
+
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import SqlError, TableAlreadyExists, TableNotFound, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.types import COMMENT, CURRENT_DEFAULT, paimon_field, paimon_fields
+from paimon_spark.spark.queries.results import no_rows
+from paimon_spark.spark.queries.run_query import Args, run_query
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.replaced_tables import replace_table
+from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.spark.write.table_creation import all_nullable, new_table_schema
+from paimon_spark.sql.statements import ColumnDefinition, CreateTable
+
+_PROVIDERS = (None, "paimon")
+_FORMAT_TABLES = ("csv", "json", "orc", "parquet", "text")
+_TABLE_COMMENT = "comment"
+
+
+def run_create_table(session: SqlSession, create: CreateTable, args: Args = None) -> DataFrame:
+    """Creates a table, and writes the rows of its query.
+
+    If the rows of AS cannot be written, the table is not there, or is as it was.
+
+    Raises:
+        TableAlreadyExists: there is one, and the statement neither replaces it nor says IF NOT EXISTS.
+        TableNotFound: REPLACE TABLE of a table that is not there.
+        SqlError, SchemaError: the columns, keys and options break a rule.
+        UnsupportedFeature: a clause that catalogs of this kind do not have.
+    """
+    _check(create)
+    identifier = session.identifier(create.table)
+    session.make_default(identifier.database)
+    there = session.catalog.find_table(identifier) is not None
+    if there and create.if_not_exists:
+        return no_rows(session.spark)
+    if there and not create.replace:
+        raise TableAlreadyExists(
+            f"CREATE TABLE {create.table}: there is such a table; write IF NOT EXISTS, or CREATE OR REPLACE TABLE"
+        )
+    if not there and not create.create:
+        raise TableNotFound(f"REPLACE TABLE {create.table}: there is no such table; write CREATE OR REPLACE TABLE")
+    rows = None if create.query is None else run_query(session, create.query, args)
+    schema = _schema(session, create, rows)
+    if there:
+        replace_table(session, identifier, schema, rows)
+    elif rows is None:
+        session.catalog.create_table(identifier, schema)
+    else:
+        _create_with_rows(session, identifier, schema, rows)
+    return no_rows(session.spark)
+
+
+def _create_with_rows(session: SqlSession, identifier: Identifier, schema: TableSchema, rows: DataFrame) -> None:
+    """Creates the table and writes the rows; if that fails, the table goes again."""
+    session.catalog.create_table(identifier, schema)
+    try:
+        PaimonTable(session.spark, session.catalog.table_location(identifier), session.storage_options).append(rows)
+    except BaseException:
+        session.catalog.drop_table(identifier, ignore_if_not_exists=True)
+        raise
+
+
+def _check(create: CreateTable) -> None:
+    if create.provider not in _PROVIDERS:
+        what = "a format table" if create.provider in _FORMAT_TABLES else "no table of Paimon"
+        raise UnsupportedFeature(
+            f"CREATE TABLE {create.table} USING {create.provider}: that is {what}, which this release does not make; "
+            "leave USING out, or write USING paimon with the table property 'file.format'"
+        )
+    if create.location is not None:
+        raise UnsupportedFeature(
+            f"CREATE TABLE {create.table} LOCATION: the catalog chooses the place of its tables; leave LOCATION out, "
+            f"or make a table without a name, with PaimonTable.create(spark).location('{create.location}')"
+        )
+    if create.query is not None and create.columns:
+        raise SqlError(
+            f"CREATE TABLE {create.table} AS takes its columns from the query; leave the list of columns out"
+        )
+
+
+# --------------------------------------------------------------------------------------------------------------- schema
+
+
+def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) -> TableSchema:
+    given = {**create.options, **create.properties}
+    comment = create.comment if create.comment is not None else given.pop(_TABLE_COMMENT, None)
+    given.pop(_TABLE_COMMENT, None)
+    if create.like:
+        return _like(session, create, given, comment)
+    if rows is not None:
+        fields = tuple(replace(field, type=all_nullable(field.type)) for field in paimon_fields(rows.schema))
+    else:
+        fields = _declared(session, create.columns)
+    if not fields:
+        raise SqlError(f"CREATE TABLE {create.table}: a table needs columns; declare them in parentheses, or write AS")
+    if create.partitioned_by:
+        given[o.PARTITION.key] = _joined(create.partitioned_by)
+    return new_table_schema(str(create.table), given, fields, comment, with_rows=rows is not None)
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ",".join(names)
+
+
+def _declared(session: SqlSession, columns: Sequence[ColumnDefinition]) -> tuple[DataField, ...]:
+    """The columns of CREATE TABLE, whose types Spark reads, all in one question."""
+    if not columns:
+        return ()
+    ddl = ", ".join(f"c{number} {column.type}" for number, column in enumerate(columns))
+    try:
+        types = [field.dataType for field in cast(st.StructType, st.StructType.fromDDL(ddl)).fields]
+    except ParseException:
+        types = [_type(column) for column in columns]
+    return tuple(
+        paimon_field(st.StructField(column.name, spark, column.nullable, _metadata(column)))
+        for column, spark in zip(columns, types, strict=True)
+    )
+
+
+def _type(column: ColumnDefinition) -> st.DataType:
+    try:
+        return st.DataType.fromDDL(column.type)
+    except ParseException:
+        raise SqlError(f"SQL: the column {column.name} has the type {column.type}, which Spark does not have") from None
+
+
+def _metadata(column: ColumnDefinition) -> dict[str, str]:
+    said = {COMMENT: column.comment, CURRENT_DEFAULT: column.default}
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _like(session: SqlSession, create: CreateTable, given: Mapping[str, str], comment: str | None) -> TableSchema:
+    """The schema of LIKE: columns, keys and options of a table of ours, the columns of one of Spark."""
+    name = session.names.find_table(create.like)
+    if name is None:
+        fields = paimon_fields(session.spark.table(".".join(f"`{part}`" for part in create.like)).schema)
+        return new_table_schema(str(create.table), given, fields, comment)
+    source = session.open(name).schema
+    options = {
+        **source.options,
+        **({o.PRIMARY_KEY.key: _joined(source.primary_keys)} if source.primary_keys else {}),
+        **({o.PARTITION.key: _joined(source.partition_keys)} if source.partition_keys else {}),
+        **given,
+    }
+    options.pop("path", None)
+    return new_table_schema(
+        str(create.table), options, source.fields, comment if comment is not None else source.comment
+    )

@@ -1,0 +1,85 @@
+"""REPLACE TABLE and CREATE OR REPLACE TABLE of a table that is there (Java: StagedSparkTable, in release 2.1).
+
+The table keeps its history: its rows go in one snapshot, the new columns come with the next schema, and the new rows in
+one more snapshot. Snapshots before that can be read as they were.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.spark.adapters.options import WriteOptions
+from paimon_spark.spark.jobs.write_run import run_write
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.spark.write.open_write import job_for
+from paimon_spark.store.clean.truncate import truncate_table
+from paimon_spark.store.metadata.alter import next_schema, replace_schema
+from paimon_spark.store.open import ReadableTable
+
+
+def replace_table(session: SqlSession, identifier: Identifier, schema: TableSchema, rows: DataFrame | None) -> None:
+    """Gives a table other columns and keys, and the rows of a query in the place of its own.
+
+    All rows are written before anything changes. Then readers see the table empty for a moment.
+
+    Args:
+        schema: of a new table.
+        rows: None: the table is empty afterwards.
+
+    Raises:
+        CommitConflict: another job has changed the schema meanwhile; the table is empty, its last state can be restored
+            by a rollback.
+        PaimonError: the rows do not fit; nothing has changed.
+    """
+    table = session.catalog.load_table(identifier)
+    if not _is_alike(table.schema, schema):
+        _drop_and_create(session, identifier, schema, rows)
+        return
+    fields, highest = assign_field_ids(schema.fields, table.schema.highest_field_id + 1)
+    wanted = next_schema(table.schema, replace(schema, fields=fields, highest_field_id=highest))
+    validate_table(wanted)
+    if rows is None:
+        _empty(table, wanted)
+        return
+    later = replace(table, schema=wanted, options=Options(wanted.options))
+    job = job_for(later, WriteOptions(table.location), rows.schema, overwrite=True)
+    run_write(session.spark, rows, job, before_commit=lambda: _empty(table, wanted))
+
+
+def _empty(table: ReadableTable, schema: TableSchema) -> None:
+    """Takes the rows away first: they have none of the new columns."""
+    truncate_table(table)
+    replace_schema(table, schema)
+
+
+def _is_alike(old: TableSchema, new: TableSchema) -> bool:
+    """Whether manifests of both may follow each other: keys of rows or none, and the same types of partitions."""
+
+    def kind(schema: TableSchema) -> tuple[object, ...]:
+        types = tuple(data_type.with_nullable(True) for data_type in schema.partition_types)
+        return bool(schema.primary_keys), Options(schema.options).value(o.TYPE), types
+
+    return kind(old) == kind(new)
+
+
+def _drop_and_create(session: SqlSession, identifier: Identifier, schema: TableSchema, rows: DataFrame | None) -> None:
+    """A table of another kind begins anew. Its rows are written under another name before the old table goes."""
+    staged = Identifier(identifier.database, f"{identifier.table}__{uuid.uuid4().hex[:12]}")
+    session.catalog.create_table(staged, schema)
+    try:
+        if rows is not None:
+            PaimonTable(session.spark, session.catalog.table_location(staged), session.storage_options).append(rows)
+    except BaseException:
+        session.catalog.drop_table(staged, ignore_if_not_exists=True)
+        raise
+    session.catalog.drop_table(identifier)  # if this fails half-way, the staged table is the only one that is whole
+    session.catalog.rename_table(staged, identifier)

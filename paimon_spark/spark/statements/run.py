@@ -1,0 +1,118 @@
+"""The entry: does what a text of SQL asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spark.queries.functions import with_functions
+from paimon_spark.spark.queries.run_query import Args, run_query, run_untouched
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements import databases, descriptions, listings, tables
+from paimon_spark.spark.statements.calls import run_call
+from paimon_spark.spark.statements.copies import run_copy
+from paimon_spark.spark.statements.inserts import run_insert
+from paimon_spark.spark.statements.new_tables import run_create_table
+from paimon_spark.spark.statements.views import run_create_view, run_explain
+from paimon_spark.sql import listings as q
+from paimon_spark.sql import statements as s
+from paimon_spark.sql.parse import parse
+from paimon_spark.sql.queries.query import Query
+
+Runner = Callable[[SqlSession, Any], DataFrame]
+RunnerWithArgs = Callable[[SqlSession, Any, Args], DataFrame]
+
+
+def run_sql(session: SqlSession, text: str, args: Args = None) -> DataFrame:
+    """Runs one statement.
+
+    Args:
+        text: SQL of Spark, with the statements and the names of Paimon.
+        args: for parameters of queries, as ``spark.sql`` takes them.
+
+    Returns:
+        What Spark would return: the rows of a query or of what is shown, no rows of other statements. A query runs when
+        its rows are asked for; all other statements have been done.
+
+    Raises:
+        SqlError: something of ours is named, and the text is not understood.
+        UnsupportedFeature: something of ours is named in a statement that this release does not have.
+        PaimonError: the statement cannot be done.
+        AnalysisException, ParseException: of Spark, for what it runs.
+    """
+    return run_statement(session, parse(with_functions(session, text), session.names), args)
+
+
+def run_statement(session: SqlSession, statement: s.Statement, args: Args = None) -> DataFrame:
+    """Does a statement that is read already; see run_sql."""
+    session.begin()
+    kind = type(statement)
+    with_args = _WITH_ARGS.get(kind)
+    return _RUNNERS[kind](session, statement) if with_args is None else with_args(session, statement, args)
+
+
+def _refuse(
+    session: SqlSession, statement: s.RowChange | s.SetProperties | s.UnsetProperties | s.AlterColumns
+) -> DataFrame:
+    """Refuses what this release does not have."""
+    match statement:
+        case s.RowChange():
+            what = f"{statement.kind} of {statement.table}"
+            instead = "append rows with a primary key to replace or (with the option row-kind-column) delete others"
+        case s.AlterColumns():
+            what = f"ALTER TABLE {statement.table} {statement.action} COLUMN"
+            instead = "use the official system to change columns; this release reads and writes the table afterwards"
+        case _:
+            what = f"ALTER TABLE {statement.table} SET or UNSET TBLPROPERTIES"
+            instead = "give options for one read or write, or use the official system to store them"
+    raise UnsupportedFeature(f"SQL: {what} is not supported by this release of paimon_spark; {instead}")
+
+
+_WITH_ARGS: Mapping[type, RunnerWithArgs] = {
+    s.Untouched: run_untouched,
+    Query: run_query,
+    s.Insert: run_insert,
+    s.CopyInto: run_copy,
+    s.CreateTable: run_create_table,
+    s.CreateView: run_create_view,
+    s.Explain: run_explain,
+}
+"""What may hold parameters."""
+
+_RUNNERS: Mapping[type, Runner] = {
+    s.Call: run_call,
+    s.RowChange: _refuse,
+    s.SetProperties: _refuse,
+    s.UnsetProperties: _refuse,
+    s.AlterColumns: _refuse,
+    s.DropTable: tables.run_drop,
+    s.RenameTable: tables.run_rename,
+    s.TruncateTable: tables.run_truncate,
+    s.AddPartition: tables.run_add_partition,
+    s.DropPartition: tables.run_drop_partition,
+    s.Analyze: tables.run_analyze,
+    s.Refresh: tables.run_refresh,
+    s.RepairTable: tables.run_repair,
+    s.CreateTag: tables.run_create_tag,
+    s.DeleteTag: tables.run_delete_tag,
+    s.RenameTag: tables.run_rename_tag,
+    q.ShowTables: listings.show_tables,
+    q.ShowDatabases: listings.show_databases,
+    q.ShowProcedures: listings.show_procedures,
+    q.ShowNamespace: listings.show_namespace,
+    q.ShowPartitions: listings.show_partitions,
+    q.ShowColumns: listings.show_columns,
+    q.ShowCreateTable: listings.show_create_table,
+    q.ShowProperties: listings.show_properties,
+    q.ShowTags: listings.show_tags,
+    q.DescribeTable: descriptions.describe_table,
+    q.DescribeDatabase: descriptions.describe_database,
+    q.DescribeProcedure: descriptions.describe_procedure,
+    q.CreateDatabase: databases.run_create_database,
+    q.DropDatabase: databases.run_drop_database,
+    q.AlterDatabase: databases.run_alter_database,
+    q.UseDatabase: databases.run_use,
+}

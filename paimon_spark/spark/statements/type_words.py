@@ -1,0 +1,47 @@
+"""Types of columns in the words of Spark's SQL, with the lengths that they are declared with."""
+
+from __future__ import annotations
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.type_text import type_sql
+from paimon_spark.format.types import DataType, Root
+from paimon_spark.spark.adapters.types import spark_type
+
+
+def simple_type(data_type: DataType) -> str:
+    """``decimal(10,2)``, ``varchar(5)``, ``struct<a:int>``: as DESCRIBE shows a type."""
+    if data_type.root in (Root.CHAR, Root.VARCHAR) and not _is_string(data_type):
+        return f"{data_type.root.lower()}({data_type.length})"
+    try:
+        return spark_type(data_type).simpleString()
+    except UnsupportedFeature:
+        return type_sql(data_type.with_nullable(True)).lower()
+
+
+def sql_type(data_type: DataType) -> str:
+    """``DECIMAL(10,2)``, ``VARCHAR(5)``, ``STRUCT<a: INT NOT NULL>``: as CREATE TABLE has a type."""
+    match data_type.root:
+        case Root.ARRAY:
+            return f"ARRAY<{sql_type(data_type.inner)}>"
+        case Root.MAP:
+            return f"MAP<{sql_type(data_type.key_type)}, {sql_type(data_type.inner)}>"
+        case Root.ROW:
+            inner = (
+                f"{column_name(field.name)}: {sql_type(field.type)}{'' if field.type.nullable else ' NOT NULL'}"
+                for field in data_type.fields
+            )
+            return f"STRUCT<{', '.join(inner)}>"
+    return simple_type(data_type).upper()
+
+
+def _is_string(data_type: DataType) -> bool:
+    return (
+        data_type.root is Root.VARCHAR
+        and spark_type(data_type).simpleString() == "string"
+        and (data_type.length is None or data_type.length >= 2**31 - 1)
+    )
+
+
+def column_name(name: str) -> str:
+    """A name, between backquotes where it needs them."""
+    return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"

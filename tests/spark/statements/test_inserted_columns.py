@@ -1,0 +1,58 @@
+"""What may be stored in a column: Spark's rules of store assignment."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import types as t
+
+from paimon_spark.errors import SqlError
+from paimon_spark.spark.statements.inserted_columns import can_store, fixed_values
+from paimon_spark.sql.text.partitions import PartitionValue
+
+INT, LONG, STRING, DATE = t.IntegerType(), t.LongType(), t.StringType(), t.DateType()
+TIME, LOCAL = t.TimestampType(), t.TimestampNTZType()
+
+ANSI = [  # have, want, by ANSI, by STRICT
+    (INT, INT, True, True),
+    (t.NullType(), INT, True, True),
+    (INT, LONG, True, True),
+    (LONG, INT, True, False),
+    (INT, t.DoubleType(), True, True),
+    (t.DoubleType(), INT, True, False),
+    (t.DecimalType(10, 2), INT, True, False),
+    (INT, t.DecimalType(10, 0), True, True),
+    (INT, t.DecimalType(9, 0), True, False),
+    (t.DecimalType(5, 2), t.DecimalType(6, 2), True, True),
+    (t.DecimalType(5, 2), t.DecimalType(5, 3), True, False),
+    (INT, STRING, True, True),
+    (STRING, INT, False, False),
+    (STRING, t.BooleanType(), False, False),
+    (t.BooleanType(), INT, False, False),
+    (INT, t.BooleanType(), False, False),
+    (DATE, TIME, True, True),
+    (TIME, DATE, True, False),
+    (TIME, LOCAL, True, False),
+    (DATE, INT, False, False),
+    (INT, DATE, False, False),
+    (t.BinaryType(), STRING, False, False),
+    (STRING, t.BinaryType(), False, False),
+    (t.ArrayType(INT), t.ArrayType(LONG), True, True),
+    (t.ArrayType(INT, True), t.ArrayType(LONG, False), False, False),
+    (t.ArrayType(STRING), t.ArrayType(LONG), False, False),
+    (t.MapType(INT, INT), t.MapType(LONG, STRING), True, True),
+    (t.StructType([t.StructField("a", INT)]), t.StructType([t.StructField("b", LONG)]), True, True),
+    (t.StructType([t.StructField("a", INT)]), t.StructType([]), False, False),
+    (INT, t.ArrayType(INT), False, False),
+]
+
+
+@pytest.mark.parametrize(("have", "want", "ansi", "strict"), ANSI)
+def test_store_assignment(have: t.DataType, want: t.DataType, ansi: bool, strict: bool) -> None:
+    assert (can_store(have, want), can_store(have, want, is_strict=True)) == (ansi, strict)
+
+
+def test_values_of_partition_have_the_names_of_the_table() -> None:
+    spec = (PartitionValue("DT", True, "x"), PartitionValue("h"))
+    assert fixed_values("t", ("dt", "h"), spec) == {"dt": "x"}
+    with pytest.raises(SqlError, match="nope is no partition column; those of the table are: dt, h"):
+        fixed_values("t", ("dt", "h"), (PartitionValue("nope", True, 1),))
