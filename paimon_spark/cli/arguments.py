@@ -78,13 +78,19 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 def parse_options(pairs: Sequence[str] | None, branch: str | None = None) -> dict[str, str]:
     """The options of a call, that of the branch among them."""
+    found = parse_pairs(pairs)
+    return found if branch is None else {**found, o.BRANCH.key: branch}
+
+
+def parse_pairs(pairs: Sequence[str] | None, flag: str = "--option", key_name: str = "KEY") -> dict[str, str]:
+    """What a flag was given, ``KEY=VALUE`` each time. key_name: what the help calls the key."""
     found: dict[str, str] = {}
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
         if not (key and equals):
-            raise typer.BadParameter(f"expected KEY=VALUE, found '{pair}'", param_hint="'--option'")
+            raise typer.BadParameter(f"expected {key_name}=VALUE, found '{pair}'", param_hint=f"'{flag}'")
         found[key] = value
-    return found if branch is None else {**found, o.BRANCH.key: branch}
+    return found
 
 
 def parse_columns(text: str | None) -> list[str] | None:

@@ -10,7 +10,7 @@ class Place:
     """Where a command is, and what the list of commands says of it: the first line of its own help.
 
     Attributes:
-        module: of paimon_spark.cli.commands.
+        module: its full name.
         help: one line.
         panel: the heading that it stands under.
     """
@@ -20,6 +20,7 @@ class Place:
     panel: str
 
 
+_ROOM = "paimon_spark.cli.commands"
 _PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "What is there": {
         "info": ("info", "All that matters of a table on one screen; --plot draws it."),
@@ -30,6 +31,12 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "buckets": ("listings", "The buckets of a state."),
         "options": ("options", "The options that are stored in the table; --known lists all that there are."),
         "check": ("checking", "Verifies that everything the metadata of a table say is true."),
+    },
+    "SQL": {
+        "sql": (
+            "paimon_spark.shell.command",
+            "Runs SQL on the tables of a warehouse, or is a shell for it; needs Java.",
+        ),
     },
     "History": {
         "snapshots": ("listings", "The snapshots, oldest first."),
@@ -62,5 +69,7 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
 }
 
 COMMANDS = {
-    name: Place(module, told, panel) for panel, commands in _PANELS.items() for name, (module, told) in commands.items()
+    name: Place(module if "." in module else f"{_ROOM}.{module}", told, panel)
+    for panel, commands in _PANELS.items()
+    for name, (module, told) in commands.items()
 }

@@ -52,7 +52,7 @@ class _Later(TyperCommand):
         return self.loaded().make_context(info_name, args, parent, **extra)
 
     def loaded(self) -> Any:
-        module = import_module(f"paimon_spark.cli.commands.{self._place.module}")
+        module = import_module(self._place.module)
         for registered in module.app.registered_commands:
             registered.cls = _Command
         found: Any = typer.main.get_command(module.app)
@@ -120,7 +120,7 @@ def _program(
         typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version, and that of others."),
     ] = False,
 ) -> None:
-    """Apache Paimon tables from a shell, without Spark."""
+    """Apache Paimon tables from a shell. Only `sql` starts Spark."""
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -15,6 +16,14 @@ from paimon_spark.store.storage.local_time import SHOWN_ZONE
 def current_zone() -> dt.tzinfo:
     """That of ``--time-zone``, else of this machine."""
     return SHOWN_ZONE.get()
+
+
+def current_zone_name() -> str | None:
+    """That zone as Spark takes it: a region, or an offset; None: the zone of this machine."""
+    zone = current_zone()
+    if isinstance(zone, LocalZone):
+        return None
+    return zone.key if isinstance(zone, ZoneInfo) else str(zone.tzname(None)).removeprefix("UTC") or "UTC"
 
 
 def zone_option() -> Any:

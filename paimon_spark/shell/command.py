@@ -1,0 +1,175 @@
+"""The command ``sql``. Spark, and what only the shell needs, are imported when they are needed."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.factory import open_catalog
+from paimon_spark.cli.arguments import RowsFormat, RowsOutput, parse_pairs
+from paimon_spark.cli.commands.rows import Limit
+from paimon_spark.cli.zone import current_zone_name
+from paimon_spark.shell.results import Results
+from paimon_spark.sql.text.script import ScriptStatement, split_script
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.console.statement_thread import StatementThread
+
+app = typer.Typer()
+
+Pairs = list[str] | None
+Text = Annotated[
+    str | None,
+    typer.Argument(metavar="TEXT", show_default=False, help="Statements, with ; between them; else a shell starts."),
+]
+Warehouse = Annotated[str, typer.Option("--warehouse", metavar="PATH", help="The directory of the databases.")]
+File = Annotated[
+    Path | None, typer.Option("--file", "-f", metavar="FILE", help="Run the statements of this file.", dir_okay=False)
+]
+Database = Annotated[
+    str | None,
+    typer.Option("--database", "-d", metavar="NAME", help="The current database; else the default one of the catalog."),
+]
+Param = Annotated[
+    Pairs,
+    typer.Option(
+        "--param",
+        "-p",
+        metavar="NAME=VALUE",
+        show_default=False,
+        help="A text for the parameter :NAME of the statements; may be given several times.",
+    ),
+]
+CatalogOptions = Annotated[
+    Pairs,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="An option of the catalog, such as s3.endpoint=...; may be given several times.",
+    ),
+]
+Name = Annotated[
+    str, typer.Option("--name", metavar="NAME", help="The catalog's name: the first part of full names of tables.")
+]
+Master = Annotated[str, typer.Option("--master", metavar="URL", help="Where Spark runs, as spark-submit takes it.")]
+Conf = Annotated[
+    Pairs,
+    typer.Option(
+        "--conf",
+        metavar="KEY=VALUE",
+        show_default=False,
+        help="A setting of Spark, such as spark.driver.memory=4g; may be given several times.",
+    ),
+]
+Log = Annotated[
+    Path | None,
+    typer.Option("--log", metavar="FILE", dir_okay=False, help="Where Spark writes its log; else it is not kept."),
+]
+
+
+@app.command()
+def sql(
+    warehouse: Warehouse,
+    text: Text = None,
+    file: File = None,
+    database: Database = None,
+    limit: Limit = None,
+    output: RowsFormat = RowsOutput.TEXT,
+    param: Param = None,
+    option: CatalogOptions = None,
+    name: Name = "paimon",
+    master: Master = "local[*]",
+    conf: Conf = None,
+    log: Log = None,
+) -> None:
+    """Runs SQL on the tables of a warehouse, or is a shell for it; Spark runs on this machine.
+
+    Statements come from the argument, from --file, or from stdin if that is no terminal. The first one that fails ends
+    the run. A name without a database means a table of the current database. Rows are printed as by `read`, but Spark
+    collects all that are to be printed in memory first.
+
+    In the shell a statement ends with a semicolon, and Tab completes keywords and names. Ctrl-C stops a statement, and
+    Ctrl-D ends the shell.
+    """
+    script = _script(text, file)
+    statements = None if script is None else split_script(script)
+    args = parse_pairs(param, "--param", "NAME")
+    catalog = open_catalog({**parse_pairs(option), "warehouse": warehouse}, name)
+    settings = parse_pairs(conf, "--conf")
+    with _statement_thread(catalog, database, master, settings, log) as thread:
+        results = Results(output, limit)
+        if statements is not None:
+            _run_script(thread, statements, results, args)
+        else:
+            _run_shell(thread, results, args)
+
+
+def _script(text: str | None, file: Path | None) -> str | None:
+    """The text of the statements; None: a shell is to be started."""
+    if text is not None and file is not None:
+        raise typer.BadParameter("give the statements, or a file with them", param_hint="'--file'")
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+            raise typer.BadParameter(f"{file} cannot be read: {reason}", param_hint="'--file'") from None
+    return sys.stdin.read() if text is None and not sys.stdin.isatty() else text
+
+
+@contextmanager
+def _statement_thread(
+    catalog: Catalog, database: str | None, master: str, conf: dict[str, str], log: Path | None
+) -> Iterator[StatementThread]:
+    """A session that starts, and ends with the command. One that this process has already is used, and stays."""
+    from paimon_spark.spark.console.quiet_session import (
+        SessionSettings,
+        check_java,
+        new_session_of_process,
+        start_session,
+    )
+    from paimon_spark.spark.console.statement_thread import StatementThread
+
+    settings = SessionSettings(master, conf, current_zone_name())
+    existing = new_session_of_process(settings)
+    if existing is not None:
+        thread = StatementThread(lambda: existing, catalog, database)
+        try:
+            yield thread
+        finally:
+            thread.close(stop=False)
+        return
+    check_java()
+    with _log_file(log) as written:
+        thread = StatementThread(lambda: start_session(settings, written), catalog, database)
+        try:
+            yield thread
+        finally:
+            thread.close(stop=True)
+
+
+def _log_file(path: Path | None) -> BinaryIO:
+    return tempfile.TemporaryFile("w+b") if path is None else open(path, "w+b")
+
+
+def _run_script(
+    thread: StatementThread, statements: Sequence[ScriptStatement], results: Results, args: dict[str, str]
+) -> None:
+    from paimon_spark.shell.script import run_script
+
+    run_script(thread, statements, results, args)
+
+
+def _run_shell(thread: StatementThread, results: Results, args: dict[str, str]) -> None:
+    from paimon_spark.shell.prompt import Shell
+
+    Shell(thread, results, args).run()

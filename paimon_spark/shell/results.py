@@ -1,0 +1,57 @@
+"""Prints what a statement returns, as ``read`` prints rows."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from paimon_spark.cli.arguments import RowsOutput
+from paimon_spark.cli.commands.rows import SHOWN
+from paimon_spark.cli.csv_rows import print_csv
+from paimon_spark.cli.messages import say
+from paimon_spark.cli.tables import columns_of, print_json_lines, print_rows, rows_of
+from paimon_spark.cli.texts import count_text, span_text
+from paimon_spark.cli.values import json_rows
+
+
+@dataclass(frozen=True)
+class Results:
+    """How rows are printed.
+
+    Attributes:
+        limit: at most so many rows of a statement; 0: all; None: SHOWN as text, else all.
+    """
+
+    output: RowsOutput = RowsOutput.TEXT
+    limit: int | None = None
+
+    @property
+    def wanted(self) -> int | None:
+        """How many rows Spark is asked for; None: all. One more than text shows tells whether there are more."""
+        if self.output is RowsOutput.TEXT and self.limit is None:
+            return SHOWN + 1
+        return self.limit or None
+
+    def show(self, rows: pa.Table, millis: int) -> None:
+        """Prints the rows of a statement; on a terminal also how many there are, and how long it took."""
+        more = self.limit is None and self.output is RowsOutput.TEXT and rows.num_rows > SHOWN
+        if rows.num_columns:
+            self._print(rows.slice(0, SHOWN) if more else rows)
+            sys.stdout.flush()
+        if more:
+            say(f"the first {SHOWN} rows; --limit 0 shows all")
+        elif sys.stderr.isatty():
+            what = count_text(rows.num_rows, "row") if rows.num_columns else "done"
+            say(f"{what} ({span_text(millis)})")
+
+    def _print(self, rows: pa.Table) -> None:
+        batches = rows.to_batches()
+        if self.output is RowsOutput.JSON:
+            print_json_lines(json_rows(batches))
+        elif self.output is RowsOutput.CSV:
+            print_csv(rows.schema, batches)
+        else:
+            header = columns_of(rows.schema)
+            print_rows(header, rows_of(batches, header))

@@ -1,0 +1,119 @@
+"""Statements in a thread of their own: the session starts while the user types, and Ctrl-C stops a statement.
+
+Spark and Py4J answer in the thread that asked. A Ctrl-C in the middle of an answer would leave the connection to Java
+in an unknown state, so the main thread, which gets it, waits only, and has Spark cancel the jobs of the other one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from contextvars import copy_context
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
+from paimon_spark.spark.console.arrow_rows import arrow_rows
+from paimon_spark.spark.console.error_text import SPARK_ERRORS, in_our_words
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.run import run_sql
+
+_AGAIN = 0.5  # seconds after which jobs are cancelled again that have begun since
+
+
+class Stopped(Exception):
+    """Ctrl-C came while a statement ran.
+
+    Attributes:
+        is_done: whether the statement was done all the same.
+        error: what it ended with; None: nothing.
+    """
+
+    def __init__(self, error: BaseException | None) -> None:
+        super().__init__("stopped")
+        self.is_done = error is None
+        self.error = error
+
+
+class StatementThread:
+    """Runs the statements of one catalog in one Spark session, one after the other."""
+
+    def __init__(self, start: Callable[[], SparkSession], catalog: Catalog, database: str | None = None) -> None:
+        """Lets a session start; nothing waits for it.
+
+        Args:
+            start: returns the session. It is called in the thread of the statements.
+            database: the current one; None: the default database of the catalog, which need not be there.
+        """
+        self.catalog = catalog
+        self._database = database
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="statements")
+        self._session: Future[SqlSession] = self._pool.submit(copy_context().run, self._open, start)
+
+    @property
+    def database(self) -> str | None:
+        """The current database."""
+        if self._session.done() and self._session.exception() is None:
+            return self._session.result().database
+        return self._database or self.catalog.default_database
+
+    @property
+    def is_starting(self) -> bool:
+        return not self._session.done()
+
+    def run(self, text: str, args: Mapping[str, str] | None = None, limit: int | None = None) -> pa.Table:
+        """Does one statement, and waits for it.
+
+        Args:
+            args: for the parameters ``:name``.
+            limit: at most so many rows; None: all.
+
+        Returns:
+            Its rows. A statement that has none has no columns either.
+
+        Raises:
+            PaimonError: Spark does not start, or the statement cannot be done.
+            Stopped: Ctrl-C was pressed.
+        """
+        return self._wait(self._pool.submit(copy_context().run, self._run, text, args or None, limit))
+
+    def close(self, stop: bool) -> None:
+        """Ends the thread. stop: the session too, if it has started."""
+        if stop and self._session.cancel() is False and self._session.exception() is None:
+            self._session.result().spark.stop()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _open(self, start: Callable[[], SparkSession]) -> SqlSession:
+        session = SqlSession(start(), self.catalog)
+        set_default_catalog(session.spark, self.catalog)
+        if self._database is None:  # not session.use, which makes it if it is missing: a query must not write
+            session.database = self.catalog.default_database
+        else:
+            session.use(self._database)
+        return session
+
+    def _run(self, text: str, args: Mapping[str, str] | None, limit: int | None) -> pa.Table:
+        session = self._session.result()
+        try:
+            return arrow_rows(run_sql(session, text, args), limit)
+        except SPARK_ERRORS as error:
+            raise in_our_words(error) from error
+
+    def _wait(self, running: Future[pa.Table]) -> pa.Table:
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            self._cancel(running)
+        raise Stopped(CancelledError() if running.cancelled() else running.exception()) from None
+
+    def _cancel(self, running: Future[pa.Table]) -> None:
+        """Cancels jobs of Spark until the statement has ended: one may begin another job, or have none yet."""
+        running.cancel()  # which it lets happen as long as the session starts
+        while not running.done():
+            with suppress(KeyboardInterrupt):  # it is being stopped already
+                if self._session.done() and self._session.exception() is None:
+                    self._session.result().spark.sparkContext.cancelAllJobs()
+                wait([running], _AGAIN)
