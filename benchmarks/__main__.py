@@ -19,6 +19,7 @@ import bench_plan
 import bench_read
 import bench_spark
 import bench_system
+import bench_tpch
 import bench_write
 from measure import Results, write_results
 
@@ -34,6 +35,7 @@ PARTS = {
     "orphans": bench_orphans.run,
     "spark": bench_spark.run,
     "native": bench_native.run,
+    "tpch": bench_tpch.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
 }
