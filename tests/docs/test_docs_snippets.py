@@ -30,7 +30,7 @@ NOT_RUN = {
     "docs/guides/notebooks.md": 2,
     "docs/reference/errors.md": 1,
 }
-_LAKE = re.compile(r"(?<![\w/:.~-])lake/")
+_LAKE = re.compile(r"""(?<![\w/:.~-])lake(?=/)|(?<=["'])lake(?=["'])|(?<=--warehouse )lake\b""")
 _CHECKER = doctest.OutputChecker()
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -52,7 +52,7 @@ def test_page(page: Path, spark: SparkSession, tmp_path: Path) -> None:
 
 def run(snippet: Snippet, names: dict[str, Any], folder: Path, where: str) -> str:
     """What a snippet prints."""
-    code = _LAKE.sub(f"{folder}/lake/", snippet.code)
+    code = _LAKE.sub(f"{folder}/lake", snippet.code)
     printed = io.StringIO()
     with redirect_stdout(printed):
         if snippet.language == "python":
