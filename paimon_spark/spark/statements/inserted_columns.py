@@ -71,6 +71,11 @@ def insert_frame(spark: SparkSession, rows: DataFrame, target: InsertTarget) -> 
     columns = []
     for number, own in pairs:
         have, want = rows.schema.fields[number].dataType, spark_type(own.type)
+        if target.by_name and not has_names_of(have, want):
+            raise DataError(
+                f"INSERT INTO {target.name} BY NAME: the fields in '{own.name}' are {have.simpleString()}, those of "
+                f"the table {want.simpleString()}; give them the names and the order of the table"
+            )
         columns.append(_stored(F.col(f"c{number}"), have, want, own, target.name, policy, is_ansi).alias(own.name))
     by_key = {own.name: own for own in target.fields}
     for key, value in target.fixed.items():
@@ -140,12 +145,31 @@ def _stored(
         )
     if is_ansi or policy == "LEGACY":
         return column.cast(want)
+    if not isinstance(want, st.AtomicType) and not can_store(have, want, is_strict=True):
+        raise DataError(  # try_cast would make NULLs of the values in it that do not fit, and nobody would know
+            f"INSERT INTO {table}: values in the column '{own.name}' may not fit from {have.simpleString()} into "
+            f"{want.simpleString()}, and the session has ANSI mode off; cast it in the query"
+        )
     message = F.concat(
         F.lit(f"INSERT INTO {table}: a value does not fit into the column '{own.name}' {want.simpleString()}: "),
         column.cast("string"),
     )
     fits = column.try_cast(want)
     return F.when(column.isNull() | fits.isNotNull(), fits).otherwise(F.raise_error(message).cast(want))
+
+
+def has_names_of(have: st.DataType, want: st.DataType) -> bool:
+    """Whether the fields in a type have the names of another, in its order: a cast goes by their positions."""
+    match have, want:
+        case st.StructType(), st.StructType():
+            names = [name.lower() for name in have.names], [name.lower() for name in want.names]
+            pairs = zip(have.fields, want.fields, strict=False)
+            return names[0] == names[1] and all(has_names_of(h.dataType, w.dataType) for h, w in pairs)
+        case st.ArrayType(), st.ArrayType():
+            return has_names_of(have.elementType, want.elementType)
+        case st.MapType(), st.MapType():
+            return has_names_of(have.keyType, want.keyType) and has_names_of(have.valueType, want.valueType)
+    return True
 
 
 def can_store(have: st.DataType, want: st.DataType, is_strict: bool = False) -> bool:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import paimon_spark
 from paimon_spark import PaimonTable
-from paimon_spark.errors import NameTaken, OptionError, SqlError, TableNotFound, UnsupportedFeature
+from paimon_spark.errors import DataError, NameTaken, OptionError, SqlError, TableNotFound, UnsupportedFeature
 from paimon_spark.spark.catalog.session_catalog import SessionCatalog
 
 
@@ -119,6 +119,23 @@ def test_views_and_published_names(cat: SessionCatalog, spark: SparkSession) -> 
             spark.sql(f"DROP VIEW IF EXISTS default.{name}")
         spark.sql("DROP TABLE IF EXISTS default.published__paimon_columns")
         spark.catalog.dropTempView("v_orders")
+
+
+def test_an_insert_without_ansi_mode_loses_nothing(cat: SessionCatalog, spark: SparkSession) -> None:
+    cat.sql("CREATE TABLE paimon.shop.n (i INT, a ARRAY<INT>, s STRUCT<x: INT, y: INT>)")
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        cat.sql("INSERT INTO paimon.shop.n VALUES (CAST(7 AS BIGINT), array(1), named_struct('x', 1, 'y', 2))")
+        with pytest.raises(Exception, match="a value does not fit into the column 'i' int: 3000000000"):
+            cat.sql("INSERT INTO paimon.shop.n (i) VALUES (3000000000L)")
+        with pytest.raises(DataError, match="values in the column 'a' may not fit"):
+            cat.sql("INSERT INTO paimon.shop.n (a) VALUES (array(3000000000L))")
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+    with pytest.raises(DataError, match="give them the names and the order of the table"):
+        cat.sql("INSERT INTO paimon.shop.n BY NAME SELECT named_struct('y', 1, 'x', 2) AS s")
+    assert [tuple(row) for row in cat.table("shop.n", columns="i, a").collect()] == [(7, [1])]
+    cat.drop_table("shop.n")
 
 
 def test_replacing_a_table_keeps_it_if_the_rows_cannot_be_written(cat: SessionCatalog) -> None:

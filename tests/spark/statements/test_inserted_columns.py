@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import types as t
 
 from paimon_spark.errors import SqlError
-from paimon_spark.spark.statements.inserted_columns import can_store, fixed_values
+from paimon_spark.spark.statements.inserted_columns import can_store, fixed_values, has_names_of
 from paimon_spark.sql.text.partitions import PartitionValue
 
 INT, LONG, STRING, DATE = t.IntegerType(), t.LongType(), t.StringType(), t.DateType()
@@ -56,3 +56,17 @@ def test_values_of_partition_have_the_names_of_the_table() -> None:
     assert fixed_values("t", ("dt", "h"), spec) == {"dt": "x"}
     with pytest.raises(SqlError, match="nope is no partition column; those of the table are: dt, h"):
         fixed_values("t", ("dt", "h"), (PartitionValue("nope", True, 1),))
+
+
+def fields(*names: str) -> t.StructType:
+    return t.StructType([t.StructField(name, INT) for name in names])
+
+
+def test_fields_by_name_have_the_order_of_the_table() -> None:
+    """Spark casts a struct by the positions of its fields: two that have changed places would change their values."""
+    assert has_names_of(fields("A", "b"), fields("a", "b"))
+    assert not has_names_of(fields("b", "a"), fields("a", "b"))
+    assert not has_names_of(fields("a"), fields("a", "b"))
+    assert not has_names_of(t.ArrayType(fields("b", "a")), t.ArrayType(fields("a", "b")))
+    assert not has_names_of(t.MapType(STRING, fields("b", "a")), t.MapType(STRING, fields("a", "b")))
+    assert has_names_of(t.NullType(), fields("a"))
