@@ -7,20 +7,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options.core_options import parse_bool
 from paimon_spark.format.options.keys import known_key
-from paimon_spark.spark.adapters.options import NATIVE
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
 PREFIX = "spark.paimon."
 READ_CHANGELOG = "read.changelog"
 ALLOW_FULL_SCAN = "read.allow.fullScan"
 _WITHOUT_EFFECT = ("requiredSparkConfsCheck.enabled", "write.use-v2-write")
+_NOT_OF_READS = ("write.", "read.stream.")
+_NOT_OF_WRITES = ("read.",)
 _ANY = "*"
 _NAMES = 3  # catalog, database, table
 
@@ -40,10 +41,20 @@ class SessionOptions:
     allow_full_scan: bool = True
 
     @property
+    def of_reads(self) -> Mapping[str, str]:
+        """The options for a read of a table as it is now or was: without those of writes and of streams."""
+        return {key: value for key, value in self.table.items() if not key.lower().startswith(_NOT_OF_READS)}
+
+    @property
     def of_writes(self) -> Mapping[str, str]:
-        """The options of the table without those of reads: a write goes on top of the latest state."""
-        reads = {key.lower() for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)} | {NATIVE}
-        return {key: value for key, value in self.table.items() if key.lower() not in reads}
+        """The options for a write, which goes on top of the latest state: without those of reads."""
+        chosen = self.without_state().table
+        return {key: value for key, value in chosen.items() if not key.lower().startswith(_NOT_OF_WRITES)}
+
+    def without_state(self) -> SessionOptions:
+        """The same without the options that choose a state, for a read that chooses one itself."""
+        travel = {key.lower() for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)}
+        return replace(self, table={key: value for key, value in self.table.items() if key.lower() not in travel})
 
 
 def paimon_settings(spark: SparkSession) -> dict[str, str]:

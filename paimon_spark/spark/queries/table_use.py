@@ -98,9 +98,7 @@ class _Source:
     ) -> None:
         self._name = name
         self._said: SessionOptions = session.said_of(name)
-        said = (
-            self._said.of_writes if state else self._said.table
-        )  # a query that names a state comes before the session
+        said = (self._said.without_state() if state else self._said).of_reads  # a state in the query comes first
         chosen = {**session.storage_options, **said, **state, **options}
         self.options = tuple(sorted(chosen.items()))
         self.path = session.location(name)

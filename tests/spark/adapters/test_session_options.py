@@ -49,10 +49,15 @@ def test_switches() -> None:
         chosen_options({"spark.paimon.read.changelog": "maybe"})
 
 
-def test_a_write_passes_over_what_a_read_sees() -> None:
-    confs = {
-        "spark.paimon.scan.snapshot-id": "1",
-        "spark.paimon.read.native": "false",
-        "spark.paimon.write-only": "true",
+def test_reads_and_writes_pass_over_settings_of_the_other() -> None:
+    settings = {
+        "scan.snapshot-id": "1",
+        "read.native": "false",
+        "read.stream.maxFilesPerTrigger": "5",
+        "write.merge-schema": "true",
+        "write-only": "true",
     }
-    assert chosen_options(confs).of_writes == {"write-only": "true"}
+    said = chosen_options({f"spark.paimon.{key}": value for key, value in settings.items()})
+    assert said.of_writes == {"write.merge-schema": "true", "write-only": "true"}
+    assert said.of_reads == {"scan.snapshot-id": "1", "read.native": "false", "write-only": "true"}
+    assert said.without_state().of_reads == {"read.native": "false", "write-only": "true"}
