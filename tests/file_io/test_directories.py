@@ -51,7 +51,9 @@ def test_one_of_many_threads_makes_a_directory(store: Store) -> None:
     with ThreadPoolExecutor(8) as threads:
         for number in range(10):
             made = list(threads.map(lambda _, n=number: io.make_directory(f"{root}/d-{n}"), range(8)))
-            assert made.count(True) == 1
+            # The client of an object store repeats a request that won and was answered by an error, and finds its own
+            # file: then nobody is told to have made it. Two are never.
+            assert made.count(True) == 1 or (not io.moves_directories and not any(made))
 
 
 def test_a_directory_is_deleted_with_all_in_it(store: Store) -> None:

@@ -16,11 +16,11 @@ pytestmark = pytest.mark.spark
 QUICKSTART = ROOT / "examples" / "quickstart.py"
 EXPECTED = [
     "|  7|2026-11-01| 99.0|",  # the upserted row
-    "| 10|2026-11-02|  5.0|",  # inserted through the view
+    "|  true|",  # what CALL shows
     "|  7|2026-11-01| 12.5|",  # as it was in snapshot 1
     "rows=1, files=1",  # the overwrite of a partition
     "| 11|  1.0|",
-    "|          4|  OVERWRITE|",
+    "|          3|  OVERWRITE|",
     "[{'id': 7, 'total': 99.0}]",
 ]
 
