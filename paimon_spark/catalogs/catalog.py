@@ -67,6 +67,11 @@ class Catalog(Protocol):
         """Whether names may differ in their letter case alone; for callers that take names from other systems."""
         ...
 
+    @property
+    def can_rename_tables(self) -> bool:
+        """Whether `rename_table` can be done safely on the catalog's storage."""
+        ...
+
     def list_databases(self) -> list[str]:
         """The names of all databases, sorted, without the system's."""
         ...
@@ -184,7 +189,7 @@ class Catalog(Protocol):
             TableNotFound: there is no such table, and ignore_if_not_exists is false.
             TableAlreadyExists: the new name is taken.
             DatabaseNotFound: the database of the new name does not exist.
-            UnsupportedFeature: the catalog cannot do it safely.
+            UnsupportedFeature: the catalog cannot do it safely (can_rename_tables).
         """
         ...
 

@@ -80,6 +80,10 @@ class FileSystemCatalog(TablesOnly):
     def case_sensitive(self) -> bool:
         return bool_option(self.options, True, CASE_SENSITIVE, "allow-upper-case")
 
+    @property
+    def can_rename_tables(self) -> bool:
+        return self.file_io.moves_directories
+
     def list_databases(self) -> list[str]:
         names = (status.name for status in self.file_io.list(self.warehouse) if status.is_directory)
         found = (name.removesuffix(DATABASE_SUFFIX) for name in names if name.endswith(DATABASE_SUFFIX))
@@ -217,7 +221,7 @@ class FileSystemCatalog(TablesOnly):
         check_not_system(identifier, "renaming")
         check_not_system(to, "renaming a table to")
         check_new_name(to.table, "table")
-        if not self.file_io.moves_directories:
+        if not self.can_rename_tables:
             raise UnsupportedFeature(
                 f"renaming {identifier} to {to}: {self.warehouse} is an object store, which cannot move a directory in "
                 "one step; rows that others write meanwhile would be lost. Create the new table and copy the rows"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 
 _TOKEN = re.compile(
@@ -347,6 +348,5 @@ def _known(data_type: DataType, parameter: int | None) -> int:
 
 
 def _field_sql(f: DataField) -> str:
-    quoted = f.name.replace("`", "``")
     comment = "" if not f.description else " COMMENT '{}'".format(f.description.replace("'", "''"))
-    return f"`{quoted}` {type_sql(f.type)}{comment}"
+    return f"{quoted(f.name)} {type_sql(f.type)}{comment}"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from paimon_spark.errors import SqlError
+from paimon_spark.format.quoting import quoted
 from paimon_spark.shell.keywords import BEFORE_DATABASES, BEFORE_RELATIONS, CLAUSES, STATEMENTS, WORDS
 from paimon_spark.shell.known_names import Names
 from paimon_spark.sql.text.lexer import Token, tokenize
@@ -92,7 +93,7 @@ def _place(before: str, after: str) -> _Place | None:
         following = tokenize(after)
     except SqlError:
         following = ()
-    qualifiers = tuple(plain or quoted.replace("``", "`") for plain, quoted in _QUALIFIER.findall(match[1]))
+    qualifiers = tuple(plain or in_quotes.replace("``", "`") for plain, in_quotes in _QUALIFIER.findall(match[1]))
     return _Place(_statement(tokens[:-1]), following, qualifiers, match[2])
 
 
@@ -219,4 +220,4 @@ def _written(text: str, kind: str, prefix: str) -> str:
     if kind in ("procedure", "argument"):
         return text
     is_plain = _PLAIN.fullmatch(text) and text.upper() not in _RESERVED
-    return text if is_plain and not prefix.startswith("`") else f"`{text.replace('`', '``')}`"
+    return text if is_plain and not prefix.startswith("`") else quoted(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataField, DataType, Root
@@ -68,5 +69,5 @@ def _others(schema: TableSchema) -> str:
     names = [field.name for field in schema.fields if unreadable_root(field.type) is None]
     if not names:
         return "read the table with the official system"
-    listed = ", ".join(name if name.isidentifier() else "`" + name.replace("`", "``") + "`" for name in names)
+    listed = ", ".join(map(quoted_if_needed, names))
     return f'read the other columns, with .option("columns", "{listed}") in Spark, or columns={names} in Python'

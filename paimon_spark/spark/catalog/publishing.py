@@ -8,13 +8,14 @@ a table that only has the columns, and a view over it that has the path.
 from __future__ import annotations
 
 from paimon_spark.errors import NameTaken, OptionError, SqlError
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import PATH
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.single_name import read_parts
-from paimon_spark.sql.text.writing import literal_text, quoted
+from paimon_spark.sql.text.writing import literal_text
 
 _COLUMNS_SUFFIX = "__paimon_columns"
 _SECRETS = ("secret", "password", "token", "access-key", "accesskey")

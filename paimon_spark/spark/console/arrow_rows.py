@@ -9,6 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from paimon_spark.format.quoting import quoted
+
 _PLAIN = (
     t.NumericType, t.StringType, t.BinaryType, t.BooleanType, t.DateType, t.TimestampType, t.TimestampNTZType,
     t.NullType,
@@ -29,7 +31,7 @@ def arrow_rows(frame: DataFrame, limit: int | None) -> pa.Table:
     names = unique_names(frame.columns)
     named = frame if names == frame.columns else frame.toDF(*names)
     columns = [
-        f.col(_quoted(name)) if is_plain(field.dataType) else f.col(_quoted(name)).cast("string").alias(name)
+        f.col(quoted(name)) if is_plain(field.dataType) else f.col(quoted(name)).cast("string").alias(name)
         for name, field in zip(names, frame.schema.fields, strict=True)
     ]
     told = named if all(is_plain(field.dataType) for field in frame.schema.fields) else named.select(*columns)
@@ -56,7 +58,3 @@ def is_plain(kind: t.DataType) -> bool:
     if isinstance(kind, t.StructType):
         return all(is_plain(field.dataType) for field in kind.fields)
     return isinstance(kind, _PLAIN) or kind.typeName().startswith("time(")
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"

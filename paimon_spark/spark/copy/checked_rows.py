@@ -18,6 +18,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.load_history import SourceFile
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.copy.file_format import CSV, JSON, PARQUET, FileFormat
@@ -132,10 +133,10 @@ def _read(
     schema = st.StructType([st.StructField(name, st.StringType()) for name in (*names, corrupt)])
     reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=corrupt).schema(schema)
     rows = reader.csv(paths) if file_format.kind == CSV else reader.json(paths)
-    values = [F.col(_quoted(name)) for name in names]
+    values = [F.col(quoted(name)) for name in names]
     if file_format.null_texts:
         values = [F.when(~value.isin(*file_format.null_texts), value) for value in values]
-    return rows, list(values), F.col(_quoted(corrupt))
+    return rows, list(values), F.col(quoted(corrupt))
 
 
 def _read_parquet(
@@ -146,7 +147,7 @@ def _read_parquet(
     is_exact = (spark.conf.get("spark.sql.caseSensitive", "false") or "").lower() == "true"
     found = {name if is_exact else name.lower(): name for name in rows.columns}
     names = [found.get(own.name if is_exact else own.name.lower()) for own in columns]
-    values = [None if name is None else F.col(_quoted(name)) for name in names]
+    values = [None if name is None else F.col(quoted(name)) for name in names]
     return rows, values, F.lit(None).cast("string")
 
 
@@ -182,7 +183,3 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
     while name.lower() in {other.lower() for other in taken}:
         name = f"_{name}"
     return name
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"

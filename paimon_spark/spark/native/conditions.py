@@ -41,6 +41,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Value,
     Wildcard,
 )
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, DataField, DataType, Root
 from paimon_spark.spark.adapters.types import spark_type
 
@@ -89,7 +90,7 @@ def _condition(predicate: Predicate, types: dict[str, DataType]) -> Column:
 
 
 def _resolve(path: Path, types: dict[str, DataType]) -> tuple[Column, DataType]:
-    column, data_type = sf.col(f"`{path[0].replace('`', '``')}`"), types[path[0]]
+    column, data_type = sf.col(quoted(path[0])), types[path[0]]
     for name in path[1:]:
         data_type = next(field.type for field in data_type.fields if field.name == name)
         column = column.getField(name)

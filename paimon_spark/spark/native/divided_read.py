@@ -14,13 +14,14 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, colum
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options.core_options import SCAN_SNAPSHOT_ID
 from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
 from paimon_spark.spark.native.key_lookup import is_key_lookup, local_rows, read_here
-from paimon_spark.spark.native.parquet_scan import quoted, scan_files
+from paimon_spark.spark.native.parquet_scan import scan_files
 from paimon_spark.spark.native.requests import ReadExplanation
 from paimon_spark.spark.native.session_settings import SessionSettings
 from paimon_spark.spark.native.source_read import read_by_source

@@ -19,6 +19,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.errors import MissingFile
 from paimon_spark.file_io import FileIO
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import VALUE_KIND
 from paimon_spark.format.types import FLOATS
@@ -165,8 +166,3 @@ def _deleted(
     gone = sf.broadcast(spark.createDataFrame(table, "deleted_file string, deleted_row bigint"))
     where = (rows["_metadata.file_name"] == gone["deleted_file"]) & (rows["_metadata.row_index"] == gone["deleted_row"])
     return gone, where
-
-
-def quoted(name: str) -> str:
-    """The name of a column as Spark takes it literally."""
-    return f"`{name.replace('`', '``')}`"

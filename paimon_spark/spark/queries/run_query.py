@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.native.read_table import ReadExplanation
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import TableRead, plan_use
@@ -80,6 +81,6 @@ def plan_query(session: SqlSession, query: Query) -> QueryFrames:
 def _is_temporary_view(session: SqlSession, name: str) -> bool:
     """Whether Spark has a temporary view of a name, which comes before a table of the current database."""
     try:
-        return session.spark.catalog.getTable(f"`{name.replace('`', '``')}`").isTemporary
+        return session.spark.catalog.getTable(quoted(name)).isTemporary
     except AnalysisException:
         return False

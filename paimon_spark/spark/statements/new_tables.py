@@ -10,17 +10,17 @@ from pyspark.errors import ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
-from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import SqlError, TableAlreadyExists, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import COMMENT, CURRENT_DEFAULT, paimon_field, paimon_fields
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import Args, run_query
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.filled_tables import create_filled_table
 from paimon_spark.spark.statements.replaced_tables import replace_table
-from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.write.table_creation import all_nullable, new_table_schema
 from paimon_spark.sql.statements import ColumnDefinition, CreateTable
 
@@ -56,21 +56,9 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
     schema = _schema(session, create, rows)
     if there:
         replace_table(session, identifier, schema, rows)
-    elif rows is None:
-        session.catalog.create_table(identifier, schema)
     else:
-        _create_with_rows(session, identifier, schema, rows)
+        create_filled_table(session, identifier, schema, rows)
     return no_rows(session.spark)
-
-
-def _create_with_rows(session: SqlSession, identifier: Identifier, schema: TableSchema, rows: DataFrame) -> None:
-    """Creates the table and writes the rows; if that fails, the table goes again."""
-    session.catalog.create_table(identifier, schema)
-    try:
-        PaimonTable(session.spark, session.catalog.table_location(identifier), session.storage_options).append(rows)
-    except BaseException:
-        session.catalog.drop_table(identifier, ignore_if_not_exists=True)
-        raise
 
 
 def _check(create: CreateTable) -> None:
@@ -146,7 +134,7 @@ def _like(session: SqlSession, create: CreateTable, given: Mapping[str, str], co
     """The schema of LIKE: columns, keys and options of a table of ours, the columns of one of Spark."""
     name = session.names.find_table(create.like)
     if name is None:
-        fields = paimon_fields(session.spark.table(".".join(f"`{part}`" for part in create.like)).schema)
+        fields = paimon_fields(session.spark.table(".".join(map(quoted, create.like))).schema)
         return new_table_schema(str(create.table), given, fields, comment)
     source = session.open(name).schema
     options = {

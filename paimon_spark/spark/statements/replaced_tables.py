@@ -12,6 +12,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
@@ -19,7 +20,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.spark.statements.filled_tables import create_filled_table
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.metadata.alter import next_schema, replace_schema
@@ -38,6 +39,7 @@ def replace_table(session: SqlSession, identifier: Identifier, schema: TableSche
     Raises:
         CommitConflict: another job has changed the schema meanwhile; the table is empty, its last state can be restored
             by a rollback.
+        UnsupportedFeature: the table would be of another kind, and the catalog cannot rename tables.
         PaimonError: the rows do not fit; nothing has changed.
     """
     table = session.catalog.load_table(identifier)
@@ -72,14 +74,24 @@ def _is_alike(old: TableSchema, new: TableSchema) -> bool:
 
 
 def _drop_and_create(session: SqlSession, identifier: Identifier, schema: TableSchema, rows: DataFrame | None) -> None:
-    """A table of another kind begins anew. Its rows are written under another name before the old table goes."""
-    staged = Identifier(identifier.database, f"{identifier.table}__{uuid.uuid4().hex[:12]}")
-    session.catalog.create_table(staged, schema)
+    """A table of another kind begins anew. The old one is deleted after the new one has its rows and its name."""
+    catalog = session.catalog
+    if not catalog.can_rename_tables:
+        raise UnsupportedFeature(
+            f"replacing {identifier} by a table of another kind (with a primary key or without, or with other "
+            f"partitions): the catalog '{catalog.name}' cannot rename tables, so the old table would be gone before "
+            "the new one is whole; nothing was changed. Drop the table, then create it"
+        )
+    mark = uuid.uuid4().hex[:12]
+    staged = Identifier(identifier.database, f"{identifier.table}__new_{mark}")
+    retired = Identifier(identifier.database, f"{identifier.table}__old_{mark}")
+    create_filled_table(session, staged, schema, rows)
     try:
-        if rows is not None:
-            PaimonTable(session.spark, session.catalog.table_location(staged), session.storage_options).append(rows)
+        catalog.rename_table(identifier, retired)
+        catalog.rename_table(staged, identifier)
     except BaseException:
-        session.catalog.drop_table(staged, ignore_if_not_exists=True)
+        if catalog.find_table(identifier) is None:
+            catalog.rename_table(retired, identifier)
+        catalog.drop_table(staged, ignore_if_not_exists=True)  # without an answer it may have its new name
         raise
-    session.catalog.drop_table(identifier)  # if this fails half-way, the staged table is the only one that is whole
-    session.catalog.rename_table(staged, identifier)
+    catalog.drop_table(retired)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimon_spark.format.options import core_options as o
-from paimon_spark.spark.statements.type_words import column_name, sql_type
+from paimon_spark.format.quoting import quoted_if_needed
+from paimon_spark.spark.statements.type_words import sql_type
 from paimon_spark.sql.text.writing import literal_text
 from paimon_spark.store.metadata.table import Table
 
@@ -24,7 +25,7 @@ def create_statement(name: str, table: Table) -> str:
     schema = table.schema
     columns = []
     for field in schema.fields:
-        words = [column_name(field.name), sql_type(field.type)]
+        words = [quoted_if_needed(field.name), sql_type(field.type)]
         words += [] if field.type.nullable else ["NOT NULL"]
         words += [] if field.default_value is None else [f"DEFAULT {field.default_value}"]
         words += [] if field.description is None else [f"COMMENT {literal_text(field.description)}"]
@@ -32,7 +33,7 @@ def create_statement(name: str, table: Table) -> str:
     properties = {key: value for key, value in shown_properties(table).items() if key != PATH}
     lines = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(columns) + ")", "USING paimon"]
     if schema.partition_keys:
-        lines.append(f"PARTITIONED BY ({', '.join(column_name(key) for key in schema.partition_keys)})")
+        lines.append(f"PARTITIONED BY ({', '.join(quoted_if_needed(key) for key in schema.partition_keys)})")
     if schema.comment:
         lines.append(f"COMMENT {literal_text(schema.comment)}")
     if properties:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.spark.adapters.types import spark_type
@@ -27,7 +28,7 @@ def sql_type(data_type: DataType) -> str:
             return f"MAP<{sql_type(data_type.key_type)}, {sql_type(data_type.inner)}>"
         case Root.ROW:
             inner = (
-                f"{column_name(field.name)}: {sql_type(field.type)}{'' if field.type.nullable else ' NOT NULL'}"
+                f"{quoted_if_needed(field.name)}: {sql_type(field.type)}{'' if field.type.nullable else ' NOT NULL'}"
                 for field in data_type.fields
             )
             return f"STRUCT<{', '.join(inner)}>"
@@ -40,8 +41,3 @@ def _is_string(data_type: DataType) -> bool:
         and spark_type(data_type).simpleString() == "string"
         and (data_type.length is None or data_type.length >= 2**31 - 1)
     )
-
-
-def column_name(name: str) -> str:
-    """A name, between backquotes where it needs them."""
-    return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"

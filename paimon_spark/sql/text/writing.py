@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from paimon_spark.format.quoting import quoted
 from paimon_spark.sql.text.literals import Value
 
 
 def partition_condition(values: Mapping[str, Value]) -> str:
     """``dt = '2026-11-01' AND hour IS NULL``, in the SQL of conditions."""
     return " AND ".join(f"{quoted(name)} {_is_value(value)}" for name, value in values.items())
-
-
-def quoted(name: str) -> str:
-    """A name between backquotes."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def literal_text(value: Value) -> str:
