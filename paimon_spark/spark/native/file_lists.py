@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paimon_spark.errors import MissingFile
 from paimon_spark.file_io import FileIO, plain_location
+from paimon_spark.store.read.file_rows import missing_data_file
 from paimon_spark.store.storage.parallel import map_parallel
 
 FEW = 32
@@ -58,15 +58,11 @@ def check_still_there(file_io: FileIO, found: FileList) -> None:
     Raises:
         MissingFile: a file does not exist.
     """
-    for directory, names in (found.names or {}).items():
-        missing = sorted(names - _listed(file_io, directory))
+    names = found.names or {}
+    for directory, there in zip(names, map_parallel(lambda d: _listed(file_io, d), names), strict=True):
+        missing = sorted(names[directory] - there)
         if missing:
-            path = f"{directory}/{missing[0]}"
-            raise MissingFile(
-                f"reading the data file {path}: it does not exist. If the snapshot that names it has just expired, "
-                "read a newer one; else the table is damaged: restore the file, or travel to a snapshot without it",
-                path,
-            )
+            raise missing_data_file(f"{directory}/{missing[0]}")
 
 
 def spark_path(path: str) -> str:

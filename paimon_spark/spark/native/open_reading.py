@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.format.types import DataField, Root
-from paimon_spark.spark.adapters.options import COLUMNS, FILTER, NATIVE, PATH, TIME_ZONE
+from paimon_spark.spark.adapters.options import COLUMNS, FILTER, NATIVE, PATH, TIME_ZONE, read_options
 from paimon_spark.spark.adapters.types import shown_schema, spark_schema
+from paimon_spark.spark.native.requests import ReadRequest
 from paimon_spark.spark.native.table_reading import Reading, nullable
 from paimon_spark.spark.source.readable import Readable, open_readable, readable_schema
 
 _NARROWEST = (Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.BIGINT, Root.FLOAT, Root.DOUBLE)
 
 
-def open_reading(
-    path: str, options: Mapping[str, str], columns: tuple[str, ...] | None, where: str | None, time_zone: str | None
-) -> Reading:
+def open_reading(request: ReadRequest, time_zone: str | None) -> Reading:
     """Opens what is to be read.
 
     Args:
-        path: of a table, or of a system table.
-        options: of the read.
-        columns: names of the columns, in order; None: those of the option `columns`, else all.
-        where: a condition; None: that of the option `filter`, if any.
+        request: what is asked for. Without columns or a condition, those of the options `columns` and `filter` hold.
         time_zone: of the condition, unless the options name one.
 
     Raises:
@@ -31,16 +25,16 @@ def open_reading(
         UnsupportedFeature: a column has a type that this release cannot read.
         PaimonError: nothing there can be read, as in open_table.
     """
-    given = {key: value for key, value in options.items() if key.lower() != NATIVE}
-    given[PATH] = path
-    if columns:
-        given[COLUMNS] = format_columns(columns)
-    if where is not None:
-        given[FILTER] = where
+    given = {key: value for key, value in request.options.items() if key.lower() != NATIVE}
+    given[PATH] = request.path
+    if request.columns:
+        given[COLUMNS] = format_columns(request.columns)
+    if request.where is not None:
+        given[FILTER] = request.where
     if time_zone is not None and not any(key.lower() == TIME_ZONE for key in given):
         given[TIME_ZONE] = time_zone
-    table, read = open_readable(given)
-    is_count = columns is not None and not columns
+    table, read = open_readable(given) if request.opened is None else (request.opened, read_options(given))
+    is_count = request.columns == ()
     schema = shown_schema(spark_schema([_narrowest(table)])) if is_count else readable_schema(table, read)
     return Reading(table, read, nullable(schema), is_count)
 

@@ -17,7 +17,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from paimon_spark.errors import MissingFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
@@ -28,6 +27,7 @@ from paimon_spark.spark.native.file_lists import check_still_there, file_list
 from paimon_spark.spark.native.file_sorting import NativeFile, ScanKind
 from paimon_spark.spark.native.readable_columns import NativeColumn, holds_floats
 from paimon_spark.store.read.deletion_files import read_deleted_positions
+from paimon_spark.store.read.file_rows import missing_data_file
 from paimon_spark.store.storage.parallel import map_parallel
 
 _AS_WRITTEN = {
@@ -89,12 +89,7 @@ def _load(spark: SparkSession, file_io: FileIO, schema: st.StructType, paths: Se
     except AnalysisException as error:
         if error.getCondition() != _NOT_FOUND:
             raise
-        missing = next((path for path in paths if not file_io.exists(path)), paths[0])
-        raise MissingFile(
-            f"reading the data file {missing}: it does not exist. If the snapshot that names it has just expired, read "
-            "a newer one; else the table is damaged: restore the file, or travel to a snapshot without it",
-            missing,
-        ) from None
+        raise missing_data_file(next((path for path in paths if not file_io.exists(path)), paths[0])) from None
     check_still_there(file_io, found)
     return rows
 

@@ -43,7 +43,7 @@ def read_table(spark: SparkSession, request: ReadRequest) -> TableFrame:
     """
     settings = session_settings(spark)
     native = _native_choice(request, settings)
-    reading = open_reading(request.path, request.options, request.columns, request.where, settings.time_zone)
+    reading = open_reading(request, settings.time_zone)
     reason = _OFF if native is False else whole_read_reason(reading)
     if reason is None and isinstance(reading.table, ReadableTable):
         frame, told = DividedRead(spark, reading, reading.table, settings, native).frame()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
+
+if TYPE_CHECKING:
+    from paimon_spark.spark.source.readable import Readable
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class ReadRequest:
         native: None: Spark reads itself what it can; True: it must read all files, or the read is refused; False: it
             reads none. None leaves the choice to the option `read.native`, then to the session's
             `spark.paimon.read.native`.
+        opened: what is at the path with these options, if the caller has opened it; None: it is opened.
     """
 
     path: str
@@ -27,6 +32,7 @@ class ReadRequest:
     columns: tuple[str, ...] | None = None
     where: str | None = None
     native: bool | None = None
+    opened: Readable | None = None
 
 
 @dataclass(frozen=True)

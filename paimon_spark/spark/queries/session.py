@@ -16,7 +16,6 @@ from paimon_spark.sql.text.names import Names, TableName
 from paimon_spark.sql.text.single_name import read_table_name
 from paimon_spark.store.open import ReadableTable, open_table
 
-_ANY = "*"
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
@@ -87,9 +86,7 @@ class SqlSession:
         root = (
             name.table if name.database is None else self.catalog.table_location(Identifier(name.database, name.table))
         )
-        branch = "" if name.branch is None else f"$branch_{name.branch}"
-        system = "" if name.system is None else f"${name.system}"
-        return f"{root}{branch}{system}"
+        return f"{root}{name.suffixes}"
 
     def begin(self) -> None:
         """A statement begins: the settings of the Spark session are asked for again, once."""

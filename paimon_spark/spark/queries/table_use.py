@@ -42,6 +42,7 @@ class TableRead:
         columns: None: all; (): none, only the number of rows counts.
         where: a condition, read in the time zone of the session; None: all rows.
         native: as for ReadRequest.
+        opened: the table, which the plan has opened already.
     """
 
     path: str
@@ -49,10 +50,12 @@ class TableRead:
     columns: tuple[str, ...] | None
     where: str | None
     native: bool | None = None
+    opened: Readable | None = field(default=None, compare=False, repr=False)
 
     def run(self, spark: SparkSession) -> TableFrame:
         """Plans the read."""
-        return read_table(spark, ReadRequest(self.path, dict(self.options), self.columns, self.where, self.native))
+        request = ReadRequest(self.path, dict(self.options), self.columns, self.where, self.native, self.opened)
+        return read_table(spark, request)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def plan_read(session: SqlSession, wish: ReadWish) -> TableRead:
     """
     source = _Source(session, wish.name, _travel(wish.travel, session.time_zone()), wish.options)
     source.check_full_scan(wish.where)
-    return TableRead(source.path, source.options, wish.columns, wish.where, wish.native)
+    return TableRead(source.path, source.options, wish.columns, wish.where, wish.native, source.table)
 
 
 def plan_use(session: SqlSession, use: Use) -> TableRead:
@@ -87,7 +90,8 @@ def plan_use(session: SqlSession, use: Use) -> TableRead:
     source = _Source(session, use.name, state, use.options)
     where = pushed_filter(use, source.table.schema.fields, zone)
     source.check_full_scan(where)
-    return TableRead(source.path, source.options, needed_columns(use, source.table.schema.names), where)
+    columns = needed_columns(use, source.table.schema.names)
+    return TableRead(source.path, source.options, columns, where, opened=source.table)
 
 
 class _Source:

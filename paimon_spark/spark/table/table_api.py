@@ -120,10 +120,8 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
             raise SqlError(f"{name} is not the name of a table of the catalog {catalog.name}")
         identifier = Identifier(found.database, found.table)
         catalog.load_table(identifier)
-        branch = "" if found.branch is None else f"$branch_{found.branch}"
-        return cls.forPath(
-            spark, f"{catalog.table_location(identifier)}{branch}", {**catalog.table_options(), **options}
-        )
+        path = f"{catalog.table_location(identifier)}{found.suffixes}"
+        return cls.forPath(spark, path, {**catalog.table_options(), **options})
 
     @classmethod
     def isPaimonTable(cls, spark: SparkSession, path: str, options: Mapping[str, str] = _NO_OPTIONS) -> bool:

@@ -36,6 +36,13 @@ class TableName:
         return self.database is None
 
     @property
+    def suffixes(self) -> str:
+        """``$branch_<branch>$<system table>``, or what the name has of it."""
+        branch = "" if self.branch is None else f"$branch_{self.branch}"
+        system = "" if self.system is None else f"${self.system}"
+        return f"{branch}{system}"
+
+    @property
     def alias(self) -> str:
         """The name that columns of the table are qualified by."""
         return self.parts[-1]

@@ -123,11 +123,16 @@ def read_file(
         finally:
             reader.close()
     except FileNotFoundError:  # object stores report it only when reading
-        raise MissingFile(
-            f"reading the data file {path}: it does not exist. If the snapshot that names it has just expired, read a "
-            f"newer one; else the table is damaged: restore the file, or travel to a snapshot that does not use it",
-            path,
-        ) from None
+        raise missing_data_file(path) from None
+
+
+def missing_data_file(path: str) -> MissingFile:
+    """The error for a data file that a snapshot names and the store does not have."""
+    return MissingFile(
+        f"reading the data file {path}: it does not exist. If the snapshot that names it has just expired, read a "
+        "newer one; else the table is damaged: restore the file, or travel to a snapshot that does not use it",
+        path,
+    )
 
 
 def _read(
