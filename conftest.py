@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 from support.long_runs import examples
+from support.shares import begin_run, left_out
 
 # How long an example takes says more of the machine and its other work than of the code.
 settings.register_profile(
@@ -33,14 +34,19 @@ IN_CI = os.environ.get("PAIMON_CI") == "1"
 WORKER_GROUPS = ("interop", "spark")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """A shell has its background jobs ignore Ctrl-C; the programs that tests start, and interrupt, would too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    begin_run(config)
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left = set(left_out(items))
+    if left:
+        items[:] = [item for item in items if item not in left]
+        config.hook.pytest_deselected(items=list(left))
     for item in items:
         names = getattr(item, "fixturenames", ())
         group = next((m for m in WORKER_GROUPS if item.get_closest_marker(m) or m in names), str(item.path))

@@ -51,6 +51,7 @@ def make_tables(root: Path, scale: float) -> Path:
         where = f"--output-dir={warehouse}/parquet/{table}"
         command = [str(GENERATOR), "parquet", "-s", f"{scale:g}", f"--tables={table}", where]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = SparkSession.builder.master("local[2]").config("spark.driver.memory", "4g").getOrCreate()
     cat = paimon_spark.catalog(spark, str(warehouse))
     for layout in ("append", "compacted", "upserted"):

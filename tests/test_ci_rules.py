@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.paths import ROOT
+from support.shares import SHARES, left_out
 
 pytest_plugins = ["pytester"]
 
@@ -42,3 +43,23 @@ def test_skipped_interop_tests(
     assert outcomes.get("skipped", 0) == skipped
     if failed:
         result.stdout.fnmatch_lines(["*PAIMON_CI=1 allows no skipped interop test*"])
+
+
+def test_the_shares_name_modules_that_are_there() -> None:
+    named = [module for modules in SHARES.values() for module in modules]
+    assert [module for module in named if not (ROOT / "tests" / module).is_file()] == []
+    assert len(named) == len(set(named))
+
+
+@pytest.mark.parametrize(("of_run", "tried"), [("1", 3), ("0", 10)])
+def test_a_whole_run_tries_a_share_of_a_long_module(
+    of_run: str, tried: int, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("support.shares.ROOT", pytester.path)
+    monkeypatch.setitem(SHARES, 4, ("test_long.py",))
+    monkeypatch.setenv("PAIMON_SHARES", of_run)
+    items = pytester.getitems("import pytest\n@pytest.mark.parametrize('n', range(10))\ndef test_n(n): pass")
+    for item in items:
+        item.path = pytester.path / "test_long.py"
+    assert len(items) - len(left_out(items)) == tried
+    assert left_out(items) == left_out(items)

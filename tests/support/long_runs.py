@@ -11,7 +11,12 @@ CI_SHARE = 4  # CI tries every fourth example; each run draws others
 
 def draws() -> random.Random:
     """Draws what CI looks at: another share in each run, the same one in all workers of a run."""
-    return random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid())))
+    return random.Random(run_id())
+
+
+def run_id() -> str:
+    """What all workers of a run have in common, and no other run."""
+    return os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
 
 
 def examples(count: int) -> int:

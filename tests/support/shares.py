@@ -1,0 +1,124 @@
+"""Which share of the longest modules of tests a run of the whole suite tries: each run draws others.
+
+They try the same rule in many cases: each operation of the storage that fails, each golden table, each merge engine
+beside the official system. A run by hand that names modules or tests runs all of them, and so does PAIMON_LONG=1.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from support.long_runs import LONG, run_id
+
+ROOT = Path(__file__).parents[1]
+SHARES = {
+    2: (
+        "catalogs/test_catalog_refusals.py",
+        "cli/picture/test_picture.py",
+        "cli/test_messages.py",
+        "interop/test_casts_like_java.py",
+        "interop/test_expiry_like_java.py",
+        "interop/test_repair_like_java.py",
+        "spark/source/test_spark_system_tables.py",
+        "store/compact/test_append_compaction.py",
+        "store/compact/test_compact_bucket_changelog.py",
+        "store/compact/test_compaction.py",
+        "store/expire/test_expire_changelogs.py",
+        "store/history/test_tags.py",
+        "store/read/test_postpone_merge.py",
+        "store/rescale/test_rescale.py",
+    ),
+    3: (
+        "arrow/predicates/test_predicate_against_spark.py",
+        "cli/test_program.py",
+        "interop/test_changes_of_vectors_like_java.py",
+        "interop/test_dynamic_like_java.py",
+        "interop/test_lookup_like_java.py",
+        "interop/test_lsm_histories.py",
+        "interop/test_partitions_like_java.py",
+        "interop/test_upkeep_like_java.py",
+        "procedures/call/test_calls.py",
+        "spark/adapters/test_spark_sessions.py",
+        "spark/jobs/test_compact_job.py",
+        "spark/native/test_native_golden.py",
+        "spark/native/test_native_settings.py",
+        "spark/source/test_spark_read.py",
+        "spark/table/test_history_methods.py",
+        "spark/table/test_spark_analyze.py",
+        "spark/table/test_spark_changes.py",
+        "spark/table/test_spark_travel.py",
+        "spark/table/test_table_api.py",
+        "store/checks/test_check_damage.py",
+        "store/clean/test_orphans.py",
+        "store/clean/test_partition_expiry.py",
+        "store/clean/test_purge.py",
+        "store/compact/test_compact_bucket.py",
+        "store/rescale/test_postpone.py",
+    ),
+    4: (
+        "docs/test_docs_snippets.py",
+        "hostile/test_bombs.py",
+        "hostile/test_mutants.py",
+        "interop/test_check_and_vectors.py",
+        "interop/test_engines_with_vectors.py",
+        "interop/test_java_reads_ours.py",
+        "interop/test_maintenance_like_java.py",
+        "interop/test_ours_reads_java.py",
+        "interop/test_postpone_interop.py",
+        "spark/write/test_dynamic_tables.py",
+        "spark/write/test_spark_postpone.py",
+        "spark/write/test_spark_write.py",
+        "store/clean/test_lost_files.py",
+        "store/commit/test_concurrent_commits.py",
+        "store/compact/test_compaction_faults.py",
+        "store/expire/test_expire_faults.py",
+        "store/history/test_rollback_races.py",
+        "store/history/test_version_kill_points.py",
+        "store/metadata/test_commit_changes.py",
+        "store/metadata/test_storage_errors.py",
+        "store/scan/test_golden_conditions.py",
+        "store/scan/test_scan_faults.py",
+        "store/upkeep/test_copy_faults.py",
+        "store/write/test_faults.py",
+        "test_golden_compaction.py",
+        "test_golden_spark.py",
+    ),
+    5: (
+        "interop/test_system_tables_like_java.py",
+        "spark/copy/test_copy_like_java.py",
+        "store/clean/test_orphans_faults.py",
+        "store/compact/test_failed_writers.py",
+    ),
+}
+"""One of how many tests is run, and the modules of which."""
+_OF_RUN = "PAIMON_SHARES"
+
+
+def begin_run(config: pytest.Config) -> None:
+    """Called in the first process of a run, before it starts its workers, which inherit the environment."""
+    narrowed = config.option.keyword or config.option.markexpr
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not narrowed and not LONG:
+        os.environ[_OF_RUN] = "1"
+
+
+def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """The tests that this run does not try; the same in all its workers."""
+    if os.environ.get(_OF_RUN) != "1":
+        return []
+    by_module: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.path.is_relative_to(ROOT):
+            by_module[item.path.relative_to(ROOT).as_posix()].append(item)
+    found: list[pytest.Item] = []
+    for share, modules in SHARES.items():
+        for module in modules:
+            tests = by_module.get(module, [])
+            dice = random.Random(f"{run_id()} {module}")
+            found += dice.sample(tests, len(tests) - -(-len(tests) // share))
+    return found
