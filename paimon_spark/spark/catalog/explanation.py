@@ -5,14 +5,14 @@ from __future__ import annotations
 from paimon_spark.errors import SqlError
 from paimon_spark.spark.native.read_table import ReadExplanation
 from paimon_spark.spark.queries.functions import with_functions
-from paimon_spark.spark.queries.run_query import plan_query
+from paimon_spark.spark.queries.run_query import Args, plan_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query, Use
 
 
-def explain_text(session: SqlSession, text: str) -> str:
+def explain_text(session: SqlSession, text: str, args: Args = None) -> str:
     """Plans the reads of the tables of a statement, and tells of each what it is. Nothing is read but metadata.
 
     Raises:
@@ -24,7 +24,7 @@ def explain_text(session: SqlSession, text: str) -> str:
         query = statement.inner
     if not isinstance(query, Query) or not query.uses:
         raise SqlError(f"SQL: no table of the catalog {session.catalog.name} is read here; {session.names.how_to}")
-    return "\n".join(_told(use, told) for use, told in plan_query(session, query).told)
+    return "\n".join(_told(use, told) for use, told in plan_query(session, query, args).told)
 
 
 def _told(use: Use, told: ReadExplanation) -> str:

@@ -135,10 +135,14 @@ class SessionCatalog:
         self._session.begin()
         return self._session.table(self._name(name))
 
-    def explain(self, text: str) -> str:
-        """How the tables of a query are read: snapshot, files that Spark reads, splits that are merged, and why."""
+    def explain(self, text: str, args: Mapping[str, Any] | Sequence[Any] | None = None) -> str:
+        """How the tables of a query are read: snapshot, files that Spark reads, splits that are merged, and why.
+
+        Args:
+            args: for the parameters of the query, as for ``sql``.
+        """
         self._session.begin()
-        return explain_text(self._session, text)
+        return explain_text(self._session, text, args)
 
     # ------------------------------------------------------------------------------------------------------- databases
 

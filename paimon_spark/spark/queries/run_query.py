@@ -49,7 +49,7 @@ def run_query(session: SqlSession, query: Query, args: Args = None) -> DataFrame
         PaimonError: a table of ours cannot be read as the query asks.
         AnalysisException: Spark does not understand the rest.
     """
-    planned = plan_query(session, query)
+    planned = plan_query(session, query, args)
     return session.spark.sql(planned.text, args, **planned.frames)  # type: ignore[arg-type]  # its stub lacks Mapping
 
 
@@ -58,8 +58,9 @@ def run_untouched(session: SqlSession, statement: Untouched, args: Args = None) 
     return session.spark.sql(statement.text, args)  # type: ignore[arg-type]  # its stub lacks Mapping
 
 
-def plan_query(session: SqlSession, query: Query) -> QueryFrames:
+def plan_query(session: SqlSession, query: Query, args: Args = None) -> QueryFrames:
     """The DataFrames of the tables of a query. Equal uses of a table share one, so that it is planned once."""
+    named = args if isinstance(args, Mapping) else {}
     frames: dict[str, DataFrame] = {}
     made: dict[TableRead, str] = {}
     names: list[str | None] = []
@@ -68,7 +69,7 @@ def plan_query(session: SqlSession, query: Query) -> QueryFrames:
         if use.name.is_bare and _is_temporary_view(session, use.name.table):
             names.append(None)
             continue
-        used = plan_use(session, use)
+        used = plan_use(session, use, named)
         if used not in made:
             made[used] = _FRAME.format(len(made))
             found = used.run(session.spark)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -83,12 +84,16 @@ def plan_read(session: SqlSession, wish: ReadWish) -> TableRead:
     return TableRead(source.path, source.options, wish.columns, wish.where, wish.native, source.table)
 
 
-def plan_use(session: SqlSession, use: Use) -> TableRead:
-    """A read of what a query needs of a table; errors as of plan_read."""
+def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRead:
+    """A read of what a query needs of a table; errors as of plan_read.
+
+    Args:
+        args: the values of the named parameters of the query.
+    """
     zone = session.time_zone()
     state = {**_travel(use.travel, zone), **_increment(use.increment)}
     source = _Source(session, use.name, state, use.options)
-    where = pushed_filter(use, source.table.schema.fields, zone)
+    where = pushed_filter(use, source.table.schema.fields, zone, args)
     source.check_full_scan(where)
     columns = needed_columns(use, source.table.schema.names)
     return TableRead(source.path, source.options, columns, where, opened=source.table)

@@ -38,5 +38,5 @@ def run_explain(session: SqlSession, explain: Explain, args: Args = None) -> Dat
     if not isinstance(explain.inner, Query):
         said = type(explain.inner).__name__
         return rows_frame(session.spark, texts("plan"), [(f"{said}: done by paimon_spark, not by Spark",)])
-    planned = plan_query(session, explain.inner)
+    planned = plan_query(session, explain.inner, args)
     return session.spark.sql(f"EXPLAIN {explain.mode} {planned.text}", args, **planned.frames)  # type: ignore[arg-type]  # its stub lacks Mapping

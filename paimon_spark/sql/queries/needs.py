@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.types import DataField
+from paimon_spark.sql.queries.parameters import with_values
 from paimon_spark.sql.queries.query import Use, fold
 
 _WORD = re.compile(r"\w+")
+_NO_ARGS: Mapping[str, Any] = {}
 
 
 def needed_columns(use: Use, columns: Sequence[str]) -> tuple[str, ...] | None:
@@ -25,20 +28,25 @@ def needed_columns(use: Use, columns: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(name for name in columns if not _WORD.fullmatch(name) or fold(name) in use.words)
 
 
-def pushed_filter(use: Use, fields: Sequence[DataField], time_zone: TimeZone | None) -> str | None:
+def pushed_filter(
+    use: Use, fields: Sequence[DataField], time_zone: TimeZone | None, args: Mapping[str, Any] = _NO_ARGS
+) -> str | None:
     """The condition that rows of a table must fulfil to matter to a query, as ``parse_predicate`` takes it; None: none.
 
     Args:
         fields: the columns of the table.
         time_zone: of the session; None: it is not known.
+        args: the values of the named parameters of the query.
     """
     known = {fold(field.name) for field in fields}
     kept = []
     for conjunct in use.conjuncts:
-        if all(fold(column) in known for column in conjunct.columns):
-            try:
-                parse_predicate(conjunct.text, fields, time_zone)
-            except PaimonError:
-                continue
-            kept.append(f"({conjunct.text})")
+        text = with_values(conjunct.text, args) if all(fold(column) in known for column in conjunct.columns) else None
+        if text is None:
+            continue
+        try:
+            parse_predicate(text, fields, time_zone)
+        except PaimonError:
+            continue
+        kept.append(f"({text})")
     return " AND ".join(kept) or None

@@ -202,8 +202,14 @@ def parse_condition(masked: str) -> Node | None:
 
 
 def column_names(condition: Node) -> list[list[tuple[str, int]]] | None:
-    """(name, offset) of the parts of each column of a condition; None: it holds what is no plain column or literal."""
-    if condition.find(exp.Query, exp.Subquery, exp.Star, exp.Placeholder, exp.Parameter):
+    """(name, offset) of the parts of each column of a condition.
+
+    Returns:
+        None: it holds something else than plain columns, literals and named parameters.
+    """
+    if condition.find(exp.Query, exp.Subquery, exp.Star, exp.Parameter):
+        return None
+    if any(not placeholder.name for placeholder in condition.find_all(exp.Placeholder)):
         return None
     found = []
     for column in condition.find_all(exp.Column):

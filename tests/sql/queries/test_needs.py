@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 from paimon_spark.format.types import DataField, DataType, Root
@@ -137,3 +139,35 @@ def test_strings_of_spark_4_stay_as_they_are() -> None:
         pushed_filter(use(text), fields, "UTC")
         == "(s = 'it''s AND') AND (s <> 'a\\'b') AND (s = r'a\\d') AND (s = \"b\"\"c\")"
     )
+
+
+PARAMETERS = {
+    "n": 7,
+    "t": "it's \\",
+    "none": None,
+    "day": dt.date(2026, 11, 1),
+    "f": 0.5,
+    "at": dt.datetime(2026, 1, 1),
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("t.a = :n AND :n < b", "(a = 7) AND (7 < b)"),
+        ("a IN (:n, 1) AND s = :t", "(a IN (7, 1)) AND (s = 'it\\'s \\\\')"),
+        ("s = ':n' AND d >= :day", "(s = ':n') AND (d >= DATE '2026-11-01')"),
+        ("a = :none AND a = 1", "(a = NULL) AND (a = 1)"),
+        ("a = :f AND d = :at AND a = :missing AND a = 2", "(a = 2)"),  # not surely the same as a literal
+        ("a = ? AND a = 3", "(a = 3)"),
+    ],
+)
+def test_values_of_parameters(condition: str, expected: str) -> None:
+    types = {"a": Root.BIGINT, "b": Root.BIGINT, "s": Root.VARCHAR, "d": Root.DATE}
+    fields = [DataField(i, name, DataType(root)) for i, (name, root) in enumerate(types.items())]
+    found = use(f"SELECT 1 FROM paimon.x.t t WHERE {condition}")
+    assert pushed_filter(found, fields, "UTC", PARAMETERS) == expected
+
+
+def test_without_values_a_parameter_is_not_pushed() -> None:
+    assert pushed_filter(use("SELECT 1 FROM paimon.x.t WHERE a = :n AND b = 1"), FIELDS, "UTC") == "(b = 1)"
