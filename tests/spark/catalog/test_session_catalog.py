@@ -60,6 +60,7 @@ def test_parameters_braces_and_odd_names(cat: SessionCatalog) -> None:
     text = """SELECT id, `odd {name}`, '{x}' AS brace, :v AS v FROM paimon.shop.orders o
               WHERE o.`odd {name}` = '{b}' AND id = :id"""
     assert [tuple(row) for row in cat.sql(text, {"id": 1, "v": "{"}).collect()] == [(1, "{b}", "{x}", "{")]
+    assert "id = 1" in cat.explain(text, {"id": 1, "v": "{"})
     assert [tuple(row) for row in cat.sql("SELECT ? + id FROM paimon.shop.orders WHERE id = ?", [5, 2]).collect()] == [
         (7,)
     ]
