@@ -13,7 +13,7 @@ import pytest
 from support.draws.format_values import BYTES, damaged, decoded_or_named_error
 
 from paimon_spark.errors import CorruptFile
-from paimon_spark.format.avro.container import MAX_BLOCK_BYTES, BlockError, read_container, read_varint
+from paimon_spark.format.avro.container import MAX_BLOCK_BYTES, BlockError, read_container, read_varint, scan_container
 from paimon_spark.format.avro.file import read_records, write_records
 
 SCHEMA = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "long"}, {"name": "b", "type": "string"}]}
@@ -51,6 +51,20 @@ def test_many_blocks(codec: str) -> None:
 
 def test_a_file_without_records() -> None:
     assert list(read_records(write_records([], SCHEMA), "f")) == []
+
+
+def test_every_damaged_bit_of_a_block_is_noticed() -> None:
+    data = write_records(RECORDS, SCHEMA)
+    assert list(fastavro.reader(io.BytesIO(data))) == RECORDS
+    assert scan_container(data, "f").codec == "zstandard"
+    _, start, end = scan_container(data, "f").blocks[0]
+    for at in range(start * 8, end * 8):
+        flipped = bytearray(data)
+        flipped[at // 8] ^= 1 << at % 8
+        try:
+            assert records_of(bytes(flipped), "f") == RECORDS  # a bit of the frame's header that says nothing
+        except CorruptFile:
+            continue
 
 
 @pytest.mark.parametrize("codec", CODECS)
