@@ -3,6 +3,7 @@
 Three layouts of the tables: without keys, with keys and compacted, with keys and five upserts of 5 % that are not
 compacted. ``tpchgen-cli`` makes the rows, ``--scale 1`` is 1 GB; the source distribution of sqlglot has the texts.
 ``PAIMON_JVM_PYTHON`` and ``PAIMON_JVM_JAR`` name the peer, as for the part `cold`; without them its lines are left out.
+``PAIMON_BENCH_ROUNDS`` says how often each query runs.
 """
 
 from __future__ import annotations
@@ -83,14 +84,17 @@ def run_sessions(warehouse: Path, queries: Path, rounds: int) -> tuple[dict[str,
         command += [str(Path(__file__).with_name("tpch_session.py")), kind, str(warehouse), str(queries), str(rounds)]
         command += [os.environ["PAIMON_JVM_JAR"]] if jvm else []
         env = {key: value for key, value in os.environ.items() if not jvm or key != "PYTHONPATH"}
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True, check=True
-        )
-        for line in done.stdout.splitlines():
-            if line.startswith("{"):
-                found = json.loads(line)
-                seconds[found["name"], found["query"]].append(found["seconds"])
-                digests[found["query"]].add(found["digest"])
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True
+        ) as session:
+            for line in session.stdout or ():
+                if line.startswith("{"):
+                    found = json.loads(line)
+                    print(f"{found['name']} q{found['query']}: {found['seconds']:.2f} s", flush=True)
+                    seconds[found["name"], found["query"]].append(found["seconds"])
+                    digests[found["query"]].add(found["digest"])
+        if session.returncode:
+            raise SystemExit(f"tpch: the session {kind} ended with {session.returncode}")
     medians: dict[str, dict[int, float]] = defaultdict(dict)
     for (name, query), values in seconds.items():
         medians[name][query] = statistics.median(values)
@@ -108,7 +112,9 @@ def run(results: Results, root: Path, scale: float) -> None:
     warehouse = make_tables(root, scale)
     queries = warehouse / "texts.json"
     queries.write_text(json.dumps(texts(fetch(root / "sqlglot"), "tpc-h")), "utf-8")
-    medians, different = run_sessions(warehouse, queries, ROUNDS if scale >= 1 else 1)
+    medians, different = run_sessions(
+        warehouse, queries, int(os.environ.get("PAIMON_BENCH_ROUNDS", ROUNDS if scale >= 1 else 1))
+    )
     results.lower("TPC-H: queries whose rows differ", len(different), "queries", 0, ", ".join(different))
     for layout, (over_parquet, over_jvm) in BARS.items():
         for peer, bar in (("parquet", over_parquet), (f"jvm {layout}", over_jvm)):
