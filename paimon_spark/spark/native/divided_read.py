@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
@@ -63,7 +63,8 @@ class DividedRead:
         scan = self.reading.scan(self.table)
         plan = scan.plan_with_read_tags()[0]
         splits = [split for split in plan.splits if isinstance(split, Split)]
-        found = self._sorted(scan.predicate, splits)
+        condition = self._condition(scan.predicate)
+        found = self._sorted(scan.predicate, splits, condition if isinstance(condition, str) else None)
         if found.rest and self.native:
             raise self._refused(found)
         told = self._explain(plan, found)
@@ -73,6 +74,9 @@ class DividedRead:
         if told.merged_files > MAX_FILES:
             return self._whole(plan), self._explain(plan, self._all_refused(splits))
         frames = self._native_frames(scan, plan, found)
+        if isinstance(condition, Column):
+            frames = [frame.where(condition) for frame in frames]
+        frames = self._shown(scan.predicate, frames)
         if found.rest:
             text = encode_splits(found.rest, pinned_state_of(self.table))
             frames.append(read_by_source(self.spark, self.reading, text))
@@ -80,18 +84,21 @@ class DividedRead:
             frames.append(local_rows(self.spark, self._no_rows(), self.reading.shown))
         return functools.reduce(DataFrame.unionAll, frames), told
 
-    def _sorted(self, predicate: Predicate, splits: Sequence[Split]) -> SortedFiles:
-        sorter = FileSorter(self.table, self._fields(predicate), self.settings.case_sensitive)
-        return sorter.sort(splits, self._refusal(predicate, splits))
-
-    def _refusal(self, predicate: Predicate, splits: Sequence[Split]) -> str | None:
-        """Why no file can be read by Spark itself, in words; None: some may."""
-        if self.settings.refusal is not None:
-            return self.settings.refusal
+    def _condition(self, predicate: Predicate) -> Column | str | None:
+        """The condition for Spark's own scan, or why it has none, in words; None: all rows are read."""
+        if isinstance(predicate, AlwaysTrue):
+            return None
         try:
-            spark_condition(predicate, self.table.schema.fields)
+            return spark_condition(predicate, self.table.schema.fields)
         except NotExpressible as error:
             return str(error)
+
+    def _sorted(self, predicate: Predicate, splits: Sequence[Split], refusal: str | None) -> SortedFiles:
+        sorter = FileSorter(self.table, self._fields(predicate), self.settings.case_sensitive)
+        return sorter.sort(splits, self.settings.refusal or refusal or self._store_refusal(splits))
+
+    def _store_refusal(self, splits: Sequence[Split]) -> str | None:
+        """Why Spark cannot read the store of the table itself, in words; None: it can."""
         raw = next(((split, file) for split in splits for file in split.raw_files), None)
         if raw is None:
             return None
@@ -108,15 +115,15 @@ class DividedRead:
         shown = st.StructType([*self.reading.shown.fields, *nullable(shown_schema(spark_schema(more))).fields])
         snapshot = None if plan.snapshot is None else plan.snapshot.id
         with translate_missing_files(self.table.snapshots, self.table.options, snapshot):
-            frames = [
+            return [
                 frame
                 for kind, files in found.native.items()
                 for frame in scan_files(self.spark, self.table.file_io, kind, files, shown)
             ]
-        if not isinstance(scan.predicate, AlwaysTrue):
-            condition = spark_condition(scan.predicate, self.table.schema.fields)
-            frames = [frame.where(condition) for frame in frames]
-        if not more:
+
+    def _shown(self, predicate: Predicate, frames: list[DataFrame]) -> list[DataFrame]:
+        """The DataFrames without the columns that only the condition needs."""
+        if not columns_of(predicate) - set(self.reading.shown.names):
             return frames
         names = [quoted(name) for name in self.reading.shown.names]
         return [frame.select(*names) for frame in frames]
