@@ -21,6 +21,7 @@ from paimon_spark.store.commit.dynamic_conflicts import check_cross_partition
 from paimon_spark.store.commit.hash_index_changes import HashIndexUpdate
 from paimon_spark.store.commit.history import is_committed
 from paimon_spark.store.commit.overwrite import overwritten, upgraded
+from paimon_spark.store.commit.row_conflicts import ReadState, check_keys_unchanged
 from paimon_spark.store.metadata.commit_changes import CommitChanges, appended, compacted
 from paimon_spark.store.metadata.file_paths import changelog_paths, created_paths
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -90,8 +91,16 @@ class TableCommit:
         identifier: int = BATCH_COMMIT_IDENTIFIER,
         watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
+        operation: str = "WRITE",
+        read: ReadState | None = None,
     ) -> CommitResult | None:
         """Adds files. Messages that also delete or compact files are checked against the live files.
+
+        Args:
+            messages: the changes; may be empty.
+            identifier, watermark, properties: stored in the snapshot.
+            operation: what the user did, for people who read the snapshot.
+            read: the state that rows of a table with keys were read in, to change them; None: none were.
 
         Returns:
             The result; None if the messages are empty and `snapshot.ignore-empty-commit` is true.
@@ -108,8 +117,8 @@ class TableCommit:
         compaction = self._compaction(messages, identifier)
         keeps_empty = not self._table.options.value(o.SNAPSHOT_IGNORE_EMPTY_COMMIT)
         if not new.is_empty or (keeps_empty and not compaction):
-            changes = self._appended(messages, new)
-            requests.append(self._request(identifier, kind, "WRITE", changes, new.deletes))
+            changes = self._appended(messages, new, read)
+            requests.append(self._request(identifier, kind, operation, changes, new.deletes))
         return self._run([*requests, *compaction], messages, watermark, properties)
 
     def overwrite(
@@ -185,7 +194,9 @@ class TableCommit:
             self._index.discard()
         discard(self._table.file_io, [p for message in messages for p in created_paths(self._table, message)])
 
-    def _appended(self, messages: Sequence[CommitMessage], new: CommitChanges) -> Callable[[TableState], CommitChanges]:
+    def _appended(
+        self, messages: Sequence[CommitMessage], new: CommitChanges, read: ReadState | None
+    ) -> Callable[[TableState], CommitChanges]:
         """The changes of an append; computed in every attempt, because dynamic buckets must fit its state."""
         index = self._index = HashIndexUpdate(self._table, messages, self._since)
         since, user, planned = self._since, self._user, self._planned
@@ -196,6 +207,8 @@ class TableCommit:
         def changes(state: TableState) -> CommitChanges:
             if crosses and since is not None:
                 check_cross_partition(state, since, user, planned)
+            if read is not None and self._table.schema.primary_keys:
+                check_keys_unchanged(state, read, new.files)
             return index.added(state, new)
 
         return changes
