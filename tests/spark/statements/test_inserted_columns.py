@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import types as t
 
 from paimon_spark.errors import SqlError
-from paimon_spark.spark.statements.inserted_columns import can_store, fixed_values, has_names_of
+from paimon_spark.spark.adapters.store_assignment import can_store, has_names_of
+from paimon_spark.spark.statements.inserted_columns import fixed_values
 from paimon_spark.sql.text.partitions import PartitionValue
 
 INT, LONG, STRING, DATE = t.IntegerType(), t.LongType(), t.StringType(), t.DateType()

@@ -1,0 +1,138 @@
+"""Values as the types of the columns that they are stored in, by Spark's store assignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as st
+
+from paimon_spark.errors import DataError
+
+POLICY = "spark.sql.storeAssignmentPolicy"
+_INTERVALS = (st.CalendarIntervalType, st.DayTimeIntervalType, st.YearMonthIntervalType)
+_DATETIMES = (st.DateType, st.TimestampType, st.TimestampNTZType)
+
+
+@dataclass(frozen=True)
+class StorePolicy:
+    """How a session stores values of other types than the column's.
+
+    Attributes:
+        policy: the setting `spark.sql.storeAssignmentPolicy`: ANSI, LEGACY or STRICT.
+        is_ansi: whether casts that fail raise an error (`spark.sql.ansi.enabled`).
+    """
+
+    policy: str
+    is_ansi: bool
+
+    @classmethod
+    def of(cls, spark: SparkSession) -> StorePolicy:
+        """The settings of a session, as they are now."""
+        policy = (spark.conf.get(POLICY, "ANSI") or "ANSI").upper()
+        return cls(policy, (spark.conf.get("spark.sql.ansi.enabled", "true") or "true").lower() == "true")
+
+
+@dataclass(frozen=True)
+class StoredAs:
+    """Where a value goes.
+
+    Attributes:
+        column: the name of the column, for messages.
+        type: of the column.
+        what: what is being done, such as "INSERT INTO db.t", for messages.
+    """
+
+    column: str
+    type: st.DataType
+    what: str
+
+
+def stored(value: Column, have: st.DataType, target: StoredAs, rules: StorePolicy) -> Column:
+    """A value as the type of a column. A value that does not fit fails the job, also where ANSI mode is off.
+
+    Args:
+        have: the type of the value.
+
+    Raises:
+        DataError: no value of that type can be stored in the column, or none surely.
+    """
+    want = target.type
+    if have == want:
+        return value
+    if rules.policy != "LEGACY" and not can_store(have, want, is_strict=rules.policy == "STRICT"):
+        raise DataError(
+            f"{target.what}: {have.simpleString()} cannot be stored in the column '{target.column}', which is "
+            f"{want.simpleString()}; cast it in the query"
+        )
+    if rules.is_ansi or rules.policy == "LEGACY":
+        return value.cast(want)
+    if not isinstance(want, st.AtomicType) and not can_store(have, want, is_strict=True):
+        raise DataError(  # try_cast would make NULLs of the values in it that do not fit, and nobody would know
+            f"{target.what}: values in the column '{target.column}' may not fit from {have.simpleString()} into "
+            f"{want.simpleString()}, and the session has ANSI mode off; cast it in the query"
+        )
+    message = F.concat(
+        F.lit(f"{target.what}: a value does not fit into the column '{target.column}' {want.simpleString()}: "),
+        value.cast("string"),
+    )
+    fits = value.try_cast(want)
+    return F.when(value.isNull() | fits.isNotNull(), fits).otherwise(F.raise_error(message).cast(want))
+
+
+def has_names_of(have: st.DataType, want: st.DataType) -> bool:
+    """Whether the fields in a type have the names of another, in its order: a cast goes by their positions."""
+    match have, want:
+        case st.StructType(), st.StructType():
+            names = [name.lower() for name in have.names], [name.lower() for name in want.names]
+            pairs = zip(have.fields, want.fields, strict=False)
+            return names[0] == names[1] and all(has_names_of(h.dataType, w.dataType) for h, w in pairs)
+        case st.ArrayType(), st.ArrayType():
+            return has_names_of(have.elementType, want.elementType)
+        case st.MapType(), st.MapType():
+            return has_names_of(have.keyType, want.keyType) and has_names_of(have.valueType, want.valueType)
+    return True
+
+
+def can_store(have: st.DataType, want: st.DataType, is_strict: bool = False) -> bool:
+    """Whether values of one type may be stored as another (Spark: Cast.canANSIStoreAssign, canUpCast).
+
+    Args:
+        is_strict: only where no value can lose anything.
+    """
+    match have, want:
+        case st.NullType(), _:
+            return True
+        case st.ArrayType(), st.ArrayType():
+            return want.containsNull >= have.containsNull and can_store(have.elementType, want.elementType, is_strict)
+        case st.MapType(), st.MapType():
+            return (
+                want.valueContainsNull >= have.valueContainsNull
+                and can_store(have.keyType, want.keyType, is_strict)
+                and can_store(have.valueType, want.valueType, is_strict)
+            )
+        case st.StructType(), st.StructType():
+            return len(have) == len(want) and all(
+                w.nullable >= h.nullable and can_store(h.dataType, w.dataType, is_strict)
+                for h, w in zip(have.fields, want.fields, strict=True)
+            )
+        case st.NumericType(), st.NumericType():
+            return _widens(have, want) if is_strict else True
+    if have == want or (isinstance(have, _DATETIMES) and isinstance(want, _DATETIMES)):
+        return have == want or not is_strict or isinstance(have, st.DateType)
+    if isinstance(want, st.StringType):
+        return (isinstance(have, st.AtomicType) and not isinstance(have, st.BinaryType)) or isinstance(have, _INTERVALS)
+    return False
+
+
+def _widens(have: st.NumericType, want: st.NumericType) -> bool:
+    order = (st.ByteType, st.ShortType, st.IntegerType, st.LongType, st.FloatType, st.DoubleType)
+    if isinstance(have, order) and isinstance(want, order):
+        return order.index(type(have)) <= order.index(type(want))
+    if isinstance(want, st.DecimalType):
+        digits: dict[type[st.DataType], int] = {st.ByteType: 3, st.ShortType: 5, st.IntegerType: 10, st.LongType: 20}
+        if isinstance(have, st.DecimalType):
+            return want.scale >= have.scale and want.precision - want.scale >= have.precision - have.scale
+        return type(have) in digits and want.precision - want.scale >= digits[type(have)]
+    return isinstance(have, st.DecimalType) and isinstance(want, st.DoubleType)
