@@ -256,6 +256,7 @@ AGGREGATION_REMOVE_RECORD_ON_DELETE = _bool("aggregation.remove-record-on-delete
 PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE = _bool("partial-update.remove-record-on-delete", False)
 PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP = _list("partial-update.remove-record-on-sequence-group")
 DEFAULT_AGGREGATE_FUNCTION = _opt_text("fields.default-aggregate-function")
+DELETE_FORCE_PRODUCE_CHANGELOG = _bool("delete.force-produce-changelog", False)
 ROWKIND_FIELD = _opt_text("rowkind.field")
 CHANGELOG_PRODUCER = Option("changelog-producer", ChangelogProducer.NONE, parse_member(ChangelogProducer))
 CHANGELOG_ROW_DEDUPLICATE = _bool("changelog-producer.row-deduplicate", False)

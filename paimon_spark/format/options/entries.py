@@ -191,10 +191,10 @@ NO_EFFECT = (
         """,
     ),
     NoEffect(
-        "changes of schemas, and DELETE, UPDATE and MERGE, which this release has none of",
+        "changes of schemas, which this release has none of",
         """
         alter-column-null-to-not-null.disabled disable-explicit-type-casting add-column-before-partition
-        deletion-vectors.modifiable delete.force-produce-changelog write.merge-schema
+        deletion-vectors.modifiable write.merge-schema
         write.merge-schema.type-widening write.merge-schema.explicit-cast
         write.data-evolution.update-conflict-retry.max-attempts write.data-evolution.update-conflict-retry.wait-ms
         """,
@@ -375,7 +375,6 @@ CALL_REFUSALS = _refusals(
      "give a column its default value in the schema"),
     ("sequence.auto-padding", ("",), "it, nor does the official system since 0.8", _LEAVE_OUT),
     ("write-mode", ("auto",), "it, nor does the official system since 0.6", _LEAVE_OUT),
-    ("delete.force-produce-changelog", ("false",), "DELETE", _LEAVE_OUT),
     ("commit.force-create-snapshot", ("false",), "snapshots of writes that bring nothing", _LEAVE_OUT),
     ("commit.discard-duplicate-files", ("false",), "commits of files that are there already", _LEAVE_OUT),
     ("consumer-id", ("",), "streams, which a consumer is for", "PaimonTable.reset_consumer sets one"),

@@ -195,3 +195,19 @@ def can_show(have: st.DataType, asked: st.DataType) -> bool:
                 for h, a in zip(have.fields, asked.fields, strict=True)
             )
     return have == asked
+
+
+def nullable(schema: st.StructType) -> st.StructType:
+    """The schema with NULL allowed everywhere: whichever part of a table Spark reads itself, it says the same."""
+    return st.StructType([st.StructField(f.name, nullable_type(f.dataType), True, f.metadata) for f in schema.fields])
+
+
+def nullable_type(spark: st.DataType) -> st.DataType:
+    match spark:
+        case st.StructType():
+            return nullable(spark)
+        case st.ArrayType():
+            return st.ArrayType(nullable_type(spark.elementType), True)
+        case st.MapType():
+            return st.MapType(nullable_type(spark.keyType), nullable_type(spark.valueType), True)
+    return spark

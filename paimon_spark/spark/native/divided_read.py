@@ -17,7 +17,7 @@ from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.adapters.types import shown_schema, spark_schema
+from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
 from paimon_spark.spark.native.key_lookup import is_key_lookup, local_rows, read_here
@@ -26,7 +26,7 @@ from paimon_spark.spark.native.requests import ReadExplanation
 from paimon_spark.spark.native.session_settings import SessionSettings
 from paimon_spark.spark.native.source_read import read_by_source
 from paimon_spark.spark.native.store_probe import store_refusal
-from paimon_spark.spark.native.table_reading import Reading, nullable, pinned_state_of, travels
+from paimon_spark.spark.native.table_reading import Reading, pinned_state_of, travels
 from paimon_spark.spark.source.carried_splits import MAX_FILES, encode_splits
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.open import ReadableTable

@@ -41,8 +41,18 @@ _AS_WRITTEN = {
 _NOT_FOUND = "PATH_NOT_FOUND"
 
 
+ROW_FILE = "_paimon_file"
+ROW_NUMBER = "_paimon_row"
+"""Columns that tell where a row lies: the name of its data file, and its number in it, from 0."""
+
+
 def scan_files(
-    spark: SparkSession, file_io: FileIO, kind: ScanKind, files: Sequence[NativeFile], shown: st.StructType
+    spark: SparkSession,
+    file_io: FileIO,
+    kind: ScanKind,
+    files: Sequence[NativeFile],
+    shown: st.StructType,
+    placed: bool = False,
 ) -> list[DataFrame]:
     """The rows of files of one kind, in the columns of a schema.
 
@@ -52,17 +62,23 @@ def scan_files(
         kind: what the files have in common.
         files: the files.
         shown: the columns of the result, in the order of those of kind.
+        placed: whether ROW_FILE and ROW_NUMBER follow the columns; the table has no column `_metadata` then.
 
     Raises:
         MissingFile: a file does not exist.
         CorruptFile: a deletion vector is missing or damaged.
     """
     parts = with_unique_names(files) if kind.has_vectors else [files]
-    return [_scan(spark, file_io, kind, part, shown) for part in parts]
+    return [_scan(spark, file_io, kind, part, shown, placed) for part in parts]
 
 
 def _scan(
-    spark: SparkSession, file_io: FileIO, kind: ScanKind, files: Sequence[NativeFile], shown: st.StructType
+    spark: SparkSession,
+    file_io: FileIO,
+    kind: ScanKind,
+    files: Sequence[NativeFile],
+    shown: st.StructType,
+    placed: bool,
 ) -> DataFrame:
     fields = [
         st.StructField(column.name, _stored_type(column, field), True, field.metadata)
@@ -76,9 +92,14 @@ def _scan(
         rows = rows.join(*_deleted(spark, file_io, rows, files), how="left_anti")
     if kind.has_retractions:
         rows = rows.where(~_kind_of_row().isin(DELETE, UPDATE_BEFORE))
-    if not kind.has_retractions and all(map(_is_as_stored, kind.columns)):
+    if not placed and not kind.has_retractions and all(map(_is_as_stored, kind.columns)):
         return rows
-    return rows.select(*(_column(c, field) for c, field in zip(kind.columns, shown.fields, strict=True)))
+    columns = [_column(c, field) for c, field in zip(kind.columns, shown.fields, strict=True)]
+    return rows.select(*columns, *(_place() if placed else ()))
+
+
+def _place() -> tuple[Column, Column]:
+    return sf.col("_metadata.file_name").alias(ROW_FILE), sf.col("_metadata.row_index").alias(ROW_NUMBER)
 
 
 def _load(spark: SparkSession, file_io: FileIO, schema: st.StructType, paths: Sequence[str]) -> DataFrame:

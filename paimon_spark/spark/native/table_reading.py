@@ -75,22 +75,6 @@ class Reading:
         return told
 
 
-def nullable(schema: st.StructType) -> st.StructType:
-    """The schema with NULL allowed everywhere: whichever part of a table Spark reads itself, it says the same."""
-    return st.StructType([st.StructField(f.name, _nullable_type(f.dataType), True, f.metadata) for f in schema.fields])
-
-
-def _nullable_type(spark: st.DataType) -> st.DataType:
-    match spark:
-        case st.StructType():
-            return nullable(spark)
-        case st.ArrayType():
-            return st.ArrayType(_nullable_type(spark.elementType), True)
-        case st.MapType():
-            return st.MapType(_nullable_type(spark.keyType), _nullable_type(spark.valueType), True)
-    return spark
-
-
 def whole_read_reason(reading: Reading) -> str | None:
     """Why the read cannot be divided into a native part and a rest, in words; None: it can."""
     table, options = reading.table, reading.options

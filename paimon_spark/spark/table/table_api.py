@@ -37,6 +37,7 @@ from paimon_spark.spark.table.history_methods import HistoryMethods
 from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer
+from paimon_spark.spark.table.row_methods import RowMethods
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.sql.text.names import Names
@@ -55,12 +56,13 @@ _DETAIL = (
 )
 
 
-class PaimonTable(HistoryMethods, MaintenanceMethods, ForeignNames):
+class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, ForeignNames):
     """A table at a path. It holds no state of the table: every call sees the latest one.
 
     - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``
     - Read: ``toDF``, ``createOrReplaceTempView``
     - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
+    - Change rows: ``delete``, ``update``, ``merge`` (with ``alias``)
     - Look: ``detail``, ``history``, ``files``, ``partitions``, ``buckets``, ``schemas``, ``tags``, ``branches``,
       ``consumers``, ``system_table``, ``check``, ``analyze``
     - Compact: ``optimize``, ``compact_manifest``, ``rescale``

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from paimon_spark.errors import SqlError
 from paimon_spark.sql.queries.query import Conjunct, fold
-from paimon_spark.sql.queries.tree import Node, column_names, parse_condition
-from paimon_spark.sql.text.lexer import Token
+from paimon_spark.sql.queries.tree import Node, column_names, equal_columns, parse_condition
+from paimon_spark.sql.text.lexer import Token, tokenize
 
 _SET_OPERATORS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", ";", "|>"})
 _CLAUSES = frozenset(
@@ -45,6 +46,22 @@ def where_parts(tokens: Sequence[Token], behind: int) -> list[tuple[int, int]]:
     if is_or:
         found = [condition]
     return [(part[0].start, part[-1].end) for part in found if part]
+
+
+def equalities(condition: str) -> tuple[list[tuple[tuple[str, ...], tuple[str, ...]]], bool]:
+    """The pairs of columns that the parts of a condition compare with ``=``, by the parts of their names.
+
+    Returns:
+        The pairs, and whether the condition has no other parts.
+    """
+    text = f"WHERE {condition}\n"
+    try:
+        parts = where_parts(tokenize(text), 0)
+    except SqlError:
+        return [], False
+    trees = [parse_condition(text[start:end]) for start, end in parts]
+    found = [None if tree is None else equal_columns(tree) for tree in trees]
+    return [pair for pair in found if pair is not None], None not in found
 
 
 def _where(tokens: Sequence[Token], behind: int) -> list[Token]:

@@ -220,3 +220,14 @@ def column_names(condition: Node) -> list[list[tuple[str, int]]] | None:
         if len(found[-1]) != len(parts):
             return None
     return found or None
+
+
+def equal_columns(condition: Node) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The parts of the names of two columns that a condition compares with ``=``; None: it is another condition."""
+    if not isinstance(condition, exp.EQ):
+        return None
+    sides = [side.unnest() for side in (condition.this, condition.expression)]
+    if not all(isinstance(side, exp.Column) for side in sides):
+        return None
+    left, right = (tuple(part.name for part in side.parts) for side in sides)
+    return left, right

@@ -36,3 +36,12 @@ def read_parts(text: str, names: Names) -> tuple[str, ...]:
     parts = cursor.parts()
     cursor.expect_end()
     return parts
+
+
+def column_path(text: str) -> tuple[str, ...]:
+    """The parts of the name of a column, or of a field in it: ``address.city``, without backquotes.
+
+    Raises:
+        SqlError: it is no name.
+    """
+    return read_parts(text, Names("", None))

@@ -29,12 +29,13 @@ class CompactOutput:
         rows_written: rows of data files so far.
     """
 
-    def __init__(self, table: Table, task: CompactTask) -> None:
+    def __init__(self, table: Table, task: CompactTask, source: FileSource = FileSource.COMPACT) -> None:
         """Creates no file yet.
 
         Args:
             table: the table; the files have its schema and options.
             task: the task, with the bucket of the files.
+            source: what the metadata of the files tell of their origin.
         """
         level, first_sequence = 0, 0
         if isinstance(task, AppendTask):
@@ -49,7 +50,7 @@ class CompactOutput:
         self._writing = Background(limit=3)
         self._closing = Background(limit=64)
         directory = bucket_directory(table, task.partition, task.bucket)
-        self._layout = file_layout(table.schema, table.options, level, FileSource.COMPACT)
+        self._layout = file_layout(table.schema, table.options, level, source)
         self._changelog_layout = changelog_layout(table.schema, table.options, level)
         self._data = self._writer(self._layout, directory, first_sequence)
         self._changelog = self._writer(self._changelog_layout, directory, 0)

@@ -1,0 +1,154 @@
+"""Runs a change of rows until it is committed, or until others were faster too often."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession
+
+from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.spark.jobs.compact_job import SparkRunner
+from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.target import Target
+from paimon_spark.spark.write.commit_write import abort_job
+from paimon_spark.spark.write.write_job import nothing_committed
+from paimon_spark.store.clean.truncate import TruncateResult
+from paimon_spark.store.commit.commit_loop import commit_retries
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.compact.compaction import compact_table
+from paimon_spark.store.compact.live_buckets import live_buckets
+from paimon_spark.store.rows.ways import Statement
+from paimon_spark.store.scan.latest_only import refuse_travel
+from paimon_spark.store.scan.split_plan import skips_level_zero
+from paimon_spark.store.storage.retrying import retry
+from paimon_spark.store.upkeep.finish_write import finish_write
+
+if TYPE_CHECKING:
+    from paimon_spark.store.open import ReadableTable
+
+
+@dataclass(frozen=True)
+class Job:
+    """A statement.
+
+    Attributes:
+        spark: the session.
+        open_table: opens the table in its newest schema; called for every attempt.
+        statement: what is done.
+    """
+
+    spark: SparkSession
+    open_table: Callable[[], ReadableTable]
+    statement: Statement
+
+
+def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) -> RowChangeResult:
+    """Writes the changes and commits them; after a conflict again from the start (`commit.max-retries`).
+
+    Args:
+        write: finds and writes the changes at one state of the table, or does all of it by metadata.
+
+    Raises:
+        CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
+        CommitStateUnknown: the storage did not answer; nothing was deleted.
+        PaimonError: the changes cannot be made.
+    """
+    began = time.monotonic()
+    table = job.open_table()
+    refuse_travel(table, "changed")
+
+    def attempt(number: int) -> RowChangeResult:
+        target = _read_target(job, table if number == 1 else job.open_table())
+        begun = time.monotonic()
+        made = write(target)
+        if isinstance(made, TruncateResult):
+            return _of_metadata(made, number)
+        spent = round((time.monotonic() - begun) * 1000)
+        return replace(_commit(job, target, made, spent), attempts=number)
+
+    result = retry(attempt, commit_retries(table.options), CommitConflict)
+    return replace(result, millis=round((time.monotonic() - began) * 1000))
+
+
+def _read_target(job: Job, table: ReadableTable) -> Target:
+    table = replace(table.without_fallback, time_zone=job.spark.conf.get("spark.sql.session.timeZone"))
+    if table.schema.primary_keys and skips_level_zero(table.options):
+        _show_all_rows(job, table)
+    return Target(job.spark, table, table.snapshots.latest())
+
+
+def _show_all_rows(job: Job, table: ReadableTable) -> None:
+    """Compacts rows that wait on level 0, where no reader sees them: an update of what they replace would be lost.
+
+    Raises:
+        UnsupportedFeature: the table is not compacted by its writers.
+        CommitConflict: rows wait again.
+    """
+    waiting = _waiting(table, table.snapshots.latest())
+    if not waiting:
+        return
+    if table.options.value(o.WRITE_ONLY):
+        raise UnsupportedFeature(
+            f"{job.statement} of {table.location}: {waiting} files wait on level 0 for a compaction, their rows are "
+            "not visible, and 'write-only' leaves compaction to another job; run that first"
+        )
+    runner = SparkRunner(job.spark)
+    try:
+        compact_table(table, runner, full=False)
+    finally:
+        runner.stop()
+    waiting = _waiting(table, table.snapshots.latest())
+    if waiting:
+        raise CommitConflict(
+            f"{job.statement} of {table.location}: {waiting} files wait on level 0, and their rows are not visible; "
+            "compact the table, then run the statement again"
+        )
+
+
+def _waiting(table: ReadableTable, snapshot: Snapshot | None) -> int:
+    return sum(entry.file.level == 0 for bucket in live_buckets(table, snapshot) for entry in bucket.entries)
+
+
+def _of_metadata(made: TruncateResult, number: int) -> RowChangeResult:
+    return RowChangeResult(
+        rows_deleted=made.rows, files_rewritten=made.files, attempts=number, snapshot_id=made.snapshot_id
+    )
+
+
+def _commit(job: Job, target: Target, made: Outcome, spent: int) -> RowChangeResult:
+    """One commit, on the state that was read. Files of a commit that is refused are deleted."""
+    began = time.monotonic()
+    plan = made.job.plan
+    commit = TableCommit(target.table, made.job.commit_user, plan.since, plan.base)
+    if made.updated + made.deleted + made.inserted == 0:
+        abort_job(made.job, made.messages)
+        return RowChangeResult(files_read=made.files_read, find_millis=made.find_millis)
+    with nothing_committed():
+        try:
+            done = commit.append(made.messages, operation=job.statement.value, read=target.read_state)
+        except (CommitConflict, RetriesExhausted, DataError, StorageError):
+            abort_job(made.job, made.messages)
+            raise
+    if done is None:
+        return RowChangeResult(files_read=made.files_read, find_millis=made.find_millis)
+    millis = round((time.monotonic() - began) * 1000)
+    finish_write(target.table, made.messages, SparkRunner(job.spark))
+    return RowChangeResult(
+        rows_updated=made.updated,
+        rows_deleted=made.deleted,
+        rows_inserted=made.inserted,
+        files_read=made.files_read,
+        files_rewritten=sum(len(message.deleted_files) for message in made.messages),
+        files_added=done.files,
+        bytes=done.bytes,
+        find_millis=made.find_millis,
+        write_millis=spent - made.find_millis,
+        commit_millis=millis,
+        snapshot_id=done.snapshot_id,
+    )

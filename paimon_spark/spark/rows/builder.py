@@ -1,0 +1,79 @@
+"""The calls that put a MERGE together, as Delta Lake has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.spark.rows.assignments import Expression
+from paimon_spark.spark.rows.clauses import Action, Clause, When
+from paimon_spark.spark.rows.result import RowChangeResult
+
+_Values = Mapping[str, Expression]
+
+
+@dataclass(frozen=True)
+class MergeBuilder:
+    """A MERGE that is being put together. Every call returns a new one; ``execute`` does it.
+
+    Clauses for the same rows are tried in their order, and the first whose condition is true applies. Conditions and
+    values are SQL or Columns. In clauses for matched rows they may name columns of both sides, in whenNotMatched those
+    of the source, in whenNotMatchedBySource those of the target.
+    """
+
+    _run: Callable[[Sequence[Clause]], RowChangeResult]
+    _clauses: tuple[Clause, ...] = ()
+
+    def whenMatchedUpdate(self, condition: Expression | None = None, set: _Values | None = None) -> MergeBuilder:
+        """Gives columns of a matched row new values: ``set`` maps columns, or fields in them, to expressions."""
+        return self._with(When.MATCHED, Action.UPDATE, condition, _given(set, "set"))
+
+    def whenMatchedUpdateAll(self, condition: Expression | None = None) -> MergeBuilder:
+        """Gives all columns of a matched row the values of the source's columns of the same name."""
+        return self._with(When.MATCHED, Action.UPDATE, condition, None)
+
+    def whenMatchedDelete(self, condition: Expression | None = None) -> MergeBuilder:
+        """Deletes a matched row."""
+        return self._with(When.MATCHED, Action.DELETE, condition, None)
+
+    def whenNotMatchedInsert(self, condition: Expression | None = None, values: _Values | None = None) -> MergeBuilder:
+        """Inserts a row for one of the source that matches none; columns left out are NULL or have their default."""
+        return self._with(When.NOT_MATCHED, Action.INSERT, condition, _given(values, "values"))
+
+    def whenNotMatchedInsertAll(self, condition: Expression | None = None) -> MergeBuilder:
+        """Inserts a row of the source that matches none, by the names of its columns."""
+        return self._with(When.NOT_MATCHED, Action.INSERT, condition, None)
+
+    def whenNotMatchedBySourceUpdate(
+        self, condition: Expression | None = None, set: _Values | None = None
+    ) -> MergeBuilder:
+        """Gives columns of a row that matches no row of the source new values."""
+        return self._with(When.NOT_MATCHED_BY_SOURCE, Action.UPDATE, condition, _given(set, "set"))
+
+    def whenNotMatchedBySourceDelete(self, condition: Expression | None = None) -> MergeBuilder:
+        """Deletes a row that matches no row of the source."""
+        return self._with(When.NOT_MATCHED_BY_SOURCE, Action.DELETE, condition, None)
+
+    def withSchemaEvolution(self) -> MergeBuilder:
+        """Refused: columns of the source that the table lacks are not added.
+
+        Raises:
+            UnsupportedFeature: always.
+        """
+        raise UnsupportedFeature(
+            "MERGE withSchemaEvolution is not supported by this release: add the columns to the table first"
+        )
+
+    def execute(self) -> RowChangeResult:
+        """Does the MERGE, in one commit; see ``PaimonTable.merge`` for the errors."""
+        return self._run(self._clauses)
+
+    def _with(self, when: When, action: Action, condition: Expression | None, values: _Values | None) -> MergeBuilder:
+        return MergeBuilder(self._run, (*self._clauses, Clause(when, action, condition, values)))
+
+
+def _given(values: _Values | None, name: str) -> _Values:
+    if not values:
+        raise SqlError(f"MERGE: '{name}' says nothing; name columns and their values, or use the call that ends in All")
+    return dict(values)

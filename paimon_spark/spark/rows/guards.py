@@ -1,0 +1,73 @@
+"""Updates that a merge engine would not apply are errors, not silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.spark.rows.assignments import Assignment
+from paimon_spark.spark.rows.changes import UPDATE, quoted
+from paimon_spark.store.metadata.table import Table
+
+_GROUP = ".sequence-group"
+
+
+def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Column], alias: str) -> Column:
+    """The kind +U, or an error of the job for a row that the merge engine would not take as it is.
+
+    Args:
+        given: the assignments.
+        values: the new values of all columns of the table.
+        alias: of the table, whose columns are the old values.
+    """
+    assigned = {item.field.name for item in given}
+    new = dict(zip(table.schema.names, values, strict=True))
+    old = {name: sf.col(f"{quoted(alias)}.{quoted(name)}") for name in table.schema.names}
+    kind = sf.lit(UPDATE)
+    fields = table.options.value(o.SEQUENCE_FIELD)
+    if assigned.intersection(fields):
+        before, after = _struct(old, fields), _struct(new, fields)
+        falls = before < after if table.options.value(o.SEQUENCE_SORT_ORDER) == "descending" else after < before
+        kind = _unless(falls, kind, _falls(table, fields))
+    groups = sequence_groups(table)
+    for keys in groups:
+        if assigned.intersection(keys):
+            kind = _unless(_struct(new, keys) < _struct(old, keys), kind, _falls(table, keys))
+    if table.options.value(o.MERGE_ENGINE) is MergeEngine.PARTIAL_UPDATE:
+        grouped = {name for keys, members in groups.items() for name in (*keys, *members)}
+        for name in sorted(assigned - grouped):
+            text = (
+                f"updating {table.location}: the merge engine partial-update keeps the older value of '{name}' where a "
+                "written one is NULL, so it cannot be set to NULL; give it another value"
+            )
+            kind = _unless(new[name].isNull() & old[name].isNotNull(), kind, text)
+    return kind
+
+
+def sequence_groups(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """The sequence groups of partial-update: the columns that order them, and their members."""
+    found = {}
+    for key, value in table.options.items():
+        if key.startswith("fields.") and key.endswith(_GROUP):
+            names = key.removeprefix("fields.").removesuffix(_GROUP)
+            found[tuple(n.strip() for n in names.split(","))] = tuple(n.strip() for n in value.split(","))
+    return found
+
+
+def _struct(columns: dict[str, Column], names: Sequence[str]) -> Column:
+    return sf.struct(*(columns[name] for name in names))
+
+
+def _unless(wrong: Column, kind: Column, text: str) -> Column:
+    return sf.when(wrong, sf.raise_error(sf.lit(text)).cast("string")).otherwise(kind)
+
+
+def _falls(table: Table, fields: Sequence[str]) -> str:
+    return (
+        f"updating {table.location}: the new value of the sequence field {', '.join(fields)} is older than the stored "
+        "one, so that the stored row would win; give it a newer value, or leave it as it is"
+    )

@@ -1,0 +1,76 @@
+"""Changes of a table with keys, written as rows with kinds; the merge engine applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as sf
+
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.options import WriteOptions
+from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
+from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted, quoted
+from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.target import Target
+from paimon_spark.spark.write.bucket_routing import write_by_bucket
+from paimon_spark.spark.write.open_write import job_for
+from paimon_spark.store.metadata.table import Table
+
+_BEFORE = "-U"
+
+
+def wanted_of(table: Table) -> Wanted:
+    """What is needed of changes: with `changelog-producer` = input the rows before an update too, for the changelog.
+
+    Only the engine deduplicate takes rows of kind -U; with partial-update the changelog has +U rows alone, as in Java.
+    """
+    options = table.options
+    keeps = options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.INPUT
+    takes = options.value(o.MERGE_ENGINE) is MergeEngine.DEDUPLICATE and not options.value(o.IGNORE_UPDATE_BEFORE)
+    return Wanted(old=keeps and takes and not options.value(o.IGNORE_DELETE))
+
+
+def write_keyed(target: Target, changes: Changes) -> Outcome:
+    """Writes the changes.
+
+    Raises:
+        PaimonError: the rows do not fit the table.
+        Spark's exception for a failed job, with the text of the PaimonError that failed it.
+    """
+    fields = target.table.schema.fields
+    counted, counts = _counted(changes.frame)
+    rows = _with_old_rows(counted, fields) if OLD in changes.frame.columns else counted.select(*_columns(fields))
+    options = WriteOptions(target.table.location, row_kind_column=KIND)
+    job = job_for(target.table, options, rows.schema, overwrite=False)
+    messages = place_staged_with_spark(target.spark, job, write_by_bucket(rows, job))
+    updated, deleted, inserted = _numbers(counts)
+    return Outcome(job, tuple(messages), updated, deleted, inserted, changes.file_count)
+
+
+def _counted(frame: DataFrame) -> tuple[DataFrame, Observation]:
+    counts = Observation()
+    sums: list[Column] = [
+        sf.sum(sf.when(sf.col(KIND) == kind, 1).otherwise(0)).alias(name)
+        for kind, name in ((UPDATE, "updated"), (DELETE, "deleted"), (INSERT, "inserted"))
+    ]
+    return frame.observe(counts, *sums), counts
+
+
+def _numbers(counts: Observation) -> tuple[int, int, int]:
+    found: Mapping[str, int | None] = counts.get
+    return int(found.get("updated") or 0), int(found.get("deleted") or 0), int(found.get("inserted") or 0)
+
+
+def _columns(fields: Sequence[DataField], prefix: str = "") -> list[str]:
+    return [f"{prefix}{quoted(name)}" for name in (KIND, *(field.name for field in fields))]
+
+
+def _with_old_rows(frame: DataFrame, fields: Sequence[DataField]) -> DataFrame:
+    """An update as two rows, the old one first: a writer keeps the order of rows with equal keys."""
+    new = sf.struct(sf.col(KIND), *(sf.col(quoted(f.name)) for f in fields))
+    old = sf.struct(sf.lit(_BEFORE).alias(KIND), *(sf.col(f"{OLD}.{quoted(f.name)}").alias(f.name) for f in fields))
+    both = sf.when(sf.col(KIND) == UPDATE, sf.array(old, new)).otherwise(sf.array(new))
+    return frame.select(sf.explode(both).alias("row")).select(*_columns(fields, "row."))

@@ -1,0 +1,178 @@
+"""MERGE: rows of a source meet rows of the table, and clauses say what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as sf
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
+from paimon_spark.spark.rows.appended import write_appended
+from paimon_spark.spark.rows.assignments import Expression, new_values
+from paimon_spark.spark.rows.attempts import Job, run_attempts
+from paimon_spark.spark.rows.changes import INSERT, KIND, Changes, Wanted, quoted
+from paimon_spark.spark.rows.clauses import Action, Clause, When, check_clauses
+from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
+from paimon_spark.spark.rows.merge_join import MergePlan, assignments_of, merged_rows
+from paimon_spark.spark.rows.merge_keys import same_columns, source_range
+from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.pruning import named_fields, pruning_of
+from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.source_alias import source_alias_of
+from paimon_spark.spark.rows.target import Target
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.rows.ways import Statement, Way, deletes_by_kind, way_of
+
+
+@dataclass(frozen=True)
+class Merge:
+    """A MERGE.
+
+    Attributes:
+        job: the table.
+        alias: of the table in expressions.
+        source: the rows that come.
+        source_alias: of the source in expressions; None: the one that the DataFrame has, as far as expressions use it.
+        condition: which rows match.
+        clauses: what becomes of them.
+    """
+
+    job: Job
+    alias: str
+    source: DataFrame
+    source_alias: str | None
+    condition: Expression
+    clauses: Sequence[Clause]
+
+    @property
+    def expressions(self) -> list[Expression | None]:
+        """All expressions."""
+        return [self.condition, *(item for clause in self.clauses for item in clause.expressions)]
+
+
+def run_merge(merge: Merge) -> RowChangeResult:
+    """Does the MERGE.
+
+    The source is computed once, and kept by Spark for all passes and attempts (`localCheckpoint`): one that is not
+    deterministic, or that reads the target, is the same in all of them.
+
+    Raises:
+        SqlError: no clause, an unknown column, a column assigned twice or of the primary key.
+        DataError: a value cannot be stored in its column, or several source rows match one row of the target.
+        UnsupportedFeature: rows of this table cannot be merged.
+        CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
+        CommitStateUnknown: the storage did not answer; nothing was deleted.
+        AnalysisException: Spark does not understand an expression.
+    """
+    what = f"MERGE INTO {merge.alias}"
+    check_clauses(merge.clauses, what)
+    name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions)
+    kept: list[DataFrame] = []
+
+    def source() -> DataFrame:
+        if not kept:
+            kept.append(merge.source.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK))
+        return kept[0]
+
+    def write(target: Target) -> Outcome:
+        table = target.table
+        way = way_of(table, Statement.MERGE)
+        keyed = way is Way.ROWS_WITH_KINDS
+        _check_deletes(table, merge, keyed)
+        wanted = wanted_of(table) if keyed else Wanted(places=True)
+        same = same_columns(table, merge.source, merge.condition, merge.alias, name)
+        plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what)
+        if keyed and _is_upsert(plan):
+            return _upsert(target, plan, merge.source)
+        rows = source()
+        fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions)
+        found = target.rows(fields, _predicate(plan, rows), placed=not keyed)
+        identity = table.schema.primary_keys if keyed else (ROW_FILE, ROW_NUMBER)
+        frame = merged_rows(plan, found.frame, rows, identity)
+        changes = Changes(frame, found.file_count, dict(found.files), not keyed and _moves(plan, rows))
+        if keyed:
+            return write_keyed(target, changes)
+        return write_appended(target, changes, way is Way.DELETION_VECTORS)
+
+    return run_attempts(merge.job, write)
+
+
+def _check_deletes(table: Table, merge: Merge, keyed: bool) -> None:
+    if keyed and any(c.action is Action.DELETE for c in merge.clauses) and not deletes_by_kind(table):
+        raise UnsupportedFeature(
+            f"MERGE INTO {table.location} with a DELETE: the merge engine does not remove rows; use DELETE, which "
+            "rewrites files, or let the engine remove them (such as 'partial-update.remove-record-on-delete')"
+        )
+
+
+def _needed(plan: MergePlan, expressions: Sequence[Expression | None]) -> Sequence[DataField]:
+    """The columns of the target that matter where only its keys are looked at."""
+    fields = plan.fields
+    named = named_fields(fields, expressions)
+    keys = [] if plan.wanted.places else [f for f in fields if f.name in plan.table.schema.primary_keys]
+    return list({field.name: field for field in (*named, *keys)}.values()) or fields[:1]
+
+
+def _predicate(plan: MergePlan, source: DataFrame) -> Predicate:
+    """What rows of the target must satisfy to match. With clauses for rows that do not match, all matter."""
+    if plan.of(When.NOT_MATCHED_BY_SOURCE):
+        return AlwaysTrue()
+    condition = pruning_of(plan.condition, plan.fields, plan.alias, plan.table.time_zone)
+    return and_(condition.predicate, source_range(plan.table, source, plan.same))
+
+
+def _moves(plan: MergePlan, source: DataFrame) -> bool:
+    """Whether an update may change the partition or the bucket of a row."""
+    table = plan.table
+    places = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))}
+    updates = [clause for clause in plan.clauses if clause.action is Action.UPDATE]
+    return any(item.field.name in places for clause in updates for item in assignments_of(plan, source, clause))
+
+
+# --------------------------------------------------------------------------------------------------------------- upsert
+
+
+def _is_upsert(plan: MergePlan) -> bool:
+    """Whether the clauses say: write the rows of the source, whatever the table has. Then nothing is read of it.
+
+    Not where the changelog or the sequence of rows needs the old ones.
+    """
+    options = plan.table.options
+    clauses = {(clause.when, clause.action) for clause in plan.clauses if clause.is_star and clause.condition is None}
+    both = {(When.MATCHED, Action.UPDATE), (When.NOT_MATCHED, Action.INSERT)}
+    return (
+        clauses == both
+        and len(plan.clauses) == len(both)
+        and plan.same.is_all
+        and plan.same.pairs.keys() == set(plan.table.schema.primary_keys)
+        and options.value(o.MERGE_ENGINE) is MergeEngine.DEDUPLICATE
+        and options.value(o.CHANGELOG_PRODUCER) is not ChangelogProducer.INPUT
+        and not options.value(o.SEQUENCE_FIELD)
+        and all(plan.same.pairs[key] == key for key in plan.table.schema.primary_keys)
+    )
+
+
+def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
+    """Writes the rows of the source. Several of one key fail the job, as they do where the table is read."""
+    rows = source.alias(plan.source_alias)
+    insert = next(clause for clause in plan.clauses if clause.action is Action.INSERT)
+    given = assignments_of(plan, rows, insert)
+    keys = [sf.col(f"{quoted(plan.source_alias)}.{quoted(key)}") for key in plan.table.schema.primary_keys]
+    several = sf.concat(
+        sf.lit(f"{plan.what}: several rows of the source have the key "),
+        sf.to_json(sf.struct(*keys)),
+        sf.lit(", so it is not clear which one counts; make the source have one row for each"),
+    )
+    count = sf.count("*").over(Window.partitionBy(*keys))
+    kind = sf.when(count > 1, sf.raise_error(several).cast("string")).otherwise(INSERT)
+    values = new_values(rows, None, plan.fields, given, plan.what)
+    return write_keyed(target, Changes(rows.select(kind.alias(KIND), *values), 0, {}))

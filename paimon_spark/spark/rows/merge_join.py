@@ -1,0 +1,249 @@
+"""The join of a MERGE, and what its clauses make of each joined row.
+
+Names are read as in Spark: in WHEN MATCHED those of both sides, in WHEN NOT MATCHED those of the source, in WHEN NOT
+MATCHED BY SOURCE those of the target. So the joined row is looked at three times, each time with the names of one side,
+or of both, in plain sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from paimon_spark.errors import SqlError
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
+from paimon_spark.spark.rows.assignments import (
+    Assignment,
+    Expression,
+    as_column,
+    new_values,
+    read_assignments,
+)
+from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Wanted, place_columns, quoted
+from paimon_spark.spark.rows.clauses import Action, Clause, When
+from paimon_spark.spark.rows.guards import update_kind
+from paimon_spark.spark.rows.merge_keys import SameColumns
+from paimon_spark.store.metadata.table import Table
+
+_TARGET, _SOURCE = "_paimon_t", "_paimon_s"
+_IN_TARGET, _IN_SOURCE, _COUNT = "_paimon_in_target", "_paimon_in_source", "_paimon_count"
+_MADE = "_paimon_made"
+_HOW = {(False, False): "inner", (True, False): "left", (False, True): "right", (True, True): "full"}
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """A MERGE with its two sides.
+
+    Attributes:
+        table: the target.
+        alias, source_alias: the names of the sides in expressions.
+        condition: which rows match.
+        clauses: in their order.
+        same: columns of the target that equal columns of the source in matched rows.
+        wanted: what the writer needs of the changes.
+        what: is done, for messages.
+    """
+
+    table: Table
+    alias: str
+    source_alias: str
+    condition: Expression
+    clauses: Sequence[Clause]
+    same: SameColumns
+    wanted: Wanted
+    what: str
+
+    @property
+    def fields(self) -> Sequence[DataField]:
+        """The columns of the target."""
+        return self.table.schema.fields
+
+    def of(self, when: When) -> list[Clause]:
+        """The clauses for some rows."""
+        return [clause for clause in self.clauses if clause.when is when]
+
+    @property
+    def needs_target_rows(self) -> bool:
+        """Whether more than the columns that expressions name are needed of the target."""
+        changes = [clause for clause in self.clauses if clause.action is not Action.INSERT]
+        return any(clause.action is Action.UPDATE or not self.wanted.places for clause in changes)
+
+
+def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity: Sequence[str]) -> DataFrame:
+    """The rows that change: see Changes.frame.
+
+    Args:
+        target: rows of the table, with places if they are wanted.
+        source: the rows of the source.
+        identity: columns of the target that tell its rows apart.
+
+    Raises:
+        SqlError: a clause names an unknown column, assigns one twice, or a column of the primary key.
+        DataError: a value cannot be stored in its column.
+        AnalysisException: Spark does not understand an expression.
+    """
+    source = source.alias(plan.source_alias)
+    on = as_column(plan.condition)
+    if not plan.of(When.MATCHED) and not plan.of(When.NOT_MATCHED_BY_SOURCE):
+        rows = source.join(target.alias(plan.alias), on, "left_anti")
+        return _new_rows(plan, rows)
+    inserts, by_source = bool(plan.of(When.NOT_MATCHED)), bool(plan.of(When.NOT_MATCHED_BY_SOURCE))
+    joined = source.withColumn(_IN_SOURCE, sf.lit(True)).join(
+        target.alias(plan.alias).withColumn(_IN_TARGET, sf.lit(True)), on, _HOW[inserts, by_source]
+    )
+    counted = _counted(plan, joined, identity, target.columns)
+    is_both = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
+    names = {_TARGET: target.columns, _SOURCE: source.columns}
+    structs = [
+        sf.struct(*(sf.col(f"{quoted(alias)}.{quoted(name)}") for name in names[side])).alias(side)
+        for side, alias in ((_TARGET, plan.alias), (_SOURCE, plan.source_alias))
+    ]
+    matched = _made(plan, counted, When.MATCHED)
+    rows = counted.select(*structs, _IN_SOURCE, _IN_TARGET, sf.when(is_both, matched).alias(_made_name(When.MATCHED)))
+    for when, side, alias, other in (
+        (When.NOT_MATCHED, _SOURCE, plan.source_alias, _IN_TARGET),
+        (When.NOT_MATCHED_BY_SOURCE, _TARGET, plan.alias, _IN_SOURCE),
+    ):
+        if plan.of(when):
+            rows = _with_side(plan, rows, when, (side, alias, other))
+    made = [sf.col(_made_name(when)) for when in When if plan.of(when)]
+    changed = rows.withColumn(_MADE, sf.coalesce(*made)).where(sf.col(_MADE).isNotNull())
+    places = place_columns(_TARGET) if plan.wanted.places else []
+    old = sf.col(_TARGET).alias(OLD) if plan.wanted.old and plan.needs_target_rows else None
+    return changed.select(*_out(plan), *places, *([] if old is None else [old]))
+
+
+def _made_name(when: When) -> str:
+    return f"{_MADE}_{when.replace(' ', '_').lower()}"
+
+
+def _out(plan: MergePlan) -> list[Column]:
+    names = [KIND, *(field.name for field in plan.fields)]
+    return [sf.col(f"{_MADE}.{quoted(name)}").alias(name) for name in names]
+
+
+def _with_side(plan: MergePlan, rows: DataFrame, when: When, side: tuple[str, str, str]) -> DataFrame:
+    """The rows with what the clauses for one side make of those that the other side lacks."""
+    struct, alias, other = side
+    kept = rows.columns
+    shown = rows.select("*", sf.expr(f"{struct}.*")).alias(alias)
+    made = sf.when(sf.col(other).isNull(), _made(plan, shown, when)).alias(_made_name(when))
+    return shown.select(*kept, made)
+
+
+def _new_rows(plan: MergePlan, rows: DataFrame) -> DataFrame:
+    """New rows alone: there is no other side."""
+    made = rows.select(_made(plan, rows, When.NOT_MATCHED).alias(_MADE)).where(sf.col(_MADE).isNotNull())
+    nothing = zip(("string", "bigint"), (ROW_FILE, ROW_NUMBER), strict=True)
+    places = [sf.lit(None).cast(kind).alias(name) for kind, name in nothing] if plan.wanted.places else []
+    return made.select(*_out(plan), *places)
+
+
+def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target_columns: Sequence[str]) -> DataFrame:
+    """The rows, of which several that match one row of the target fail the job.
+
+    Where the primary key is compared with columns of the source, several source rows of one key fail it too: a table
+    with keys would keep one of them, and nobody could tell which.
+    """
+    if not plan.of(When.MATCHED):
+        return joined
+    keys = plan.same.key_columns(plan.table)
+    if keys is not None:
+        columns = [sf.col(f"{quoted(plan.source_alias)}.{quoted(name)}") for name in keys]
+        applies, shown = sf.col(_IN_SOURCE).isNotNull(), columns
+    else:
+        columns = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in identity]
+        applies = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
+        named = [name for name in target_columns if name in plan.table.schema.names]
+        shown = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in named] or columns
+    salt = sf.when(~applies, sf.monotonically_increasing_id())  # rows that are not compared must not be one group
+    window = Window.partitionBy(*columns, salt)
+    several = sf.concat(
+        sf.lit(f"{plan.what}: several rows of the source match the row "),
+        sf.to_json(sf.struct(*shown)),
+        sf.lit(" of the target, so it is not clear which one counts; make the source have one row for each"),
+    )
+    counted = joined.withColumn(_COUNT, sf.count("*").over(window))
+    failing = sf.when(applies & (sf.col(_COUNT) > 1), sf.raise_error(several).cast("boolean"))
+    return counted.withColumn(_IN_SOURCE, sf.coalesce(failing, sf.col(_IN_SOURCE)))
+
+
+# -------------------------------------------------------------------------------------------------------------- clauses
+
+
+def _made(plan: MergePlan, rows: DataFrame, when: When) -> Column:
+    """KIND and the columns of the table, of the first clause whose condition is true; NULL: of none."""
+    made: Column | None = None
+    for clause in plan.of(when):
+        condition = sf.lit(True) if clause.condition is None else as_column(clause.condition)
+        result = _result(plan, rows, clause)
+        made = sf.when(condition, result) if made is None else made.when(condition, result)
+    return sf.lit(None) if made is None else made
+
+
+def _result(plan: MergePlan, rows: DataFrame, clause: Clause) -> Column:
+    fields = plan.fields
+    if clause.action is Action.DELETE:
+        values = [_old(plan, field).alias(field.name) for field in fields]
+        return sf.struct(sf.lit(DELETE).alias(KIND), *values)
+    given = assignments_of(plan, rows, clause)
+    if clause.action is Action.INSERT:
+        return sf.struct(sf.lit(INSERT).alias(KIND), *new_values(rows, None, fields, given, plan.what))
+    values = new_values(rows, plan.alias, fields, given, plan.what)
+    kind = sf.lit(UPDATE) if plan.wanted.places else update_kind(plan.table, given, values, plan.alias)
+    return sf.struct(kind.alias(KIND), *values)
+
+
+def _old(plan: MergePlan, field: DataField) -> Column:
+    if plan.wanted.places:  # the place tells which row goes
+        return sf.lit(None).cast(spark_type(field.type))
+    return sf.col(f"{quoted(plan.alias)}.{quoted(field.name)}")
+
+
+def assignments_of(plan: MergePlan, rows: DataFrame, clause: Clause) -> list[Assignment]:
+    """The assignments of a clause, without those that the condition of the MERGE makes empty.
+
+    Raises:
+        SqlError: a column is unknown, missing in the source, or part of the primary key.
+    """
+    given = _by_name(plan, rows) if clause.values is None else clause.values
+    found = read_assignments(plan.fields, given, plan.what, [plan.alias])
+    if clause.action is Action.INSERT:
+        return found
+    kept = []
+    for item, (_, value) in zip(found, given.items(), strict=True):
+        if not item.inner and plan.same.is_same(item.field.name, value) and clause.when is When.MATCHED:
+            continue
+        if item.field.name in plan.table.schema.primary_keys:
+            raise SqlError(
+                f"{plan.what}: '{item.field.name}' belongs to the primary key and cannot be updated; leave it out, or "
+                f"compare it with the value in the condition of the MERGE"
+            )
+        kept.append(item)
+    return kept
+
+
+def _by_name(plan: MergePlan, rows: DataFrame) -> dict[str, Expression]:
+    """All columns of the target, from those of the source with their names.
+
+    Raises:
+        SqlError: the source lacks one, or has two that differ by letter case only.
+    """
+    names = plan.same.source_names
+    found: dict[str, Expression] = {}
+    for field in plan.fields:
+        alike = [n for n in names if n == field.name] or [n for n in names if n.lower() == field.name.lower()]
+        if len(alike) != 1:
+            problem = "several columns" if alike else "no column"
+            raise SqlError(
+                f"{plan.what}: the source has {problem} '{field.name}', which * assigns to the column of the target; "
+                f"it has {', '.join(names)}. Name the columns to assign"
+            )
+        found[quoted(field.name)] = f"{quoted(plan.source_alias)}.{quoted(alike[0])}"
+    return found

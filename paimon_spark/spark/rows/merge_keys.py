@@ -1,0 +1,115 @@
+"""What the condition of a MERGE tells: columns of the target that equal columns of the source in matched rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from paimon_spark.arrow.predicates.expressions import as_predicate, col
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
+from paimon_spark.errors import PaimonError
+from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.spark.rows.assignments import Expression
+from paimon_spark.spark.rows.changes import quoted
+from paimon_spark.sql.queries.conjuncts import equalities
+from paimon_spark.sql.text.single_name import column_path
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.bucket_filter import bucket_fields
+
+_INTEGRAL = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
+
+
+@dataclass(frozen=True)
+class SameColumns:
+    """Columns that are compared with ``=``.
+
+    Attributes:
+        pairs: column of the target -> column of the source.
+        is_all: whether the condition compares nothing else.
+        source_alias: of the source.
+        source_names: its columns.
+        fixed: columns of the target whose assignment is empty if the value is the one that they are compared with:
+            those that decide where a row lies.
+    """
+
+    pairs: Mapping[str, str]
+    is_all: bool
+    source_alias: str
+    source_names: Sequence[str]
+    fixed: frozenset[str]
+
+    def key_columns(self, table: Table) -> list[str] | None:
+        """The columns of the source that the primary key is compared with; None: some of it is not."""
+        keys = table.schema.primary_keys
+        return [self.pairs[key] for key in keys] if keys and all(key in self.pairs for key in keys) else None
+
+    def is_same(self, column: str, value: Expression) -> bool:
+        """True if a matched row has the value in the column already."""
+        if column not in self.fixed or not isinstance(value, str):
+            return False
+        try:
+            path = column_path(value)
+        except PaimonError:
+            return False
+        return path[-2:] == (self.source_alias, self.pairs.get(column, ""))
+
+
+def same_columns(table: Table, source: DataFrame, condition: Expression, alias: str, source_alias: str) -> SameColumns:
+    """What a condition tells; nothing, if it is a Column."""
+    pairs: dict[str, str] = {}
+    found, is_all = equalities(condition) if isinstance(condition, str) else ([], False)
+    for left, right in found:
+        for mine, other in ((left, right), (right, left)):
+            column = _column(mine, alias, table.schema.names)
+            theirs = _column(other, source_alias, source.columns)
+            if column is not None and theirs is not None:
+                pairs.setdefault(column, theirs)
+    schema = table.schema
+    places = {field.name for field in (*schema.partition_fields, *bucket_fields(schema, table.options))}
+    fixed = frozenset(places.union(schema.primary_keys) & pairs.keys())
+    return SameColumns(pairs, is_all and len(found) == len(pairs), source_alias, source.columns, fixed)
+
+
+def _column(parts: Sequence[str], alias: str, names: Sequence[str]) -> str | None:
+    if len(parts) != 2 or parts[0].lower() != alias.lower():
+        return None
+    alike = [name for name in names if name == parts[1]] or [n for n in names if n.lower() == parts[1].lower()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def source_range(table: Table, source: DataFrame, same: SameColumns) -> Predicate:
+    """What the smallest and largest values of the source tell of rows of the target that match.
+
+    Args:
+        source: is read; one row of bounds comes back.
+    """
+    pairs = {mine: theirs for mine, theirs in same.pairs.items() if _is_comparable(table, source, mine, theirs)}
+    if not pairs:
+        return AlwaysTrue()
+    bounds = [
+        function(quoted(theirs)).alias(f"{name}{number}")
+        for number, theirs in enumerate(pairs.values())
+        for name, function in (("low", sf.min), ("high", sf.max))
+    ]
+    row = source.select(*bounds).collect()[0]
+    found = [
+        (col(mine) >= row[f"low{number}"]) & (col(mine) <= row[f"high{number}"])
+        for number, mine in enumerate(pairs)
+        if row[f"low{number}"] is not None
+    ]
+    return (
+        and_(*(as_predicate(part, table.schema.fields, table.time_zone) for part in found)) if found else AlwaysTrue()
+    )
+
+
+def _is_comparable(table: Table, source: DataFrame, mine: str, theirs: str) -> bool:
+    """True if bounds of the source are bounds of the target, in types of which every value has one order."""
+    want = spark_type(table.schema.by_name[mine].type)
+    have = next(field.dataType for field in source.schema.fields if field.name == theirs)
+    if isinstance(want, _INTEGRAL) and isinstance(have, _INTEGRAL):
+        return True
+    return have == want and isinstance(want, (st.StringType, st.DateType))

@@ -1,0 +1,126 @@
+"""DELETE of a table with keys whose merge engine removes no rows: touched buckets are merged and written again."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue
+from paimon_spark.errors import CommitConflict, UnsupportedFeature
+from paimon_spark.format.manifest import ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.partition import Place
+from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.options import WriteOptions
+from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, collect_messages
+from paimon_spark.spark.rows.changes import quoted
+from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.pruning import Pruning
+from paimon_spark.spark.rows.python_read import PythonRead, python_rows
+from paimon_spark.spark.rows.target import Target
+from paimon_spark.spark.write.commit_write import abort_job
+from paimon_spark.spark.write.dynamic_write import PlacedRows, write_task
+from paimon_spark.spark.write.open_write import job_for
+from paimon_spark.spark.write.task_rows import align_rows
+from paimon_spark.store.compact.commit import place_of
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.rows.live_files import live_entries
+from paimon_spark.store.rows.merged_buckets import by_place, replaced_buckets
+from paimon_spark.store.scan.split_plan import skips_level_zero
+
+_NUMBER = "_paimon_bucket"
+
+
+def delete_from_buckets(target: Target, condition: Column, alias: str, pruning: Pruning) -> Outcome:
+    """Writes the buckets that hold matching rows again, without these rows.
+
+    Raises:
+        UnsupportedFeature: `changelog-producer` = input, whose changelog would miss the deletes.
+        CommitConflict: rows wait on level 0 that were not read.
+    """
+    table = target.table
+    if table.options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.INPUT:
+        raise UnsupportedFeature(
+            f"DELETE of {table.location}: the merge engine removes no rows by kind, so files are rewritten, and with "
+            "'changelog-producer' = 'input' the changelog would miss the deleted rows; use another changelog producer, "
+            "or let the engine remove rows (such as 'partial-update.remove-record-on-delete')"
+        )
+    began = time.monotonic()
+    candidates = target.splits(pruning.predicate)
+    places = sorted({_place(target, split) for split in candidates})
+    job = job_for(table, WriteOptions(table.location), target.shown(table.schema.fields), overwrite=False)
+    if not candidates:
+        return Outcome(job, (), 0, 0, 0, 0)
+    matching = _rows(target, candidates, places).alias(alias).where(condition)
+    found = matching.groupBy(_NUMBER).agg(sf.count("*").alias("n")).collect()
+    millis = round((time.monotonic() - began) * 1000)
+    deleted = sum(row["n"] for row in found)
+    read = sum(split.file_count for split in candidates)
+    if not found:
+        return Outcome(job, (), 0, 0, 0, read, millis)
+    assert target.snapshot is not None, "rows of a table without a snapshot"
+    touched = {places[row[_NUMBER]] for row in found}
+    whole = [split for split in target.splits() if _place(target, split) in touched]
+    entries = by_place(table, live_entries(table, target.snapshot, {split.partition for split in whole}))
+    live = {place: entries[place] for place in touched}
+    _check_all_read(target, live)
+    numbers = {place: number for number, place in enumerate(sorted(touched))}
+    stays = _rows(target, whole, sorted(touched)).alias(alias).where(~condition.eqNullSafe(sf.lit(True)))
+    keys = [quoted(field.name) for field in table.schema.key_fields]
+    brought = stays.repartition(len(numbers), _NUMBER).sortWithinPartitions(_NUMBER, *keys)
+    buckets = np.array([bucket for _, bucket in sorted(touched)], np.int32)
+
+    def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[PlacedRows]:
+        for batch in batches:
+            rows = align_rows(batch.drop_columns([_NUMBER]), table.schema.fields)
+            yield rows, None, buckets[batch.column(_NUMBER).to_numpy()]
+
+    written = collect_messages(brought.mapInArrow(plainly(write_task(job, placed)), MESSAGE_ROWS))
+    try:
+        messages = replaced_buckets(table, target.snapshot, live, written)
+    except BaseException:
+        abort_job(job, written)
+        raise
+    return Outcome(job, tuple(messages), 0, deleted, 0, read, millis)
+
+
+def _place(target: Target, split: Split) -> Place:
+    return place_of(target.table, split.partition, split.bucket)
+
+
+def _rows(target: Target, splits: Sequence[Split], places: Sequence[Place]) -> DataFrame:
+    """The merged rows of splits, with the number of their bucket among the places."""
+    fields = target.table.schema.fields
+    shown = target.shown(fields)
+    numbers: Mapping[Place, int] = {place: number for number, place in enumerate(places)}
+    of_place: dict[int, list[Split]] = {}
+    for split in splits:
+        of_place.setdefault(numbers[_place(target, split)], []).append(split)
+    schema = st.StructType([*shown.fields, st.StructField(_NUMBER, st.IntegerType())])
+    frames = [
+        python_rows(target.spark, PythonRead(target.table, tuple(fields), AlwaysTrue(), shown, False), part).withColumn(
+            _NUMBER, sf.lit(number)
+        )
+        for number, part in of_place.items()
+    ]
+    return functools.reduce(DataFrame.unionAll, frames) if frames else target.spark.createDataFrame([], schema)
+
+
+def _check_all_read(target: Target, live: Mapping[Place, Sequence[ManifestEntry]]) -> None:
+    """Rows that no reader sees yet must not be removed with their files."""
+    if not skips_level_zero(target.table.options):
+        return
+    waiting = sum(entry.file.level == 0 for entries in live.values() for entry in entries)
+    if waiting:
+        raise CommitConflict(
+            f"DELETE of {target.table.location}: {waiting} files of its buckets wait on level 0 for a compaction, and "
+            "their rows are not visible yet; compact the table, then run the statement again"
+        )

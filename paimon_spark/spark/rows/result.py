@@ -1,0 +1,44 @@
+"""The result of a change of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paimon_spark.store.reporting.result import Result
+
+
+@dataclass(frozen=True, repr=False)
+class RowChangeResult(Result):
+    """What a DELETE, UPDATE or MERGE did.
+
+    Attributes:
+        rows_updated, rows_deleted, rows_inserted: rows that changed, as a reader sees them; a DELETE by metadata counts
+            the rows in the files, before equal keys are merged.
+        files_read: data files that were looked at to find the rows, after pruning.
+        files_rewritten: data files that were replaced or removed.
+        files_added: new data files; bytes: their size.
+        find_millis, write_millis, commit_millis: the time to find the rows, to write files (for tables with keys both
+            are one job, counted as writing) and to commit, of the last attempt.
+        millis: wall time of the call.
+        attempts: how often it ran, because other jobs changed the same rows meanwhile.
+        snapshot_id: the snapshot it made; None: no row was to be changed.
+    """
+
+    rows_updated: int = 0
+    rows_deleted: int = 0
+    rows_inserted: int = 0
+    files_read: int = 0
+    files_rewritten: int = 0
+    files_added: int = 0
+    bytes: int = 0
+    find_millis: int = 0
+    write_millis: int = 0
+    commit_millis: int = 0
+    millis: int = 0
+    attempts: int = 1
+    snapshot_id: int | None = None
+
+    @property
+    def rows_matched(self) -> int:
+        """Rows of the table that were changed: updated or deleted."""
+        return self.rows_updated + self.rows_deleted

@@ -1,0 +1,166 @@
+"""DELETE and UPDATE of rows that satisfy a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue
+from paimon_spark.errors import SqlError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.rows.appended import write_appended
+from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, new_values, read_assignments
+from paimon_spark.spark.rows.attempts import Job, run_attempts
+from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns, quoted
+from paimon_spark.spark.rows.guards import update_kind
+from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
+from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
+from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.pruning import Pruning, named_fields, pruning_of
+from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.target import Target
+from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.rows.ways import Way, way_of
+
+
+@dataclass(frozen=True)
+class RowStatement:
+    """A DELETE or an UPDATE.
+
+    Attributes:
+        job: what is done to which table.
+        alias: of the table in expressions.
+        condition: which rows change; None: all.
+        assignments: new values by the names of columns and of fields in them; for an UPDATE.
+    """
+
+    job: Job
+    alias: str
+    condition: Expression | None
+    assignments: Mapping[str, Expression] | None = None
+
+    @property
+    def what(self) -> str:
+        """For messages."""
+        return f"{self.job.statement} of {self.alias}"
+
+
+def delete_where(statement: RowStatement) -> RowChangeResult:
+    """Deletes the rows for which the condition is true; by metadata alone where it speaks of partitions only.
+
+    Raises:
+        UnsupportedFeature: rows of this table cannot be deleted.
+        CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
+        CommitStateUnknown: the storage did not answer; nothing was deleted.
+        AnalysisException: Spark does not understand the condition.
+    """
+
+    def write(target: Target) -> Outcome | TruncateResult:
+        table = target.table
+        way = way_of(table, statement.job.statement)
+        pruning = _pruning(statement, table)
+        if _is_of_partitions(pruning, table):
+            whole = isinstance(pruning.predicate, AlwaysTrue)
+            return truncate_table(table) if whole else drop_partitions(table, pruning.predicate)
+        if way is Way.MERGED_BUCKETS:
+            return delete_from_buckets(target, _condition(statement), statement.alias, pruning)
+        if way is Way.ROWS_WITH_KINDS:
+            found = target.rows(table.schema.fields, pruning.predicate)
+            rows = _matching(found.frame, statement)
+            changes = rows.select(sf.lit(DELETE).alias(KIND), *(quoted(f.name) for f in table.schema.fields))
+            return write_keyed(target, Changes(changes, found.file_count, {}))
+        found = target.rows(_needed(table.schema.fields, [statement.condition]), pruning.predicate, placed=True)
+        rows = _matching(found.frame, statement)
+        changes = rows.select(sf.lit(DELETE).alias(KIND), *place_columns())
+        return write_appended(
+            target, Changes(changes, found.file_count, dict(found.files)), way is Way.DELETION_VECTORS
+        )
+
+    return run_attempts(statement.job, write)
+
+
+def update_where(statement: RowStatement) -> RowChangeResult:
+    """Gives columns new values in the rows for which the condition is true.
+
+    Raises:
+        SqlError: a column is unknown, assigned twice, or part of the primary key.
+        DataError: a value cannot be stored in its column.
+        UnsupportedFeature: rows of this table cannot be updated.
+        CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
+        CommitStateUnknown: the storage did not answer; nothing was deleted.
+        AnalysisException: Spark does not understand an expression.
+    """
+
+    def write(target: Target) -> Outcome:
+        table = target.table
+        way = way_of(table, statement.job.statement)
+        fields = table.schema.fields
+        given = read_assignments(fields, statement.assignments or {}, statement.what, [statement.alias])
+        check_keys_kept(table, given, statement.what)
+        pruning, keyed = _pruning(statement, table), way is Way.ROWS_WITH_KINDS
+        found = target.rows(fields, pruning.predicate, placed=not keyed)
+        rows = _matching(found.frame, statement)
+        values = new_values(rows, statement.alias, fields, given, statement.what)
+        kind = update_kind(table, given, values, statement.alias) if keyed else sf.lit(UPDATE)
+        extra = [] if keyed else place_columns(statement.alias)
+        if keyed and wanted_of(table).old:
+            extra = [sf.struct(*(sf.col(f"{quoted(statement.alias)}.{quoted(f.name)}") for f in fields)).alias(OLD)]
+        changes = Changes(
+            rows.select(kind.alias(KIND), *extra, *values),
+            found.file_count,
+            dict(found.files),
+            moves_rows(table, given),
+        )
+        return write_keyed(target, changes) if keyed else write_appended(target, changes, way is Way.DELETION_VECTORS)
+
+    if not statement.assignments:
+        raise SqlError(f"{statement.what}: no assignment is given; name a column and its new value")
+    return run_attempts(statement.job, write)
+
+
+def check_keys_kept(table: Table, given: Sequence[Assignment], what: str) -> None:
+    """Refuses assignments to key columns (Java: PaimonUpdateTable).
+
+    Raises:
+        SqlError: a column of the primary key is assigned.
+    """
+    keys = [item.field.name for item in given if item.field.name in table.schema.primary_keys]
+    if keys:
+        raise SqlError(
+            f"{what}: '{keys[0]}' belongs to the primary key, which tells rows apart, and cannot be updated; delete "
+            "the row and insert another"
+        )
+
+
+def moves_rows(table: Table, given: Sequence[Assignment]) -> bool:
+    """Whether rows with new values may belong to another partition or bucket of an append table."""
+    names = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))}
+    return any(item.field.name in names for item in given)
+
+
+def _pruning(statement: RowStatement, table: Table) -> Pruning:
+    return pruning_of(statement.condition, table.schema.fields, statement.alias, table.time_zone)
+
+
+def _is_of_partitions(pruning: Pruning, table: Table) -> bool:
+    return pruning.is_of(table.schema.partition_keys) and not table.options.value(o.DELETE_FORCE_PRODUCE_CHANGELOG)
+
+
+def _condition(statement: RowStatement) -> Column:
+    return sf.lit(True) if statement.condition is None else as_column(statement.condition)
+
+
+def _matching(rows: DataFrame, statement: RowStatement) -> DataFrame:
+    named = rows.alias(statement.alias)
+    return named if statement.condition is None else named.where(as_column(statement.condition))
+
+
+def _needed(fields: Sequence[DataField], expressions: Sequence[Expression | None]) -> Sequence[DataField]:
+    """A file is read by at least one column."""
+    return named_fields(fields, expressions) or fields[:1]

@@ -1,0 +1,136 @@
+"""The table whose rows change, read at one snapshot, with the places of its rows where they are needed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as st
+
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.paths import data_file_path
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
+from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER, scan_files
+from paimon_spark.spark.native.session_settings import session_settings
+from paimon_spark.spark.native.store_probe import store_refusal
+from paimon_spark.spark.rows.python_read import PythonRead, python_rows
+from paimon_spark.store.commit.row_conflicts import ReadState
+from paimon_spark.store.holds.expired import translate_missing_files
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.rows.live_files import LiveFile, files_by_name
+from paimon_spark.store.scan.table_scan import BranchScan
+
+if TYPE_CHECKING:
+    from paimon_spark.store.open import ReadableTable
+
+PLACE = st.StructType([st.StructField(ROW_FILE, st.StringType()), st.StructField(ROW_NUMBER, st.LongType())])
+_TRUE = AlwaysTrue()
+
+
+@dataclass(frozen=True)
+class TargetRows:
+    """Rows of the table.
+
+    Attributes:
+        frame: the columns asked for, as in every read of the table, then with places ROW_FILE and ROW_NUMBER.
+        file_count: how many files hold them.
+        files: with places, the files by their names.
+    """
+
+    frame: DataFrame
+    file_count: int
+    files: Mapping[str, LiveFile] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table at the snapshot that a statement reads.
+
+    Attributes:
+        spark: the session.
+        table: the table in its newest schema.
+        snapshot: what is read; None: the table has no snapshot, and so no rows.
+    """
+
+    spark: SparkSession
+    table: ReadableTable
+    snapshot: Snapshot | None
+
+    @property
+    def read_state(self) -> ReadState:
+        """For the check of the commit."""
+        return ReadState.of(self.snapshot)
+
+    def shown(self, fields: Sequence[DataField]) -> st.StructType:
+        """Columns as a read of the table shows them."""
+        return nullable(shown_schema(spark_schema(fields)))
+
+    def splits(self, predicate: Predicate = _TRUE) -> list[Split]:
+        """The splits that hold all rows that may satisfy a predicate.
+
+        Raises:
+            CorruptFile: metadata is missing or damaged.
+            UnsupportedFeature: postponed rows would have to be merged.
+        """
+        if self.snapshot is None:
+            return []
+        units = BranchScan(self.table, self.table.schema.fields, predicate).plan_at(self.snapshot).splits
+        found = [unit for unit in units if isinstance(unit, Split)]
+        if len(found) < len(units):
+            raise UnsupportedFeature(
+                f"changing rows of {self.table.location}: 'postpone.merge-on-read' merges rows that have no bucket "
+                "yet; compact the table and leave the option out"
+            )
+        return found
+
+    def rows(self, fields: Sequence[DataField], predicate: Predicate = _TRUE, placed: bool = False) -> TargetRows:
+        """Rows that may satisfy a predicate, among others.
+
+        Args:
+            fields: the columns.
+            predicate: leaves out files, and some rows.
+            placed: whether the places of the rows follow; for append tables only.
+        """
+        fields = (*fields, *self._more(fields, predicate)) if placed else tuple(fields)
+        splits, shown = self.splits(predicate), self.shown(fields)
+        found = self._sorted(fields, splits, placed)
+        schema = st.StructType([*shown.fields, *(PLACE.fields if placed else ())])
+        frames = self._native(found, shown, placed)
+        if found.rest:
+            request = PythonRead(self.table, fields, predicate, schema, placed)
+            frames.append(python_rows(self.spark, request, found.rest))
+        if not frames:
+            frames.append(self.spark.createDataFrame([], schema))
+        files = files_by_name(self.table, splits) if placed else {}
+        return TargetRows(functools.reduce(DataFrame.unionAll, frames), sum(s.file_count for s in splits), files)
+
+    def _more(self, fields: Sequence[DataField], predicate: Predicate) -> list[DataField]:
+        """The columns that only the predicate needs."""
+        names = {field.name for field in fields}
+        return [self.table.schema.by_name[name] for name in sorted(columns_of(predicate) - names)]
+
+    def _sorted(self, fields: tuple[DataField, ...], splits: Sequence[Split], placed: bool) -> SortedFiles:
+        settings = session_settings(self.spark)
+        refusal = settings.refusal or ("native reads are off" if settings.native is False else None)
+        if placed and any(f.name.lower() == "_metadata" for f in self.table.schema.fields):
+            refusal = "the table has a column '_metadata'"
+        raw = next(((split, file) for split in splits for file in split.raw_files), None)
+        if refusal is None and raw is not None:
+            refusal = store_refusal(self.spark, self.table.options, data_file_path(raw[0].bucket_path, raw[1]))
+        return FileSorter(self.table, fields, settings.case_sensitive).sort(splits, refusal)
+
+    def _native(self, found: SortedFiles, shown: st.StructType, placed: bool) -> list[DataFrame]:
+        snapshot = None if self.snapshot is None else self.snapshot.id
+        with translate_missing_files(self.table.snapshots, self.table.options, snapshot):
+            return [
+                frame
+                for kind, files in found.native.items()
+                for frame in scan_files(self.spark, self.table.file_io, kind, files, shown, placed)
+            ]

@@ -1,0 +1,98 @@
+"""What PaimonTable does to single rows: delete, update, merge."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Self
+
+from pyspark.sql import DataFrame, SparkSession
+
+from paimon_spark.spark.rows.assignments import Expression
+from paimon_spark.spark.rows.attempts import Job
+from paimon_spark.spark.rows.builder import MergeBuilder
+from paimon_spark.spark.rows.merge import Merge, run_merge
+from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
+from paimon_spark.store.open import ReadableTable
+from paimon_spark.store.rows.ways import Statement
+
+_ALIAS = "target"
+
+
+class RowMethods(ABC):
+    """Rows changed in place."""
+
+    _spark: SparkSession
+    _path: str
+    _alias: str | None = None
+
+    @abstractmethod
+    def _open(self) -> ReadableTable: ...
+
+    def alias(self, name: str) -> Self:
+        """The table with a name for its columns in the conditions and expressions of delete, update and merge."""
+        named = copy.copy(self)
+        named._alias = name
+        return named
+
+    def delete(self, condition: Expression | None = None) -> RowChangeResult:
+        """Deletes the rows for which a condition is true, in one commit. NULL is not true.
+
+        A condition on partitions alone is done by metadata: no data file is read (unless
+        `delete.force-produce-changelog` is true).
+
+        Args:
+            condition: in Spark's SQL, with sub-queries and functions, read in the time zone of the session; or a
+                Column. None: all rows.
+
+        Raises:
+            UnsupportedFeature: rows of this table cannot be deleted; the message says why.
+            CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
+            CommitStateUnknown: the storage did not answer; nothing was deleted.
+            AnalysisException: Spark does not understand the condition.
+        """
+        return delete_where(RowStatement(self._job(Statement.DELETE), self._alias or _ALIAS, condition))
+
+    def update(self, condition: Expression | None, set: Mapping[str, Expression]) -> RowChangeResult:
+        """Gives columns new values in the rows for which a condition is true, in one commit.
+
+        Args:
+            condition: as for delete; None: all rows.
+            set: expressions by the names of columns, or of fields in them such as ``address.city``. They may name the
+                old values of all columns. A value is cast as Spark stores it (ANSI store assignment).
+
+        Raises:
+            SqlError: a column is unknown, assigned twice, or part of the primary key.
+            DataError: a value cannot be stored in its column.
+            UnsupportedFeature: rows of this table cannot be updated; the message says why.
+            CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
+            CommitStateUnknown: the storage did not answer; nothing was deleted.
+            AnalysisException: Spark does not understand an expression.
+        """
+        return update_where(RowStatement(self._job(Statement.UPDATE), self._alias or _ALIAS, condition, dict(set)))
+
+    def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
+        """Merges the rows of a source into the table: says which rows match, the calls on the result what is done.
+
+        Args:
+            source: the rows; give it a name with ``source.alias("s")``. It is computed once.
+            condition: when a row of the source and one of the table match, such as ``t.id = s.id``; the table has the
+                name that ``alias`` gave it.
+
+        Returns:
+            The MERGE to be completed, and done by ``execute``, which raises:
+
+            - SqlError: no clause, an unknown column, a column assigned twice or of the primary key.
+            - DataError: a value cannot be stored in its column.
+            - UnsupportedFeature: rows of this table cannot be merged.
+            - CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
+            - CommitStateUnknown: the storage did not answer; nothing was deleted.
+            - Spark's exception for a failed job, if several rows of the source match one row; it shows the key.
+        """
+        job, alias = self._job(Statement.MERGE), self._alias or _ALIAS
+        return MergeBuilder(lambda clauses: run_merge(Merge(job, alias, source, None, condition, clauses)))
+
+    def _job(self, statement: Statement) -> Job:
+        return Job(self._spark, self._open, statement)

@@ -1,0 +1,83 @@
+"""The live data files that a change of rows looks at, each with its bucket and its deletion vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.manifest import DataFileMeta, ManifestEntry
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.compact.task import AppendTask
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.splits import DeletionFile, Split
+from paimon_spark.store.rows.deleted_rows import BucketPlace
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """A data file of a plan.
+
+    Attributes:
+        partition: arity-prefixed BinaryRow.
+        bucket: number of the bucket.
+        meta: of the file.
+        deletion: its deletion vector, if it has one.
+    """
+
+    partition: bytes
+    bucket: int
+    meta: DataFileMeta
+    deletion: DeletionFile | None
+
+    @property
+    def live_rows(self) -> int | None:
+        """The number of rows that are not deleted; None: not known."""
+        if self.deletion is None:
+            return self.meta.row_count
+        return None if self.deletion.cardinality is None else self.meta.row_count - self.deletion.cardinality
+
+
+def files_by_name(table: Table, splits: Sequence[Split]) -> dict[str, LiveFile]:
+    """The files of the splits of an append table.
+
+    Raises:
+        UnsupportedFeature: two files have one name, by which their rows are told apart.
+    """
+    found: dict[str, LiveFile] = {}
+    for split in splits:
+        for meta in split.raw_files:
+            if meta.file_name in found:
+                raise UnsupportedFeature(
+                    f"changing rows of {table.location}: two of its data files have the name {meta.file_name}; compact "
+                    "the table first"
+                )
+            deletion = split.deletions.get(meta.file_name)
+            found[meta.file_name] = LiveFile(split.partition, split.bucket, meta, deletion)
+    return found
+
+
+def append_tasks(table: Table, snapshot: Snapshot, files: Mapping[str, LiveFile]) -> dict[str, AppendTask]:
+    """A task for each file, which rewrites it; by the names of the files."""
+    tasks = {}
+    for entry in live_entries(table, snapshot, {file.partition for file in files.values()}):
+        file = files.get(entry.file.file_name)
+        if file is not None:
+            deletions = {} if file.deletion is None else {entry.file.file_name: file.deletion}
+            tasks[entry.file.file_name] = AppendTask(
+                entry.partition, entry.bucket, entry.total_buckets, (entry.file,), deletions
+            )
+    return tasks
+
+
+def bucket_places(tasks: Mapping[str, AppendTask]) -> dict[tuple[bytes, int], BucketPlace]:
+    """The buckets of the files of tasks."""
+    return {(t.partition, t.bucket): BucketPlace(t.partition, t.bucket, t.total_buckets) for t in tasks.values()}
+
+
+def live_entries(table: Table, snapshot: Snapshot, partitions: set[bytes]) -> list[ManifestEntry]:
+    """The live files of some partitions, as their manifests have them, with statistics."""
+    wanted = PartitionFilter.of_rows(table.schema.partition_fields, partitions)
+    return table_state(table, snapshot).live_entries(wanted)

@@ -1,0 +1,83 @@
+"""Replaces whole buckets of a table with keys by their merged rows without the deleted ones.
+
+For merge engines that cannot remove a row by one of kind -D. Java rewrites the touched files instead, and needs a table
+that is fully compacted (PaimonRowLevelCommand.findTouchedFiles); a bucket is always complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from paimon_spark.format.manifest import FileKind, ManifestEntry
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.partition import Place
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.commit.overwrite import upgraded
+from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
+from paimon_spark.store.compact.commit import place_of
+from paimon_spark.store.metadata.file_paths import changelog_paths
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.discard import discard
+
+
+def replaced_buckets(
+    table: Table, snapshot: Snapshot, live: Mapping[Place, Sequence[ManifestEntry]], written: Sequence[CommitMessage]
+) -> list[CommitMessage]:
+    """The messages that replace all files of buckets.
+
+    Rows of the new files were there before, so they make no changelog, and new files that are one sorted run go to the
+    highest level: there are no older rows below them.
+
+    Args:
+        table: the table, with the options of the write.
+        snapshot: that was read.
+        live: the live files of each bucket that is replaced.
+        written: the new files, each in a bucket of live.
+
+    Raises:
+        CorruptFile: an index file of deletion vectors is missing or damaged.
+        StorageError: the storage failed.
+    """
+    messages = [_upgraded(table, _without_changelog(table, message)) for message in written]
+    vectors = find_vector_files(table, snapshot) if table.options.value(o.DELETION_VECTORS_ENABLED) else {}
+    for entries in live.values():
+        first = entries[0]
+        names = {entry.file.file_name for entry in entries}
+        index = vector_changes(table, vectors, first.partition, first.bucket, names, {}) if vectors else None
+        messages.append(
+            CommitMessage(
+                first.partition,
+                first.bucket,
+                first.total_buckets,
+                deleted_files=tuple(entry.file for entry in entries),
+                index_entries=() if index is None else index.entries,
+            )
+        )
+    return messages
+
+
+def by_place(table: Table, entries: Sequence[ManifestEntry]) -> dict[Place, list[ManifestEntry]]:
+    """Live files by their buckets; postponed ones have none."""
+    found: dict[Place, list[ManifestEntry]] = {}
+    for entry in entries:
+        if entry.bucket >= 0:
+            found.setdefault(place_of(table, entry.partition, entry.bucket), []).append(entry)
+    return found
+
+
+def _without_changelog(table: Table, message: CommitMessage) -> CommitMessage:
+    discard(table.file_io, list(changelog_paths(table, message)))
+    return replace(message, changelog_files=())
+
+
+def _upgraded(table: Table, message: CommitMessage) -> CommitMessage:
+    options = table.options
+    levels = options.value(o.NUM_LEVELS) or options.value(o.NUM_SORTED_RUN_COMPACTION_TRIGGER) + 1
+    entries = [
+        ManifestEntry(FileKind.ADD, message.partition, message.bucket, message.total_buckets, file)
+        for file in message.new_files
+    ]
+    key_types = tuple(field.type for field in table.schema.key_fields)
+    return replace(message, new_files=tuple(e.file for e in upgraded(entries, key_types, levels - 1)))

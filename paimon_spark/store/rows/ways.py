@@ -1,0 +1,111 @@
+"""By which way the rows of a table are deleted and updated (features 2.3).
+
+Java: PrimaryKeyTableUtils.validatePKUpsertDeletable, RowLevelOp, DeleteFromPaimonTableCommand (release 2.0).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.store.metadata.table import BucketMode, Table
+from paimon_spark.store.write.postpone_write import writes_fixed_buckets
+
+
+class Statement(StrEnum):
+    """What is done to rows; the value is the operation that snapshots record (Java: Snapshot.Operation)."""
+
+    DELETE = "DELETE"
+    UPDATE = "UPDATE"
+    MERGE = "MERGE"
+
+
+class Way(StrEnum):
+    """How rows are changed."""
+
+    ROWS_WITH_KINDS = "rows with kinds"
+    """Rows of kind -D and +U are written; the merge engine applies them. Tables with keys."""
+    MERGED_BUCKETS = "merged buckets"
+    """Buckets are merged and written again without the rows. Tables with keys whose merge engine removes no rows."""
+    COPIED_FILES = "copied files"
+    """Files are written again without the rows, or with new values. Append tables."""
+    DELETION_VECTORS = "deletion vectors"
+    """Vectors hide the rows, new values go to new files. Append tables with `deletion-vectors.enabled`."""
+
+
+_UPDATES = (MergeEngine.DEDUPLICATE, MergeEngine.PARTIAL_UPDATE)
+
+
+def way_of(table: Table, statement: Statement) -> Way:
+    """How the rows of a table are changed by a statement.
+
+    Raises:
+        UnsupportedFeature: the statement cannot change rows of this table; the message says why and what to do.
+    """
+    check_writable(table.schema, table.options)
+    if not table.schema.primary_keys:
+        has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
+        return Way.DELETION_VECTORS if has_vectors else Way.COPIED_FILES
+    _check_keyed(table, statement)
+    if statement is Statement.DELETE and not _removes_rows(table):
+        return Way.MERGED_BUCKETS
+    return Way.ROWS_WITH_KINDS
+
+
+def deletes_by_kind(table: Table) -> bool:
+    """True if a table with keys removes a row when one of kind -D is written."""
+    return _removes_rows(table)
+
+
+def _check_keyed(table: Table, statement: Statement) -> None:
+    engine = table.options.value(o.MERGE_ENGINE)
+    begin = f"{statement} of {table.location}"
+    if statement is not Statement.DELETE and engine not in _UPDATES:
+        raise UnsupportedFeature(
+            f"{begin}: rows of a table with the merge engine '{engine}' cannot be updated, because the engine does not "
+            "replace stored values by written ones (neither does the official system); append rows, and let the "
+            "engine merge them"
+        )
+    if statement is not Statement.DELETE and engine is MergeEngine.PARTIAL_UPDATE:
+        _check_no_functions(table, begin)
+    if table.options.value(o.ROWKIND_FIELD) is not None:
+        raise UnsupportedFeature(
+            f"{begin}: 'rowkind.field' = '{table.options.value(o.ROWKIND_FIELD)}' lets a column tell what a row does, "
+            "so rows cannot be written with other kinds; append rows with the kind in that column"
+        )
+    if table.bucket_mode is BucketMode.POSTPONE_MODE and not writes_fixed_buckets(table):
+        raise UnsupportedFeature(
+            f"{begin}: rows of a table with postponed buckets are not visible before a compaction, so an update could "
+            "be lost; set 'postpone.batch-write-fixed-bucket' to true"
+        )
+
+
+def _check_no_functions(table: Table, begin: str) -> None:
+    """An update writes the row with its new values, which an aggregate function would combine with the old ones."""
+    found = sorted(key for key in table.options if key.startswith("fields.") and key.endswith("aggregate-function"))
+    replacing = {"last_value", "last_non_null_value"}
+    combining = [key for key in found if table.options[key] not in replacing]
+    if combining:
+        raise UnsupportedFeature(
+            f"{begin}: '{combining[0]}' = '{table.options[combining[0]]}' combines written values with stored ones, so "
+            "that a row cannot be replaced; append rows, and let the function combine them"
+        )
+
+
+def _removes_rows(table: Table) -> bool:
+    options = table.options
+    if options.value(o.IGNORE_DELETE):
+        return False
+    match options.value(o.MERGE_ENGINE):
+        case MergeEngine.DEDUPLICATE:
+            return True
+        case MergeEngine.PARTIAL_UPDATE:
+            return options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE) or bool(
+                options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+            )
+        case MergeEngine.AGGREGATION:
+            return options.value(o.AGGREGATION_REMOVE_RECORD_ON_DELETE)
+    return False
