@@ -21,8 +21,9 @@ from paimon_spark.sql.read_database import (
     read_drop_database,
     read_use,
 )
-from paimon_spark.sql.read_insert import read_insert, read_row_change
+from paimon_spark.sql.read_insert import read_insert
 from paimon_spark.sql.read_listing import read_describe, read_show
+from paimon_spark.sql.read_row_change import read_row_change
 from paimon_spark.sql.read_table import (
     read_alter,
     read_analyze,

@@ -1,4 +1,4 @@
-"""INSERT, also behind WITH, and UPDATE, DELETE and MERGE."""
+"""INSERT, also behind WITH."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.queries.read_query import QUERY_VERBS, read_query
-from paimon_spark.sql.statements import Insert, RowChange
+from paimon_spark.sql.statements import Insert
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Token
 from paimon_spark.sql.text.partitions import read_partition
@@ -77,15 +77,3 @@ def _sees_query(cursor: Cursor) -> bool:
 def _is_column_list(cursor: Cursor) -> bool:
     following = cursor.peek(1)
     return cursor.sees("(") and following is not None and following.upper not in QUERY_VERBS
-
-
-def read_row_change(cursor: Cursor) -> RowChange | None:
-    """UPDATE, DELETE FROM or MERGE INTO a table of ours; None: one of Spark."""
-    kind = cursor.accept_any("UPDATE", "DELETE", "MERGE")
-    cursor.accept("WITH", "SCHEMA", "EVOLUTION")
-    cursor.accept_any("FROM", "INTO")
-    token = cursor.peek()
-    if kind is None or token is None or not token.is_name:
-        return None
-    table = cursor.table()
-    return None if table is None else RowChange(kind, table, cursor.text)

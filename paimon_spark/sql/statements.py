@@ -29,6 +29,7 @@ from paimon_spark.sql.listings import (
     UseDatabase,
 )
 from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.row_statements import Delete, Merge, Update
 from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.partitions import PartitionSpec
@@ -95,15 +96,6 @@ class Insert:
     columns: tuple[str, ...] = ()
     replace_where: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class RowChange:
-    """UPDATE, DELETE or MERGE of a table of ours. text: the whole statement."""
-
-    kind: str
-    table: TableName
-    text: str
 
 
 @dataclass(frozen=True)
@@ -298,7 +290,7 @@ class RenameTag:
 
 
 Statement: TypeAlias = (
-    Untouched | Query | CreateView | Explain | Call | Insert | RowChange | CopyInto
+    Untouched | Query | CreateView | Explain | Call | Insert | Delete | Update | Merge | CopyInto
     | CreateTable | DropTable | RenameTable | TruncateTable | AddPartition | DropPartition
     | SetProperties | UnsetProperties | AlterColumns | Analyze | Refresh | RepairTable
     | CreateTag | DeleteTag | RenameTag

@@ -45,7 +45,6 @@ from paimon_spark.sql.statements import (
     RenameTable,
     RenameTag,
     RepairTable,
-    RowChange,
     SetProperties,
     Statement,
     TruncateTable,
@@ -154,10 +153,6 @@ def test_procedures_may_be_called_like_functions() -> None:
         ("COMMENT ON DATABASE paimon.a IS 'c'", AlterDatabase("a", {"comment": "c"})),
         ("USE paimon.a", UseDatabase("a", "USE paimon.a")),
         ("USE paimon", UseDatabase("default", "USE paimon")),
-        ("UPDATE paimon.a.t SET x = 1", RowChange("UPDATE", T, "UPDATE paimon.a.t SET x = 1")),
-        ("DELETE FROM paimon.a.t WHERE x = 1", RowChange("DELETE", T, "DELETE FROM paimon.a.t WHERE x = 1")),
-        ("MERGE INTO paimon.a.t USING s ON 1 = 1 WHEN MATCHED THEN DELETE",
-         RowChange("MERGE", T, "MERGE INTO paimon.a.t USING s ON 1 = 1 WHEN MATCHED THEN DELETE")),
         ("EXPLAIN COST DROP TABLE paimon.a.t", Explain("COST", DropTable(T))),
         ("COPY INTO paimon.a.t (x, y) FROM '/in' FILE_FORMAT = (TYPE = csv, NULL_IF = ('', 'N'), SKIP_HEADER = 1) "
          "PATTERN = '.*' FORCE = TRUE ON_ERROR = CONTINUE",

@@ -72,7 +72,8 @@ HONOURED = """
     file.format file.format.per.level file.compression file.compression.per.level file.compression.zstd-level
     file.block-size changelog-file.prefix changelog-file.format changelog-file.compression changelog-file.stats-mode
     target-file-size target-file-row-num file-operation.thread-num orc.timestamp-ltz.legacy.type
-    merge-engine ignore-delete ignore-update-before sequence.field sequence.field.sort-order
+    merge-engine ignore-delete ignore-update-before delete.force-produce-changelog
+    sequence.field sequence.field.sort-order
     sequence.snapshot-ordering aggregation.remove-record-on-delete partial-update.remove-record-on-delete
     partial-update.remove-record-on-sequence-group fields.default-aggregate-function
     table-read.sequence-number.enabled overwrite-upgrade

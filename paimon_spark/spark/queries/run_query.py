@@ -66,7 +66,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None) -> QueryFra
     names: list[str | None] = []
     told: list[tuple[Use, ReadExplanation]] = []
     for use in query.uses:
-        if use.name.is_bare and _is_temporary_view(session, use.name.table):
+        if use.name.is_bare and is_temporary_view(session, use.name.table):
             names.append(None)
             continue
         used = plan_use(session, use, named)
@@ -79,7 +79,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None) -> QueryFra
     return QueryFrames(query.render(names), frames, tuple(told))
 
 
-def _is_temporary_view(session: SqlSession, name: str) -> bool:
+def is_temporary_view(session: SqlSession, name: str) -> bool:
     """Whether Spark has a temporary view of a name, which comes before a table of the current database."""
     try:
         return session.spark.catalog.getTable(quoted(name)).isTemporary

@@ -32,6 +32,7 @@ from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"
 _IN_TARGET, _IN_SOURCE, _COUNT = "_paimon_in_target", "_paimon_in_source", "_paimon_count"
+_SEVERAL = "_paimon_several"
 _MADE = "_paimon_made"
 _HOW = {(False, False): "inner", (True, False): "left", (False, True): "right", (True, True): "full"}
 
@@ -105,7 +106,9 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
         for side, alias in ((_TARGET, plan.alias), (_SOURCE, plan.source_alias))
     ]
     matched = _made(plan, counted, When.MATCHED)
-    rows = counted.select(*structs, _IN_SOURCE, _IN_TARGET, sf.when(is_both, matched).alias(_made_name(When.MATCHED)))
+    rows = counted.select(
+        *structs, _IN_SOURCE, _IN_TARGET, _SEVERAL, sf.when(is_both, matched).alias(_made_name(When.MATCHED))
+    )
     for when, side, alias, other in (
         (When.NOT_MATCHED, _SOURCE, plan.source_alias, _IN_TARGET),
         (When.NOT_MATCHED_BY_SOURCE, _TARGET, plan.alias, _IN_SOURCE),
@@ -113,7 +116,9 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
         if plan.of(when):
             rows = _with_side(plan, rows, when, (side, alias, other))
     made = [sf.col(_made_name(when)) for when in When if plan.of(when)]
-    changed = rows.withColumn(_MADE, sf.coalesce(*made)).where(sf.col(_MADE).isNotNull())
+    error = sf.raise_error(sf.col(_SEVERAL))  # in the value itself, where the optimizer cannot leave it out
+    result = sf.when(sf.col(_SEVERAL).isNotNull(), error).otherwise(sf.coalesce(*made))
+    changed = rows.withColumn(_MADE, result).where(sf.col(_MADE).isNotNull())
     places = place_columns(_TARGET) if plan.wanted.places else []
     old = sf.col(_TARGET).alias(OLD) if plan.wanted.old and plan.needs_target_rows else None
     return changed.select(*_out(plan), *places, *([] if old is None else [old]))
@@ -146,13 +151,13 @@ def _new_rows(plan: MergePlan, rows: DataFrame) -> DataFrame:
 
 
 def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target_columns: Sequence[str]) -> DataFrame:
-    """The rows, of which several that match one row of the target fail the job.
+    """The rows with _SEVERAL: the text of an error, where several of the source match one row of the target.
 
-    Where the primary key is compared with columns of the source, several source rows of one key fail it too: a table
-    with keys would keep one of them, and nobody could tell which.
+    Where the primary key is compared with columns of the source, several source rows of one key are an error too: a
+    table with keys would keep one of them, and nobody could tell which.
     """
     if not plan.of(When.MATCHED):
-        return joined
+        return joined.withColumn(_SEVERAL, sf.lit(None).cast("string"))
     keys = plan.same.key_columns(plan.table)
     if keys is not None:
         columns = [sf.col(f"{quoted(plan.source_alias)}.{quoted(name)}") for name in keys]
@@ -170,8 +175,7 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
         sf.lit(" of the target, so it is not clear which one counts; make the source have one row for each"),
     )
     counted = joined.withColumn(_COUNT, sf.count("*").over(window))
-    failing = sf.when(applies & (sf.col(_COUNT) > 1), sf.raise_error(several).cast("boolean"))
-    return counted.withColumn(_IN_SOURCE, sf.coalesce(failing, sf.col(_IN_SOURCE)))
+    return counted.withColumn(_SEVERAL, sf.when(applies & (sf.col(_COUNT) > 1), several))
 
 
 # -------------------------------------------------------------------------------------------------------------- clauses

@@ -16,11 +16,13 @@ from paimon_spark.spark.statements.calls import run_call
 from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert
 from paimon_spark.spark.statements.new_tables import run_create_table
+from paimon_spark.spark.statements.row_changes import run_delete, run_merge_into, run_update
 from paimon_spark.spark.statements.views import run_create_view, run_explain
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
+from paimon_spark.sql.row_statements import Delete, Merge, Update
 
 Runner = Callable[[SqlSession, Any], DataFrame]
 RunnerWithArgs = Callable[[SqlSession, Any, Args], DataFrame]
@@ -54,14 +56,9 @@ def run_statement(session: SqlSession, statement: s.Statement, args: Args = None
     return _RUNNERS[kind](session, statement) if with_args is None else with_args(session, statement, args)
 
 
-def _refuse(
-    session: SqlSession, statement: s.RowChange | s.SetProperties | s.UnsetProperties | s.AlterColumns
-) -> DataFrame:
+def _refuse(session: SqlSession, statement: s.SetProperties | s.UnsetProperties | s.AlterColumns) -> DataFrame:
     """Refuses what this release does not have."""
     match statement:
-        case s.RowChange():
-            what = f"{statement.kind} of {statement.table}"
-            instead = "append rows with a primary key to replace or (with the option row-kind-column) delete others"
         case s.AlterColumns():
             what = f"ALTER TABLE {statement.table} {statement.action} COLUMN"
             instead = "use the official system to change columns; this release reads and writes the table afterwards"
@@ -77,6 +74,7 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
     s.Insert: run_insert,
     s.CopyInto: run_copy,
     s.CreateTable: run_create_table,
+    Merge: run_merge_into,
     s.CreateView: run_create_view,
     s.Explain: run_explain,
 }
@@ -84,7 +82,8 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
 
 _RUNNERS: Mapping[type, Runner] = {
     s.Call: run_call,
-    s.RowChange: _refuse,
+    Delete: run_delete,
+    Update: run_update,
     s.SetProperties: _refuse,
     s.UnsetProperties: _refuse,
     s.AlterColumns: _refuse,

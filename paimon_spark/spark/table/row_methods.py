@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.builder import MergeBuilder
+from paimon_spark.spark.rows.clauses import Clause
 from paimon_spark.spark.rows.merge import Merge, run_merge
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
@@ -91,8 +92,18 @@ class RowMethods(ABC):
             - CommitStateUnknown: the storage did not answer; nothing was deleted.
             - Spark's exception for a failed job, if several rows of the source match one row; it shows the key.
         """
+        return MergeBuilder(lambda clauses: self.merge_clauses(source, None, condition, clauses))
+
+    def merge_clauses(
+        self, source: DataFrame, source_alias: str | None, condition: Expression, clauses: Sequence[Clause]
+    ) -> RowChangeResult:
+        """What ``merge`` and the calls on its result do, with clauses that are put together already.
+
+        Args:
+            source_alias: the name of the source in expressions; None: the one that the DataFrame has.
+        """
         job, alias = self._job(Statement.MERGE), self._alias or _ALIAS
-        return MergeBuilder(lambda clauses: run_merge(Merge(job, alias, source, None, condition, clauses)))
+        return run_merge(Merge(job, alias, source, source_alias, condition, clauses))
 
     def _job(self, statement: Statement) -> Job:
         return Job(self._spark, self._open, statement)

@@ -28,6 +28,7 @@ DIFFERENT = {
     "INSERT INTO t VALUES ('1', 'x', 1.0)": "Spark's store assignment refuses a text for a number, and so do we",
     "SELECT key, value FROM `k$options`": "the official connector stores who has created the table, as its owner",
     "CALL sys.compact_database()": "the official one fails where all its arguments are left out",
+    "SELECT * FROM fr": "the official connector shows no row of a first-row table whose files DELETE has rewritten",
     "SELECT * FROM k WHERE": "Spark takes WHERE for an alias, where somebody has not finished a condition",
 }
 """Statements whose results differ on purpose, and why."""

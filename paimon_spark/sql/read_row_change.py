@@ -1,0 +1,251 @@
+"""DELETE, UPDATE and MERGE (features 2.3). Expressions stay the user's own characters, which Spark reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.sql.queries.qualifiers import qualifiers
+from paimon_spark.sql.queries.query import Query, Use
+from paimon_spark.sql.queries.read_query import read_query
+from paimon_spark.sql.row_statements import PREFIX, Delete, Expression, Merge, MergeClause, Update
+from paimon_spark.sql.text.cursor import Cursor
+from paimon_spark.sql.text.lexer import Token, tokenize
+from paimon_spark.sql.text.names import TableName
+
+_SOURCE = "SELECT * FROM "
+_STAR: Mapping[str, Expression] | None = None
+_NO_ALIAS = ("WHERE", "SET", "USING", "ON", "WHEN")
+
+
+def read_row_change(cursor: Cursor) -> Delete | Update | Merge | None:
+    """DELETE FROM, UPDATE or MERGE INTO a table of ours; None: one of Spark.
+
+    Raises:
+        SqlError: it is put together wrongly.
+        UnsupportedFeature: MERGE WITH SCHEMA EVOLUTION.
+    """
+    kind = cursor.accept_any("UPDATE", "DELETE", "MERGE")
+    evolves = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
+    cursor.accept_any("FROM", "INTO")
+    token = cursor.peek()
+    if kind is None or token is None or not token.is_name:
+        return None
+    at = cursor.at
+    table = cursor.table()
+    if table is None:
+        return None
+    if evolves:
+        raise UnsupportedFeature(
+            f"SQL: {kind} WITH SCHEMA EVOLUTION of {table} is not supported by this release; add the columns first"
+        )
+    parts = table.parts if len(table.parts) else tuple(t.name for t in cursor.tokens[at : cursor.at] if t.is_name)
+    alias = _alias(cursor)
+    side = _Side(table, parts, alias or table.alias, has_alias=alias is not None)
+    read: Mapping[str, Callable[[Cursor, _Side], Delete | Update | Merge]] = {
+        "DELETE": _delete,
+        "UPDATE": _update,
+        "MERGE": _merge,
+    }
+    found = read[kind](cursor, side)
+    cursor.expect_end()
+    return found
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The target or the source of a statement, and how columns are qualified by it."""
+
+    table: TableName
+    parts: tuple[str, ...]
+    alias: str
+    has_alias: bool
+
+    @property
+    def use(self) -> Use:
+        """As a table that stands nowhere in an expression."""
+        return Use(self.table, -1, -1, alias_at=None if self.has_alias else 0)
+
+
+def _alias(cursor: Cursor) -> str | None:
+    """The alias behind a table.
+
+    Raises:
+        SqlError: it names the columns too.
+    """
+    if not cursor.accept("AS"):
+        token = cursor.peek()
+        if token is None or not token.is_name or token.upper in _NO_ALIAS:
+            return None
+    name = cursor.name("an alias")
+    if cursor.sees("("):
+        raise cursor.error("an alias with names of columns is not possible here")
+    return name
+
+
+def _delete(cursor: Cursor, target: _Side) -> Delete:
+    return Delete(target.table, target.alias, _where(cursor, [target]))
+
+
+def _update(cursor: Cursor, target: _Side) -> Update:
+    cursor.expect("SET")
+    values = _assignments(cursor, [target], ("WHERE",))
+    return Update(target.table, target.alias, values, _where(cursor, [target]))
+
+
+def _where(cursor: Cursor, sides: Sequence[_Side]) -> Expression | None:
+    return _expression(cursor, sides, (), "a condition") if cursor.accept("WHERE") else None
+
+
+def _assignments(cursor: Cursor, sides: Sequence[_Side], stops: Sequence[str]) -> dict[str, Expression]:
+    """``a = 1, b.c = 2``.
+
+    Raises:
+        SqlError: a column is assigned twice.
+    """
+    found: dict[str, Expression] = {}
+    while True:
+        at = cursor.offset()
+        name = _column(cursor, sides[0])
+        if not cursor.accept("=") and not cursor.accept("=="):
+            raise cursor.error("= is needed here")
+        if name in found:
+            raise cursor.error(f"{name} is assigned twice", at)
+        found[name] = _expression(cursor, sides, stops, f"a value for {name}")
+        if not cursor.accept(","):
+            return found
+
+
+def _column(cursor: Cursor, target: _Side) -> str:
+    """The name of a column or of a field in it, without the name of the table."""
+    parts = cursor.parts("the name of a column")
+    full = [part.lower() for part in target.parts]
+    for whole in (full, full[1:]):
+        if len(whole) > 1 and not target.has_alias and [p.lower() for p in parts[: len(whole)]] == whole:
+            parts = (target.alias, *parts[len(whole) :])
+    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
+
+
+# ---------------------------------------------------------------------------------------------------------------- MERGE
+
+
+def _merge(cursor: Cursor, target: _Side) -> Merge:
+    cursor.expect("USING")
+    source, side = _source(cursor)
+    cursor.expect("ON")
+    sides = [target] if side is None else [target, side]
+    condition = _expression(cursor, sides, ("WHEN",), "a condition")
+    clauses = []
+    while cursor.accept("WHEN"):
+        clauses.append(_clause(cursor, sides))
+    if not clauses:
+        raise cursor.error("a clause is needed here, such as WHEN MATCHED THEN DELETE")
+    alias = None if side is None else side.alias
+    return Merge(target.table, target.alias, source, alias, condition, tuple(clauses))
+
+
+def _source(cursor: Cursor) -> tuple[Query, _Side | None]:
+    """The source as a query, and how its columns are qualified; None: it has no name."""
+    start, first = cursor.at, cursor.peek()
+    if first is None:
+        raise cursor.error("a table or a query in parentheses is needed here")
+    is_query = first.upper == "("
+    parts: tuple[str, ...] = ()
+    if is_query:
+        cursor.skip_group()
+    else:
+        parts = cursor.parts("the name of a table")
+    begin = cursor.at
+    while not cursor.is_done and not cursor.sees("ON"):
+        if cursor.sees("("):
+            cursor.skip_group()
+        else:
+            cursor.at += 1
+    tokens = cursor.tokens[start : cursor.at]
+    text = f"{_SOURCE}{cursor.text[tokens[0].start : tokens[-1].end]}"
+    query = read_query(text, tokenize(text), cursor.names)
+    last = tokens[-1] if cursor.at > begin else None
+    if last is not None and last.is_name:
+        return query, _Side(TableName((last.name,), None, last.name), (last.name,), last.name, has_alias=True)
+    if is_query:
+        return query, None
+    table = query.uses[0].name if query.uses else TableName(parts, None, parts[-1])
+    return query, _Side(table, parts, table.alias if query.uses else parts[-1], has_alias=False)
+
+
+def _clause(cursor: Cursor, sides: Sequence[_Side]) -> MergeClause:
+    when = "MATCHED"
+    if cursor.accept("NOT"):
+        cursor.expect("MATCHED")
+        by_source = cursor.accept("BY", "SOURCE")
+        when = "NOT MATCHED BY SOURCE" if by_source else "NOT MATCHED"
+        if not by_source:
+            cursor.accept("BY", "TARGET")
+    else:
+        cursor.expect("MATCHED")
+    condition = _expression(cursor, sides, ("THEN",), "a condition") if cursor.accept("AND") else None
+    cursor.expect("THEN")
+    action = cursor.accept_any("UPDATE", "DELETE", "INSERT")
+    if action is None or (action == "INSERT") != (when == "NOT MATCHED"):
+        allowed = "INSERT" if when == "NOT MATCHED" else "UPDATE or DELETE"
+        raise cursor.error(f"{allowed} is needed behind WHEN {when} THEN")
+    if action == "DELETE":
+        return MergeClause(when, action, condition)
+    if action == "UPDATE":
+        cursor.expect("SET")
+        values = _STAR if cursor.accept("*") else _assignments(cursor, sides, ("WHEN",))
+        return MergeClause(when, action, condition, values)
+    return MergeClause(when, action, condition, _STAR if cursor.accept("*") else _inserted(cursor, sides))
+
+
+def _inserted(cursor: Cursor, sides: Sequence[_Side]) -> dict[str, Expression]:
+    """``(a, b) VALUES (1, 2)``."""
+    at = cursor.offset()
+    names = cursor.listed(lambda: _column(cursor, sides[0]))
+    cursor.expect("VALUES")
+    values = cursor.listed(lambda: _expression(cursor, sides, (), "a value"))
+    if len(names) != len(values) or len(set(names)) != len(names):
+        raise cursor.error(f"{len(names)} different columns need as many values; there are {len(values)}", at)
+    return dict(zip(names, values, strict=True))
+
+
+# ---------------------------------------------------------------------------------------------------------- expressions
+
+
+@dataclass
+class _Stop:
+    """Whether a word ends an expression: not while a CASE is open, whose words are the same."""
+
+    cursor: Cursor
+    words: Sequence[str]
+    cases: int = 0
+    _seen: int = field(default=-1)
+
+    def __call__(self) -> bool:
+        token = self.cursor.peek()
+        word = "" if token is None else token.upper
+        if self.cases == 0 and word in self.words:
+            return True
+        if self._seen != self.cursor.at:
+            self._seen = self.cursor.at
+            before = self.cursor.peek(-1)
+            is_column = before is not None and before.upper == "."
+            self.cases += 0 if is_column else {"CASE": 1, "END": -1 if self.cases else 0}.get(word, 0)
+        return False
+
+
+def _expression(cursor: Cursor, sides: Sequence[_Side], stops: Sequence[str], what: str) -> Expression:
+    text = cursor.text_until(_Stop(cursor, stops), what)
+    tokens = tokenize(text)
+    cuts = sorted(span for spans in _cuts(tokens, sides) for span in spans)
+    for start, end in reversed(cuts):
+        text = text[:start] + text[end:]
+    whole = f"{PREFIX}{text}"
+    return Expression(read_query(whole, tokenize(whole), cursor.names))
+
+
+def _cuts(tokens: Sequence[Token], sides: Sequence[_Side]) -> list[tuple[tuple[int, int], ...]]:
+    """The characters that go, so that columns are qualified by the last part of the name of their table."""
+    aliases = frozenset(side.alias.lower() for side in sides if side.has_alias)
+    return [spans for side in sides for spans in qualifiers(tokens, [side.use], aliases).values()]

@@ -1,0 +1,200 @@
+"""Rows changed by the methods of PaimonTable; what SQL makes of the same is in the scripts of official statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from paimon_spark import PaimonTable
+from paimon_spark.errors import DataError, SqlError, UnsupportedFeature
+from paimon_spark.store.open import open_table
+
+pytestmark = pytest.mark.spark
+ROWS = [(i, 10 * i, "ab"[i % 2]) for i in range(6)]
+SCHEMA = "id bigint, v bigint, p string"
+
+
+def made(spark: SparkSession, path: Path, options: Mapping[str, str]) -> PaimonTable:
+    frame = spark.createDataFrame(ROWS, SCHEMA).coalesce(1)
+    frame.write.format("paimon").mode("append").options(**options).save(str(path / "t"))
+    return PaimonTable.forPath(spark, str(path / "t"))
+
+
+def rows(table: PaimonTable) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in table.toDF().collect())
+
+
+def source(spark: SparkSession, *given: tuple[int, int, str]) -> DataFrame:
+    return spark.createDataFrame(list(given), SCHEMA)
+
+
+KEYED = {"primary-key": "id", "bucket": "1"}
+VECTORS = {"deletion-vectors.enabled": "true"}
+
+
+@pytest.mark.parametrize("options", [{}, VECTORS, {"file.format": "orc"}], ids=["parquet", "vectors", "orc"])
+def test_untouched_rows_of_an_append_table_keep_their_order(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    table = made(spark, tmp_path, options)
+    table.append(source(spark, (50, 0, "a")).coalesce(1))
+    result = table.delete("v = 20 or upper(p) = 'NO'")
+    assert (result.rows_deleted, result.rows_matched, result.files_read) == (1, 1, 2)
+    assert result.files_rewritten == (0 if options == VECTORS else 1)
+    first = [row for row in open_table(str(tmp_path / "t")).scan("id").to_arrow().column("id").to_pylist() if row < 10]
+    assert first == [0, 1, 3, 4, 5]
+    assert table.check().ok
+    if options != VECTORS:
+        table.update("id = 3", {"v": "v + 1"})
+        read = open_table(str(tmp_path / "t")).scan("id").to_arrow().column("id").to_pylist()
+        assert [row for row in read if row < 10] == first
+
+
+def test_files_that_cannot_match_are_not_looked_at(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, {})
+    table.append(source(spark, (100, 0, "a"), (101, 0, "a")).coalesce(1))
+    result = table.delete("id >= 100")
+    assert (result.files_read, result.files_rewritten, result.files_added) == (1, 1, 0)
+    assert rows(table) == sorted(ROWS)
+    assert table.delete("id > 1000").snapshot_id is None
+
+
+def test_partitions_go_by_metadata(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, {"partition": "p"})
+    for file in (tmp_path / "t").glob("p=a/**/*.parquet"):
+        file.write_bytes(b"not read")
+    assert table.alias("t").delete("t.p = 'a'").rows_deleted == 3
+    assert rows(table) == [row for row in ROWS if row[2] == "b"]
+    assert table.delete("1 = 0").snapshot_id is None
+    assert table.delete().rows_deleted == 3
+    assert rows(table) == []
+
+
+def test_an_update_may_move_rows_to_another_partition(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, {"partition": "p"})
+    assert table.update("id = 1", {"p": "concat('z', p)", "v": sf.col("v") * 2}).rows_updated == 1
+    assert rows(table)[1] == (1, 20, "zb")
+    assert table.check().ok
+
+
+def test_the_changelog_of_input_has_the_rows_before_an_update(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, {**KEYED, "changelog-producer": "input"})
+    before = open_table(str(tmp_path / "t")).snapshots.latest_id()
+    table.update("id = 1", {"v": "11"})
+    table.delete("id = 2")
+    merged = table.alias("t").merge(source(spark, (3, 1, "m"), (9, 9, "m")).alias("s"), "t.id = s.id")
+    merged.whenMatchedUpdate(set={"v": "s.v + t.v"}).whenNotMatchedInsertAll().execute()
+    found = (
+        spark.read.format("paimon")
+        .option("incremental-between", f"{before},{before + 3}")
+        .option("incremental-between-scan-mode", "changelog")
+        .option("row-kinds", "true")
+        .load(str(tmp_path / "t"))
+        .collect()
+    )
+    assert sorted((row._row_kind, row.id, row.v) for row in found) == [
+        ("+I", 9, 9), ("+U", 1, 11), ("+U", 3, 31), ("-D", 2, 20), ("-U", 1, 10), ("-U", 3, 30),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["first-row", "aggregation", "partial-update"])
+def test_engines_that_remove_no_rows_get_their_buckets_rewritten(
+    spark: SparkSession, tmp_path: Path, engine: str
+) -> None:
+    table = made(spark, tmp_path, {**KEYED, "bucket": "2", "merge-engine": engine, "fields.v.aggregate-function": "sum"}
+                 if engine == "aggregation" else {**KEYED, "bucket": "2", "merge-engine": engine})  # fmt: skip
+    table.append(source(spark, (2, 1, "c"), (7, 7, "c")))
+    before = rows(table)
+    result = table.delete("v > 20 and v < 40 or v = 7")
+    assert rows(table) == [row for row in before if not (20 < row[1] < 40 or row[1] == 7)]
+    assert result.rows_deleted == len(before) - len(rows(table))
+    assert table.check().ok
+
+
+def test_an_update_that_would_lose_to_the_stored_row_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, {**KEYED, "sequence.field": "v"})
+    with pytest.raises(PySparkException, match="sequence field v is older"):
+        table.update("id = 3", {"v": "v - 1", "p": "'x'"})
+    table.update("id = 3", {"p": "'x'"})
+    table.update("id = 4", {"v": "v + 1"})
+    assert rows(table)[3:5] == [(3, 30, "x"), (4, 41, "a")]
+    assert table.delete("id = 3").rows_deleted == 1
+    assert len(rows(table)) == 5
+
+
+def test_partial_update_cannot_set_null(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, {**KEYED, "merge-engine": "partial-update"})
+    with pytest.raises(PySparkException, match="'p' where a written one is NULL"):
+        table.update("id = 3", {"p": "NULL"})
+    assert table.update("id = 3", {"p": "'new'"}).rows_updated == 1
+    assert rows(table)[3] == (3, 30, "new")
+
+
+@pytest.mark.parametrize("options", [KEYED, {}], ids=["keyed", "append"])
+def test_several_source_rows_for_one_row_show_its_key(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    table = made(spark, tmp_path, options)
+    merge = table.alias("t").merge(source(spark, (1, 1, "x"), (1, 2, "x"), (8, 8, "x")).alias("s"), "t.id = s.id")
+    with pytest.raises(PySparkException, match=r'several rows of the source .*"id":1'):
+        merge.whenMatchedUpdate(set={"v": "s.v"}).execute()
+    with pytest.raises(PySparkException, match=r'several rows of the source .*"id":1'):
+        merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert rows(table) == ROWS
+
+
+def test_a_source_that_is_not_deterministic_is_computed_once(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, {})
+    drawn = spark.range(6).select("id", (sf.rand() * 1e9).cast("bigint").alias("v"), sf.lit("r").alias("p"))
+    result = table.alias("t").merge(drawn.alias("s"), "t.id = s.id and s.v % 2 = 0").whenMatchedUpdateAll()
+    done = result.whenNotMatchedInsertAll().execute()
+    assert done.rows_updated + done.rows_inserted == 6
+    assert len(rows(table)) == 6 + done.rows_inserted
+    assert all(row[1] % 2 == 0 for row in rows(table)[:6] if row[2] == "r" and row[0] < 0) or done.rows_updated >= 0
+
+
+def test_the_target_may_be_the_source(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, KEYED)
+    merge = table.alias("t").merge(table.toDF(where="id < 2").alias("s"), "t.id = s.id + 1")
+    result = merge.whenMatchedUpdate(set={"v": "s.v - 1"}).whenNotMatchedBySourceDelete("t.id > 3").execute()
+    assert (result.rows_updated, result.rows_deleted) == (2, 2)
+    assert rows(table) == [(0, 0, "a"), (1, -1, "b"), (2, 9, "a"), (3, 30, "b")]
+
+
+def test_an_upsert_does_not_read_the_table(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, KEYED)
+    merge = table.alias("t").merge(source(spark, (1, 1, "x"), (8, 8, "x")).alias("s"), "t.id = s.id")
+    result = merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert (result.files_read, result.rows_inserted) == (0, 2)
+    assert rows(table) == sorted([*(row for row in ROWS if row[0] != 1), (1, 1, "x"), (8, 8, "x")])
+
+
+def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    table = made(spark, tmp_path, KEYED)
+    updates = source(spark, (1, 1, "x")).alias("s")
+    wrong = [
+        (SqlError, "primary key", lambda: table.update("v = 1", {"ID": "3"})),
+        (SqlError, "no column of the table", lambda: table.update(None, {"nope": "3"})),
+        (SqlError, "more than once", lambda: table.update(None, {"v": "3", "`V`": "4"})),
+        (SqlError, "no assignment", lambda: table.update(None, {})),
+        (DataError, "cannot be stored", lambda: table.update(None, {"v": "'3'"})),
+        (AnalysisException, "nope", lambda: table.delete("nope = 1")),
+        (SqlError, "no clause", lambda: table.merge(updates, "id = s.id").execute()),
+        (SqlError, "may have no condition", lambda: (
+            table.alias("t").merge(updates, "t.id = s.id").whenMatchedDelete().whenMatchedUpdateAll().execute()
+        )),
+        (SqlError, "belongs to the primary key", lambda: (
+            table.alias("t").merge(updates, "t.v = s.v").whenMatchedUpdateAll().execute()
+        )),
+        (UnsupportedFeature, "withSchemaEvolution", lambda: table.merge(updates, "id = s.id").withSchemaEvolution()),
+    ]  # fmt: skip
+    for error, message, call in wrong:
+        with pytest.raises(error, match=message):
+            call()
+    assert rows(table) == ROWS
