@@ -18,6 +18,7 @@ _HOMES = {
     "CompactResult": "store.compact.compaction",
     "ExpireSnapshotsResult": "store.expire.snapshots",
     "PaimonTable": "spark.table.table_api",
+    "RowChangeResult": "spark.rows.result",
     "WriteResult": "spark.write.write_job",
     "catalog": "spark.catalog.session_catalog",
     "check": "store.checks.table",

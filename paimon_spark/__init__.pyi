@@ -2,6 +2,7 @@ from paimon_spark import errors
 from paimon_spark.arrow.predicates.expressions import col
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.spark.catalog.session_catalog import catalog
+from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.source.source import register
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.write.write_job import WriteResult
@@ -24,6 +25,7 @@ __all__ = [
     "CompactResult",
     "ExpireSnapshotsResult",
     "PaimonTable",
+    "RowChangeResult",
     "WriteResult",
     "__version__",
     "catalog",

@@ -25,7 +25,7 @@ from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
-from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Changes, quoted
+from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Changes
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
@@ -33,6 +33,7 @@ from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows
 from paimon_spark.spark.write.write_job import nothing_committed
+from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage

@@ -16,8 +16,8 @@ from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
-from paimon_spark.spark.rows.changes import quoted
 from paimon_spark.sql.text.single_name import column_path
+from paimon_spark.sql.text.writing import quoted
 
 Expression = str | Column
 Path = tuple[str, ...]

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
+from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.rows.live_files import LiveFile
 
 KIND = "_paimon_kind"
@@ -53,8 +54,3 @@ def place_columns(table: str | None = None) -> list[Column]:
     """The columns of the place of a row; table: the alias of the table."""
     prefix = "" if table is None else f"{quoted(table)}."
     return [sf.col(f"{prefix}{ROW_FILE}"), sf.col(f"{prefix}{ROW_NUMBER}")]
-
-
-def quoted(name: str) -> str:
-    """The name of a column as Spark takes it literally."""
-    return f"`{name.replace('`', '``')}`"

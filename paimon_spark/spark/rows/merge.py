@@ -18,7 +18,7 @@ from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values
 from paimon_spark.spark.rows.attempts import Job, run_attempts
-from paimon_spark.spark.rows.changes import INSERT, KIND, Changes, Wanted, quoted
+from paimon_spark.spark.rows.changes import INSERT, KIND, Changes, Wanted
 from paimon_spark.spark.rows.clauses import Action, Clause, When, check_clauses
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merge_join import MergePlan, assignments_of, merged_rows
@@ -28,6 +28,7 @@ from paimon_spark.spark.rows.pruning import named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.source_alias import source_alias_of
 from paimon_spark.spark.rows.target import Target
+from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rows.ways import Statement, Way, deletes_by_kind, way_of

@@ -24,10 +24,11 @@ from paimon_spark.spark.rows.assignments import (
     new_values,
     read_assignments,
 )
-from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Wanted, place_columns, quoted
+from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Wanted, place_columns
 from paimon_spark.spark.rows.clauses import Action, Clause, When
 from paimon_spark.spark.rows.guards import update_kind
 from paimon_spark.spark.rows.merge_keys import SameColumns
+from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"

@@ -15,7 +15,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, new_values, read_assignments
 from paimon_spark.spark.rows.attempts import Job, run_attempts
-from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns, quoted
+from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns
 from paimon_spark.spark.rows.guards import update_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
@@ -23,6 +23,7 @@ from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import Pruning, named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
+from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields

@@ -49,7 +49,7 @@ def test_untouched_rows_of_an_append_table_keep_their_order(
     assert result.files_rewritten == (0 if options == VECTORS else 1)
     first = [row for row in open_table(str(tmp_path / "t")).scan("id").to_arrow().column("id").to_pylist() if row < 10]
     assert first == [0, 1, 3, 4, 5]
-    assert table.check().ok
+    assert not table.check().problems
     if options != VECTORS:
         table.update("id = 3", {"v": "v + 1"})
         read = open_table(str(tmp_path / "t")).scan("id").to_arrow().column("id").to_pylist()
@@ -80,7 +80,7 @@ def test_an_update_may_move_rows_to_another_partition(spark: SparkSession, tmp_p
     table = made(spark, tmp_path, {"partition": "p"})
     assert table.update("id = 1", {"p": "concat('z', p)", "v": sf.col("v") * 2}).rows_updated == 1
     assert rows(table)[1] == (1, 20, "zb")
-    assert table.check().ok
+    assert not table.check().problems
 
 
 def test_the_changelog_of_input_has_the_rows_before_an_update(spark: SparkSession, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_engines_that_remove_no_rows_get_their_buckets_rewritten(
     result = table.delete("v > 20 and v < 40 or v = 7")
     assert rows(table) == [row for row in before if not (20 < row[1] < 40 or row[1] == 7)]
     assert result.rows_deleted == len(before) - len(rows(table))
-    assert table.check().ok
+    assert not table.check().problems
 
 
 def test_an_update_that_would_lose_to_the_stored_row_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
@@ -154,9 +154,11 @@ def test_a_source_that_is_not_deterministic_is_computed_once(spark: SparkSession
     drawn = spark.range(6).select("id", (sf.rand() * 1e9).cast("bigint").alias("v"), sf.lit("r").alias("p"))
     result = table.alias("t").merge(drawn.alias("s"), "t.id = s.id and s.v % 2 = 0").whenMatchedUpdateAll()
     done = result.whenNotMatchedInsertAll().execute()
+    found = rows(table)
     assert done.rows_updated + done.rows_inserted == 6
-    assert len(rows(table)) == 6 + done.rows_inserted
-    assert all(row[1] % 2 == 0 for row in rows(table)[:6] if row[2] == "r" and row[0] < 0) or done.rows_updated >= 0
+    assert len(found) == 6 + done.rows_inserted
+    # Drawn again, a row could be inserted with an even value, or replace one with an odd value.
+    assert sum(row[1] % 2 == 0 and row[2] == "r" for row in found) == done.rows_updated
 
 
 def test_the_target_may_be_the_source(spark: SparkSession, tmp_path: Path) -> None:
