@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.quoting import quoted
 from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use
 from paimon_spark.sql.queries.read_query import read_query
@@ -124,7 +125,7 @@ def _column(cursor: Cursor, target: _Side) -> str:
     for whole in (full, full[1:]):
         if len(whole) > 1 and not target.has_alias and [p.lower() for p in parts[: len(whole)]] == whole:
             parts = (target.alias, *parts[len(whole) :])
-    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
+    return ".".join(map(quoted, parts))
 
 
 # ---------------------------------------------------------------------------------------------------------------- MERGE

@@ -62,6 +62,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "merge-engine": "What becomes of rows with equal keys: see [merge engines](../guides/merge-engines.md).",
     "ignore-delete": "Rows of the kinds -U and -D are dropped.",
     "ignore-update-before": "Rows of the kind -U are dropped.",
+    "delete.force-produce-changelog": (
+        "`true`: DELETE of whole partitions writes rows of the kind -D, for the changelog; else it is done by metadata."
+    ),
     "sequence.field": "The columns that decide which of two rows with equal keys is newer, separated by commas.",
     "sequence.field.sort-order": (
         "`ascending`: the greater value of `sequence.field` is newer. `descending`: the smaller one."

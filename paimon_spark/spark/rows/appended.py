@@ -20,6 +20,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import CommitConflict
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
@@ -33,7 +34,6 @@ from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows
 from paimon_spark.spark.write.write_job import nothing_committed
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.commit.vector_files import find_vector_files
 from paimon_spark.store.compact.task import AppendTask
 from paimon_spark.store.metadata.messages import CommitMessage

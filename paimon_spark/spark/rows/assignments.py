@@ -13,11 +13,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.errors import DataError, SqlError
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.single_name import column_path
-from paimon_spark.sql.text.writing import quoted
 
 Expression = str | Column
 Path = tuple[str, ...]

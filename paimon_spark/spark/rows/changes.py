@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.rows.live_files import LiveFile
 
 KIND = "_paimon_kind"

@@ -9,9 +9,9 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
+from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.rows.assignments import Assignment
 from paimon_spark.spark.rows.changes import UPDATE
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.metadata.table import Table
 
 _GROUP = ".sequence-group"

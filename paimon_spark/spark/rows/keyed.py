@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
@@ -17,7 +18,6 @@ from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.metadata.table import Table
 
 _BEFORE = "-U"

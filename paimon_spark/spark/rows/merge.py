@@ -13,6 +13,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
@@ -28,7 +29,6 @@ from paimon_spark.spark.rows.pruning import named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.source_alias import source_alias_of
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rows.ways import Statement, Way, deletes_by_kind, way_of

@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from paimon_spark.errors import SqlError
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
@@ -28,7 +29,6 @@ from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, W
 from paimon_spark.spark.rows.clauses import Action, Clause, When
 from paimon_spark.spark.rows.guards import update_kind
 from paimon_spark.spark.rows.merge_keys import SameColumns
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"

@@ -12,11 +12,11 @@ from pyspark.sql import types as st
 from paimon_spark.arrow.predicates.expressions import as_predicate, col
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_
 from paimon_spark.errors import PaimonError
+from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import equalities
 from paimon_spark.sql.text.single_name import column_path
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 

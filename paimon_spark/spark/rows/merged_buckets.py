@@ -18,6 +18,7 @@ from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.partition import Place
+from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, collect_messages
@@ -29,7 +30,6 @@ from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.dynamic_write import PlacedRows, write_task
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import live_entries

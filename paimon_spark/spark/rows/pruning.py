@@ -10,6 +10,7 @@ from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_,
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import PaimonError
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.conjuncts import where_parts
@@ -17,7 +18,6 @@ from paimon_spark.sql.queries.query import Conjunct, fold
 from paimon_spark.sql.queries.read_query import read_query
 from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.names import Names
-from paimon_spark.sql.text.writing import quoted
 
 _WORD = re.compile(r"\w+")
 _CATALOG = "paimon_row_changes"

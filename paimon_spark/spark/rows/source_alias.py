@@ -8,10 +8,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from paimon_spark.errors import PaimonError
+from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.sql.queries.references import dotted_names
 from paimon_spark.sql.text.lexer import tokenize
-from paimon_spark.sql.text.writing import quoted
 
 NONE = "_paimon_source"
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as sf
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
 from paimon_spark.errors import SqlError
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, new_values, read_assignments
@@ -23,7 +24,6 @@ from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import Pruning, named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.sql.text.writing import quoted
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields

@@ -84,7 +84,7 @@ class _Views:
                 names.append(None)
                 continue
             view = f"paimon_{uuid.uuid4().hex}"
-            plan_use(self._session, use).run(self._session.spark).frame.createOrReplaceTempView(view)
+            plan_use(self._session, use, {}).run(self._session.spark).frame.createOrReplaceTempView(view)
             self.names.append(view)
             names.append(view)
         views = {name: name for name in names if name is not None}
