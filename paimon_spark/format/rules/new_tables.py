@@ -51,8 +51,12 @@ def _number_nested(data_type: DataType, ids: Iterator[int]) -> DataType:
     return replace(data_type, key=key, element=element, fields=tuple(fields))
 
 
-def validate_table(schema: TableSchema) -> None:
-    """Checks that the official system would accept a new table of this schema.
+def validate_table(schema: TableSchema, doing: str = "create the table") -> None:
+    """Checks that the official system would accept a table of this schema.
+
+    Args:
+        schema: of a new table, or the changed one of a table.
+        doing: what is tried, for messages.
 
     Raises:
         SchemaError: a rule is broken; the message says which.
@@ -63,7 +67,7 @@ def validate_table(schema: TableSchema) -> None:
         options.value(option)
     for rule in _RULES:
         for problem in rule(schema, options):
-            raise SchemaError(f"cannot create the table: {problem}")
+            raise SchemaError(f"cannot {doing}: {problem}")
 
 
 def _check_columns(schema: TableSchema, options: Options) -> Iterator[str]:

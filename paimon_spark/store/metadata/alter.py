@@ -29,7 +29,7 @@ def replace_schema(table: Table, schema: TableSchema) -> None:
         CommitConflict: another job has changed the schema since the table was opened.
         StorageError: the storage failed.
     """
-    if not _publish(table, schema):
+    if not publish_schema(table, schema):
         raise CommitConflict(
             f"replacing the columns of {table.location}: another job has changed the schema meanwhile; run it again"
         )
@@ -45,10 +45,10 @@ def set_option(table: Table, key: str, value: str) -> None:
         latest = table.schemas.latest()
         if latest is None or latest.options.get(key) == value:
             return
-        if _publish(table, next_schema(latest, replace(latest, options={**latest.options, key: value}))):
+        if publish_schema(table, next_schema(latest, replace(latest, options={**latest.options, key: value}))):
             return
 
 
-def _publish(table: Table, schema: TableSchema) -> bool:
+def publish_schema(table: Table, schema: TableSchema) -> bool:
     """False: there is a schema with this id already."""
     return publish_file(table.file_io, schema_path(table.location, schema.id, table.branch), encode_schema(schema))

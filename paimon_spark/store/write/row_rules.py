@@ -10,16 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_spark.arrow.casts import cast_array
+from paimon_spark.arrow.default_values import default_scalar
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.row_kind import DELETE, KIND_TEXTS, UPDATE_BEFORE, Kinds
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import MAX_LENGTH, NESTED, DataField, DataType, Root
-
-_STRING = DataType(Root.VARCHAR, length=MAX_LENGTH)
+from paimon_spark.format.types import DataField
 
 
 @dataclass(frozen=True)
@@ -164,18 +162,10 @@ def row_rules(table: str, schema: TableSchema, options: Options) -> RowRules:
 
 
 def _default(table: str, field: DataField) -> pa.Scalar | None:
-    """The value of a default text, maybe in single quotes (Java: DefaultValueUtils); None for a nested column."""
-    if field.type.root in NESTED:
-        return None
-    text = field.default_value or ""
-    if len(text) >= 2 and text.startswith("'") and text.endswith("'"):
-        text = text[1:-1]
     try:
-        return cast_array(pa.array([text]), _STRING, field.type)[0]
-    except (DataError, pa.ArrowException) as error:
-        raise SchemaError(
-            f"the default value {field.default_value} of column '{field.name}' of {table} does not fit: {error}"
-        ) from None
+        return default_scalar(field)
+    except SchemaError as error:
+        raise SchemaError(f"the table {table}: {error}; change or drop the default value") from None
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -1,0 +1,123 @@
+"""Publishes changes of a schema (Java: SchemaManager.commitChanges)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from paimon_spark.errors import CommitConflict, OptionError, PaimonError, SchemaError, TableNotFound
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.evolution.changed_schema import changed_schema
+from paimon_spark.store.evolution.changes import SchemaChange, described
+from paimon_spark.store.evolution.difference import difference
+from paimon_spark.store.metadata.alter import next_schema, publish_schema
+from paimon_spark.store.metadata.schemas import SchemaStore
+from paimon_spark.store.metadata.table import Table
+
+
+def planned_schema(table: Table, changes: Sequence[SchemaChange], case_sensitive: bool = True) -> TableSchema:
+    """The schema that `alter_table` would publish now; nothing is changed.
+
+    Returns:
+        The latest schema itself if the changes change nothing.
+
+    Raises:
+        As alter_table.
+    """
+    return _changed(table, _latest(table), changes, case_sensitive)
+
+
+def alter_table(table: Table, changes: Sequence[SchemaChange], case_sensitive: bool = True) -> TableSchema:
+    """Publishes one schema with all the changes made to the latest one.
+
+    If another job publishes a schema at the same moment, the changes are made to that one, as if they came later.
+
+    Args:
+        table: in any state; only its location, branch and storage are used.
+        changes: made one after the other.
+        case_sensitive: as for changed_schema.
+
+    Returns:
+        The schema that the table has now; nothing is published if the changes change nothing.
+
+    Raises:
+        SchemaError, OptionError, UnsupportedFeature: a change does not fit; nothing was published.
+        CommitConflict: another job has changed the schema meanwhile, so that the changes do not fit any more; the
+            message shows both.
+        StorageError: the storage failed.
+    """
+    first = latest = _latest(table)
+    while True:
+        try:
+            changed = _changed(table, latest, changes, case_sensitive)
+        except PaimonError as error:
+            if latest is first:
+                raise
+            raise _lost(table, first, latest, changes, error) from None
+        if changed == latest:
+            return latest
+        wanted = next_schema(latest, changed)
+        if publish_schema(table, wanted):
+            return wanted
+        latest = _latest(table)
+
+
+def _changed(table: Table, latest: TableSchema, changes: Sequence[SchemaChange], case_sensitive: bool) -> TableSchema:
+    try:
+        changed = changed_schema(latest, changes, has_snapshots(table), case_sensitive)
+        _check_branches(table, changed)
+    except (SchemaError, OptionError) as error:
+        raise type(error)(f"altering {table.location}: {error}") from None
+    return changed
+
+
+def has_snapshots(table: Table) -> Callable[[], bool]:
+    """Whether the table has or had rows, asked of the storage once, when it is called first."""
+    known: list[bool] = []
+
+    def ask() -> bool:
+        if not known:
+            known.append(table.snapshots.latest_id() is not None)
+        return known[0]
+
+    return ask
+
+
+def _latest(table: Table) -> TableSchema:
+    latest = table.schemas.latest()
+    if latest is None:
+        raise TableNotFound(f"altering {table.location}: there is no table (branch {table.branch}) any more")
+    return latest
+
+
+def _check_branches(table: Table, schema: TableSchema) -> None:
+    """The branches that the options name must exist (Java: SchemaValidation.validateFallbackBranch)."""
+    options = Options(schema.options)
+    named = [key for key in (o.SCAN_FALLBACK_BRANCH, o.SCAN_PRIMARY_BRANCH) if (options.get(key.key) or "").strip()]
+    if len(named) > 1:
+        raise OptionError(f"the options '{named[0].key}' and '{named[1].key}' exclude each other; set one of them")
+    for key in named:
+        branch = options[key.key]
+        if not SchemaStore(table.file_io, table.location, branch).ids():
+            raise OptionError(
+                f"the option '{key.key}' names the branch '{branch}', which does not exist; create it first"
+            )
+
+
+def _lost(
+    table: Table, first: TableSchema, latest: TableSchema, changes: Sequence[SchemaChange], error: PaimonError
+) -> CommitConflict:
+    theirs = "; ".join(difference(first, latest)) or "no visible change"
+    return CommitConflict(
+        f"{error}. Another job has changed the schema meanwhile (schema {first.id} to {latest.id}: {theirs}), so that "
+        f"these changes do not fit any more: {described(tuple(changes))}. Nothing was changed; look at the table again"
+    )
+
+
+def with_latest_schema(table: Table) -> Table:
+    """The table with its latest schema, and with the options of its caller on top of those stored now."""
+    latest = _latest(table)
+    given = {k: v for k, v in table.options.items() if table.schema.options.get(k) != v}
+    return replace(table, schema=latest, options=Options({**latest.options, **given}))

@@ -1,0 +1,276 @@
+"""What a change of columns makes of them (Java: SchemaManager.generateTableSchema)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from paimon_spark.arrow.default_values import default_scalar
+from paimon_spark.errors import SchemaError, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.rules.new_tables import assign_field_ids
+from paimon_spark.format.rules.readable_columns import unreadable_root
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import NESTED, DataField, DataType, Root
+from paimon_spark.store.evolution.changes import (
+    AddColumn,
+    ColumnChange,
+    DropColumn,
+    MoveColumn,
+    Path,
+    Place,
+    Position,
+    RenameColumn,
+    UpdateComment,
+    UpdateDefault,
+    UpdateNullable,
+    UpdateType,
+    dotted,
+)
+from paimon_spark.store.evolution.nested_fields import Fields, edit_field, edit_fields, edit_type, field_at, find
+from paimon_spark.store.evolution.option_changes import renamed_options
+from paimon_spark.store.evolution.type_changes import (
+    EXPLICIT_OPTION,
+    NOT_NULL_OPTION,
+    changed_nullable,
+    changed_type,
+)
+
+_BEFORE_PARTITION = "add-column-before-partition"
+_INDEX_OPTIONS = (
+    "pk-vector.index.columns",
+    "pk-btree.index.columns",
+    "pk-bitmap.index.columns",
+    "pk-multivalue.index.columns",
+    "pk-full-text.index.columns",
+)
+_DIRECTIVES = ("__BLOB", "__VECTOR")
+_OWN_FILES = frozenset({Root.BLOB, Root.VECTOR})
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A schema in the making."""
+
+    fields: Fields
+    highest_field_id: int
+    partition_keys: tuple[str, ...]
+    primary_keys: tuple[str, ...]
+    options: Mapping[str, str]
+    comment: str | None
+
+
+def change_columns(draft: Draft, change: ColumnChange, before: TableSchema) -> Draft:
+    """The draft after one change of its columns.
+
+    Args:
+        draft: after the changes before this one.
+        change: names columns as they are spelled in the draft.
+        before: the schema before all changes of the call, whose options give the rules.
+
+    Raises:
+        SchemaError: it does not fit; the message does not say which change it was.
+        UnsupportedFeature: columns of a kind that this release does not write.
+    """
+    match change:
+        case AddColumn():
+            return _add(draft, change, before)
+        case RenameColumn():
+            return _rename(draft, change)
+        case DropColumn():
+            return _drop(draft, change)
+        case UpdateType():
+            return _update_type(draft, change, before)
+        case UpdateNullable():
+            return _update_nullable(draft, change, before)
+        case UpdateComment():
+            _refuse_directive(change.comment)
+            edited = edit_field(draft.fields, change.path, lambda f: replace(f, description=change.comment))
+            return replace(draft, fields=edited)
+        case UpdateDefault():
+            return replace(draft, fields=_with_default(draft.fields, change))
+        case MoveColumn():
+            parent, name = change.path[:-1], change.path[-1]
+            moved = edit_fields(draft.fields, parent, lambda f: _moved(f, name, change.position, parent))
+            return replace(draft, fields=moved)
+
+
+def _add(draft: Draft, change: AddColumn, before: TableSchema) -> Draft:
+    parent, name = change.path[:-1], change.path[-1]
+    if not change.type.nullable:
+        raise SchemaError("a new column cannot be NOT NULL: the rows that are there have NULL in it")
+    _refuse_directive(change.comment)
+    (field,), highest = assign_field_ids([DataField(0, name, change.type, change.comment)], draft.highest_field_id + 1)
+    ahead = frozenset[str]()
+    if not parent and _flag(before.options, _BEFORE_PARTITION, default=False):
+        ahead = frozenset(draft.partition_keys)
+
+    def add(fields: Fields) -> Fields:
+        _check_free(fields, name, parent)
+        if change.position is not None:
+            return _placed(fields, field, change.position, parent)
+        at = next((i for i, f in enumerate(fields) if f.name in ahead), len(fields))
+        return (*fields[:at], field, *fields[at:])
+
+    return replace(draft, fields=edit_fields(draft.fields, parent, add), highest_field_id=highest)
+
+
+def _rename(draft: Draft, change: RenameColumn) -> Draft:
+    parent, name = change.path[:-1], change.path[-1]
+    if not parent:
+        _refuse_keys(draft, name, "partition", draft.partition_keys)
+        _refuse_special(draft, name)
+
+    def rename(fields: Fields) -> Fields:
+        field = find(fields, name, parent)
+        _check_free([f for f in fields if f is not field], change.to, parent)
+        if change.to == name:
+            raise SchemaError(f"column '{dotted(change.path)}' has this name already")
+        return tuple(replace(f, name=change.to) if f is field else f for f in fields)
+
+    renamed = replace(draft, fields=edit_fields(draft.fields, parent, rename))
+    if parent:
+        return renamed
+    return replace(
+        renamed,
+        primary_keys=tuple(change.to if key == name else key for key in draft.primary_keys),
+        options=renamed_options(draft.options, name, change.to),
+    )
+
+
+def _drop(draft: Draft, change: DropColumn) -> Draft:
+    parent, name = change.path[:-1], change.path[-1]
+    if change.if_exists and field_at(draft.fields, change.path) is None:
+        return draft
+    if not parent:
+        _refuse_keys(draft, name, "partition", draft.partition_keys)
+        _refuse_keys(draft, name, "primary key", draft.primary_keys)
+        _refuse_special(draft, name)
+
+    def drop(fields: Fields) -> Fields:
+        rest = tuple(f for f in fields if f is not find(fields, name, parent))
+        if not rest:
+            what = f"'{dotted(parent)}'" if parent else "the table"
+            raise SchemaError(f"column '{dotted(change.path)}' is the only one of {what}; add another one first")
+        return rest
+
+    return replace(draft, fields=edit_fields(draft.fields, parent, drop))
+
+
+def _update_type(draft: Draft, change: UpdateType, before: TableSchema) -> Draft:
+    name = change.path[0]
+    if len(change.path) == 1:
+        _refuse_keys(draft, name, "partition", draft.partition_keys)
+        _refuse_keys(draft, name, "primary key", draft.primary_keys)
+        _refuse_special(draft, name)
+
+    def change_type(source: DataType) -> DataType:
+        return changed_type(
+            dotted(change.path),
+            source,
+            change.type,
+            change.keep_nullable,
+            allow_explicit=not _flag(before.options, EXPLICIT_OPTION, default=False),
+            allow_not_null=not _flag(before.options, NOT_NULL_OPTION, default=True),
+        )
+
+    fields = edit_type(draft.fields, change.path, change_type)
+    field = field_at(fields, change.path)
+    if field is not None and field.default_value is not None:
+        default_scalar(field)  # a default that the new type cannot read would fail every write
+    return replace(draft, fields=fields)
+
+
+def _update_nullable(draft: Draft, change: UpdateNullable, before: TableSchema) -> Draft:
+    if change.nullable and len(change.path) == 1:
+        _refuse_keys(draft, change.path[0], "primary key", draft.primary_keys)
+    allow = not _flag(before.options, NOT_NULL_OPTION, default=True)
+    fields = edit_type(
+        draft.fields, change.path, lambda t: changed_nullable(dotted(change.path), t, change.nullable, allow)
+    )
+    return replace(draft, fields=fields)
+
+
+def _with_default(fields: Fields, change: UpdateDefault) -> Fields:
+    if len(change.path) > 1:
+        raise UnsupportedFeature(f"'{dotted(change.path)}': what is nested in a column has no default value")
+
+    def with_default(field: DataField) -> DataField:
+        changed = replace(field, default_value=change.default)
+        if change.default is not None:
+            if field.type.root in NESTED:
+                raise UnsupportedFeature(f"column '{field.name}' is of a nested type, and takes no default value")
+            default_scalar(changed)
+        return changed
+
+    return edit_field(fields, change.path, with_default)
+
+
+# ------------------------------------------------------------------------------------------------------------- places
+
+
+def _placed(fields: Fields, field: DataField, position: Position, parent: Path) -> Fields:
+    """The fields and one more, at a place among them."""
+    match position.place:
+        case Place.FIRST:
+            at = 0
+        case Place.LAST:
+            at = len(fields)
+        case _:
+            reference = position.reference or ""
+            at = fields.index(find(fields, reference, parent)) + (position.place is Place.AFTER)
+    return (*fields[:at], field, *fields[at:])
+
+
+def _moved(fields: Fields, name: str, position: Position, parent: Path) -> Fields:
+    field = find(fields, name, parent)
+    ends = {Place.FIRST: fields[0], Place.LAST: fields[-1]}
+    target = ends.get(position.place)
+    if target is None:
+        target = find(fields, position.reference or "", parent)
+    if target is field:
+        raise SchemaError(f"column '{dotted((*parent, name))}' cannot move {position}: it is that column itself")
+    return _placed(tuple(f for f in fields if f is not field), field, position, parent)
+
+
+# ------------------------------------------------------------------------------------------------------------- checks
+
+
+def _check_free(fields: Fields | list[DataField], name: str, parent: Path) -> None:
+    if any(field.name == name for field in fields):
+        raise SchemaError(f"there is a column '{dotted((*parent, name))}' already")
+
+
+def _refuse_keys(draft: Draft, name: str, what: str, keys: tuple[str, ...]) -> None:
+    if name in keys:
+        raise SchemaError(
+            f"'{name}' is a column of the {what}, by which the stored rows are kept; create another table, and copy "
+            "the rows: CREATE TABLE ... AS SELECT"
+        )
+
+
+def _refuse_special(draft: Draft, name: str) -> None:
+    """Columns with an index, or with files of their own, are the official system's to change."""
+    options = Options(draft.options)
+    for key in _INDEX_OPTIONS:
+        if name in o.parse_list(options.get(key, "")):
+            raise SchemaError(f"the option '{key}' makes an index of column '{name}'; drop the index first")
+    field = field_at(draft.fields, (name,))
+    if field is not None and unreadable_root(field.type) in _OWN_FILES:
+        raise UnsupportedFeature(
+            f"column '{name}' is a {unreadable_root(field.type)} column, which this release does not change; use the "
+            "official system"
+        )
+
+
+def _refuse_directive(comment: str | None) -> None:
+    if comment is not None and comment.strip().startswith(_DIRECTIVES):
+        raise UnsupportedFeature(
+            f"the comment '{comment}' asks for a BLOB or VECTOR column, which this release does not have; use the "
+            "official system, or another comment"
+        )
+
+
+def _flag(options: Mapping[str, str], key: str, default: bool) -> bool:
+    return bool(Options(options).value(Option(key, default, o.parse_bool)))
