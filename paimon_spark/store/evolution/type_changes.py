@@ -10,10 +10,12 @@ from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.rules.readable_columns import holds_blobs
 from paimon_spark.format.rules.type_casts import may_cast
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import NESTED, DataType
+from paimon_spark.format.types import MAX_LENGTH, NESTED, STRINGS, TIMESTAMPS, DataType, Root
 
 NOT_NULL_OPTION = "alter-column-null-to-not-null.disabled"
 EXPLICIT_OPTION = "disable-explicit-type-casting"
+_TIMES = TIMESTAMPS | {Root.DATE, Root.TIME}
+_LONG_TEXT = DataType(Root.VARCHAR, length=MAX_LENGTH)
 
 
 def changed_type(
@@ -73,6 +75,8 @@ def changed_nullable(name: str, source: DataType, nullable: bool, allow_not_null
 def _check_cast(name: str, source: DataType, target: DataType) -> None:
     """Rows that are there are cast when they are read (Java: CastExecutors.resolve)."""
     try:
+        if source.root in _TIMES and target.root in STRINGS and target != _LONG_TEXT:
+            raise UnsupportedFeature("times are cast to STRING alone, and only where it may be NULL")
         cast_array(pa.nulls(0, arrow_type(source)), source, target)
     except UnsupportedFeature:
         raise SchemaError(
