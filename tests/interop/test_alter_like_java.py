@@ -79,7 +79,9 @@ def draw(rng: random.Random) -> c.SchemaChange:
         text = rng.choice((*SCALARS, STRUCT, {"type": "ARRAY", "element": STRUCT}))
         parent = rng.choice(((), (), ("s",), ("a", "element"), ("n",)))
         position = rng.choice((None, c.Position(place, reference)))
-        return c.AddColumn((*parent, rng.choice(("z", "new", "x"))), parse_type(text), rng.choice((None, "hi")), position)
+        return c.AddColumn(
+            (*parent, rng.choice(("z", "new", "x"))), parse_type(text), rng.choice((None, "hi")), position
+        )
     if kind is c.RenameColumn:
         return c.RenameColumn(path, rng.choice(("z", "new", "x", "n")))
     if kind is c.UpdateType:
@@ -159,7 +161,9 @@ def test_both_make_the_same_of_random_changes(java: Genuine, tmp_path: Path) -> 
         same = schema_json(mine) == schema_json(theirs)
         made += java_error is None
         if (our_error is None) != (java_error is None) or not same:
-            allowed = is_laxer(java_error) if our_error is None else java_error is None and is_stricter(changes, our_error)
+            allowed = (
+                is_laxer(java_error) if our_error is None else java_error is None and is_stricter(changes, our_error)
+            )
             if not allowed:
                 shown = our_error or ("" if same else f"{schema_json(mine)} {schema_json(theirs)}")
                 unlike.append((source.name, [str(x) for x in changes], java_error, shown))

@@ -62,6 +62,11 @@ def paimon_settings(spark: SparkSession) -> dict[str, str]:
     return {key: value for key, value in spark.conf.getAll.items() if key.startswith(PREFIX)}
 
 
+def is_case_sensitive(spark: SparkSession) -> bool:
+    """Whether names of columns that differ in letter case alone are two names in this session."""
+    return (spark.conf.get("spark.sql.caseSensitive", "false") or "").lower() == "true"
+
+
 def chosen_options(
     confs: Mapping[str, str], catalog: str = _ANY, database: str = _ANY, table: str = _ANY
 ) -> SessionOptions:

@@ -20,6 +20,7 @@ from paimon_spark.errors import DataError, UnsupportedFeature
 from paimon_spark.format.load_history import SourceFile
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.copy.file_format import CSV, JSON, PARQUET, FileFormat
 from paimon_spark.spark.copy.source_files import AS_IT_IS
@@ -144,7 +145,7 @@ def _read_parquet(
 ) -> tuple[DataFrame, list[Column | None], Column]:
     """Columns meet by name. All files are asked for theirs: Java asks one, and loses columns that only others have."""
     rows = reader.option("mergeSchema", "true").parquet(*paths)
-    is_exact = (spark.conf.get("spark.sql.caseSensitive", "false") or "").lower() == "true"
+    is_exact = is_case_sensitive(spark)
     found = {name if is_exact else name.lower(): name for name in rows.columns}
     names = [found.get(own.name if is_exact else own.name.lower()) for own in columns]
     values = [None if name is None else F.col(quoted(name)) for name in names]

@@ -38,6 +38,7 @@ from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.table.row_methods import RowMethods
+from paimon_spark.spark.table.schema_methods import SchemaMethods
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.sql.text.names import Names
@@ -56,7 +57,7 @@ _DETAIL = (
 )
 
 
-class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, ForeignNames):
+class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods, ForeignNames):
     """A table at a path. It holds no state of the table: every call sees the latest one.
 
     - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``
@@ -65,6 +66,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, ForeignNames):
     - Change rows: ``delete``, ``update``, ``merge`` (with ``alias``)
     - Look: ``detail``, ``history``, ``files``, ``partitions``, ``buckets``, ``schemas``, ``tags``, ``branches``,
       ``consumers``, ``system_table``, ``check``, ``analyze``
+    - Columns and options: ``update_schema``, ``set_options``, ``unset_options``
     - Compact: ``optimize``, ``compact_manifest``, ``rescale``
     - Expire and clean up: ``expire_snapshots``, ``expire_changelogs``, ``expire_partitions``, ``mark_partition_done``,
       ``remove_orphan_files``, ``purge_files``

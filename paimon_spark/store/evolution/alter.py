@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 from paimon_spark.errors import CommitConflict, OptionError, PaimonError, SchemaError, TableNotFound
 from paimon_spark.format.options import core_options as o
@@ -15,6 +15,38 @@ from paimon_spark.store.evolution.difference import difference
 from paimon_spark.store.metadata.alter import next_schema, publish_schema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.reporting.result import Result
+
+
+@dataclass(frozen=True, repr=False)
+class AlterResult(Result):
+    """What an alteration did, or would do.
+
+    Attributes:
+        schema_id: of the latest schema of the table now.
+        difference: what is different since then, one line each: ``+ note STRING``, ``~ n INT -> BIGINT``; (): nothing.
+        dry_run: nothing was changed.
+    """
+
+    schema_id: int
+    difference: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+def alter(
+    table: Table, changes: Sequence[SchemaChange], case_sensitive: bool = True, dry_run: bool = False
+) -> AlterResult:
+    """Makes changes to the schema of a table, all or none; see alter_table.
+
+    Args:
+        dry_run: only says what would be different.
+    """
+    before = _latest(table)
+    if dry_run:
+        return AlterResult(before.id, difference(before, planned_schema(table, changes, case_sensitive)), dry_run)
+    after = alter_table(table, changes, case_sensitive)
+    known = before if after.id <= before.id + 1 else table.schemas.load(after.id - 1)
+    return AlterResult(after.id, difference(known, after))
 
 
 def planned_schema(table: Table, changes: Sequence[SchemaChange], case_sensitive: bool = True) -> TableSchema:
@@ -114,10 +146,3 @@ def _lost(
         f"{error}. Another job has changed the schema meanwhile (schema {first.id} to {latest.id}: {theirs}), so that "
         f"these changes do not fit any more: {described(tuple(changes))}. Nothing was changed; look at the table again"
     )
-
-
-def with_latest_schema(table: Table) -> Table:
-    """The table with its latest schema, and with the options of its caller on top of those stored now."""
-    latest = _latest(table)
-    given = {k: v for k, v in table.options.items() if table.schema.options.get(k) != v}
-    return replace(table, schema=latest, options=Options({**latest.options, **given}))

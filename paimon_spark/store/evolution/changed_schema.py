@@ -8,6 +8,7 @@ from dataclasses import replace
 from paimon_spark.errors import OptionError, PaimonError, SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.keys import known_key
 from paimon_spark.format.rules.new_tables import validate_table
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema
@@ -80,8 +81,9 @@ def _changed(
         case SetOption():
             return _set_option(draft, change, current, has_snapshots)
         case UnsetOption():
-            check_unset(current, change.key, has_snapshots())
-            return replace(draft, options={k: v for k, v in draft.options.items() if k != change.key})
+            key = known_key(change.key, {f.name.lower(): f.name for f in draft.fields}) or change.key
+            check_unset(current, key, has_snapshots())
+            return replace(draft, options={k: v for k, v in draft.options.items() if k not in (key, change.key)})
         case SetTableComment():
             return replace(draft, comment=change.comment)
         case DropPrimaryKey():

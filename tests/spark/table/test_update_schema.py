@@ -1,0 +1,70 @@
+"""PaimonTable changes its columns and options; rows that are there are read with the new columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import types as st
+
+from paimon_spark import PaimonTable
+from paimon_spark.errors import OptionError, SchemaError
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> PaimonTable:
+    rows = spark.sql("select 1 as id, 2 as n, named_struct('city', 'Oslo') as addr, 'x' as tmp")
+    rows.coalesce(1).write.format("paimon").mode("append").save(str(tmp_path / "t"))
+    return PaimonTable.forPath(spark, str(tmp_path / "t"))
+
+
+def test_a_block_of_changes_is_one_schema(table: PaimonTable) -> None:
+    with table.update_schema() as change:
+        change.add_column("note", "string", after="n", comment="by hand")
+        change.add_column("ADDR.zip", st.IntegerType(), first=True)
+        change.rename_column("addr", "address")
+        change.drop_column("TMP").update_type("N", "bigint").set_default("note", "'new'")
+    assert change.result.schema_id == 1
+    assert change.result.difference[0] == "- tmp STRING"
+    frame = table.toDF()
+    assert frame.schema.simpleString() == "struct<id:int,n:bigint,note:string,address:struct<zip:int,city:string>>"
+    assert [tuple(row) for row in frame.collect()] == [(1, 2, None, (None, "Oslo"))]
+
+
+def test_a_block_that_raises_changes_nothing(table: PaimonTable) -> None:
+    with pytest.raises(RuntimeError), table.update_schema() as change:
+        change.drop_column("tmp")
+        raise RuntimeError
+    with pytest.raises(SchemaError, match="there is no column 'nowhere'"), table.update_schema() as change:
+        change.drop_column("tmp").drop_column("nowhere")
+    with table.update_schema(dry_run=True) as change:
+        change.drop_column("tmp")
+    assert change.result.difference == ("- tmp STRING",)
+    assert table.detail().first()["schema_id"] == 0
+
+
+def test_options_are_stored(table: PaimonTable) -> None:
+    done = table.set_options({"snapshot.time-retained": "4 d", "comment": "orders", "consumer.ignore-progress": "true"})
+    assert done.difference == (
+        "~ comment: none -> orders",
+        "+ option consumer.ignore-progress = true",
+        "+ option snapshot.time-retained = 4 d",
+    )
+    found = table.detail().first()
+    assert (found["comment"], found["options"]["snapshot.time-retained"]) == ("orders", "4 d")
+    assert table.unset_options("snapshot.time-retained", "comment", dry_run=True).dry_run
+    table.unset_options("Snapshot.Time-Retained", "comment", "write-only")
+    found = table.detail().first()
+    assert (found["comment"], "snapshot.time-retained" in found["options"]) == (None, False)
+    with pytest.raises(OptionError, match="cannot change once a table has rows"):
+        table.set_options({"merge-engine": "first-row"})
+
+
+def test_names_are_those_of_the_session(spark: SparkSession, table: PaimonTable) -> None:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(SchemaError, match="there is no column 'TMP'"), table.update_schema() as change:
+            change.drop_column("TMP")
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
