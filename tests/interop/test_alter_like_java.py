@@ -53,7 +53,8 @@ OPTIONS = (
     ("bucket", ("1", "2", "4", "-1")), ("bucket-key", ("k", "n", "n,t")), ("sequence.field", ("n", "t", "zz")),
     ("snapshot.num-retained.min", ("2", "0")), ("merge-engine", ("deduplicate", "first-row")),
     ("deletion-vectors.enabled", ("true", "false")), ("deletion-vectors.modifiable", ("true",)),
-    ("ignore-delete", ("true", "false")), ("fields.t.stats-mode", ("none",)), ("changelog-producer", ("lookup", "none")),
+    ("ignore-delete", ("true", "false")), ("fields.t.stats-mode", ("none",)),
+    ("changelog-producer", ("lookup", "none")),
     ("primary-key", ("k", "n")), ("type", ("TABLE", "format-table")), ("file.format", ("orc", "parquet", "avro")),
     ("record-level.time-field", ("ts", "t")), ("partition", ("p",)), ("write-only", ("true",)),
 )  # fmt: skip
@@ -72,8 +73,8 @@ def draw(rng: random.Random) -> c.SchemaChange:
     path = rng.choice(PATHS)
     place = rng.choice(list(c.Place))
     reference = rng.choice("kptnsxy") if place in (c.Place.AFTER, c.Place.BEFORE) else None
-    kinds = (c.AddColumn, c.RenameColumn, c.DropColumn, c.UpdateType, c.UpdateNullable, c.UpdateComment, c.UpdateDefault,
-             c.MoveColumn, c.SetOption, c.UnsetOption, c.SetTableComment, c.DropPrimaryKey)  # fmt: skip
+    kinds = (c.AddColumn, c.RenameColumn, c.DropColumn, c.UpdateType, c.UpdateNullable, c.UpdateComment,
+             c.UpdateDefault, c.MoveColumn, c.SetOption, c.UnsetOption, c.SetTableComment, c.DropPrimaryKey)  # fmt: skip
     kind = rng.choices(kinds, (5, 4, 3, 8, 3, 2, 3, 3, 5, 3, 1, 1))[0]
     if kind is c.AddColumn:
         text = rng.choice((*SCALARS, STRUCT, {"type": "ARRAY", "element": STRUCT}))
