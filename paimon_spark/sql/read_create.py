@@ -83,7 +83,7 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
     """
     if any(cursor.sees(*words) for words in _CONSTRAINTS):
         raise cursor.unsupported(f"constraints of a table are not supported: {_KEYS}")
-    column = ColumnDefinition(cursor.name("the name of a column"), _type(cursor))
+    column = ColumnDefinition(cursor.name("the name of a column"), column_type(cursor))
     while not (cursor.sees(",") or cursor.sees(")") or cursor.is_done):
         if cursor.accept("NOT", "NULL"):
             column = replace(column, nullable=False)
@@ -101,8 +101,10 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
     return column
 
 
-def _type(cursor: Cursor) -> str:
+def column_type(cursor: Cursor, *stops: tuple[str, ...]) -> str:
+    """The type of a column as it is written; stops: further words that can follow it."""
     words = (
+        *stops,
         ("NOT", "NULL"),
         ("NULL",),
         ("COMMENT",),

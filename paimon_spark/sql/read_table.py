@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from paimon_spark.sql.read_column_changes import read_column_changes
 from paimon_spark.sql.read_create import same_database
 from paimon_spark.sql.statements import (
     AddPartition,
-    AlterColumns,
     Analyze,
     CreateTag,
     DeleteTag,
@@ -27,7 +27,6 @@ from paimon_spark.sql.text.lexer import Kind
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.partitions import PartitionSpec, read_partition
 
-_COLUMN_ACTIONS = ("ADD", "ALTER", "CHANGE", "DROP", "RENAME", "REPLACE")
 _UNITS = ("DAYS", "HOURS", "MINUTES")
 
 
@@ -125,9 +124,10 @@ def read_alter(cursor: Cursor) -> Statement | None:
             found = read(cursor, table)
             cursor.expect_end()
             return found
-    action = next((word for word in _COLUMN_ACTIONS if cursor.sees(word)), None)
-    if action is not None:
-        return AlterColumns(table, action, cursor.text)
+    changed = read_column_changes(cursor, table)
+    if changed is not None:
+        cursor.expect_end()
+        return changed
     asked = " ".join(token.text for token in cursor.tokens[cursor.at : cursor.at + 2])
     if not asked:
         raise cursor.error("what to alter is needed here, such as SET TBLPROPERTIES or CREATE TAG")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from paimon_spark.sql.column_changes import AlterColumns
 from paimon_spark.sql.listings import (
     AlterDatabase,
     CreateDatabase,
@@ -219,15 +220,6 @@ class UnsetProperties:
     table: TableName
     keys: tuple[str, ...]
     if_exists: bool = False
-
-
-@dataclass(frozen=True)
-class AlterColumns:
-    """ALTER TABLE ... ADD, DROP, RENAME, ALTER, CHANGE, REPLACE COLUMN. action: its first word; text: all of it."""
-
-    table: TableName
-    action: str
-    text: str
 
 
 @dataclass(frozen=True)

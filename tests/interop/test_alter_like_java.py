@@ -74,7 +74,8 @@ def draw(rng: random.Random) -> c.SchemaChange:
     place = rng.choice(list(c.Place))
     reference = rng.choice("kptnsxy") if place in (c.Place.AFTER, c.Place.BEFORE) else None
     kinds = (c.AddColumn, c.RenameColumn, c.DropColumn, c.UpdateType, c.UpdateNullable, c.UpdateComment,
-             c.UpdateDefault, c.MoveColumn, c.SetOption, c.UnsetOption, c.SetTableComment, c.DropPrimaryKey)  # fmt: skip
+             c.UpdateDefault, c.MoveColumn, c.SetOption, c.UnsetOption, c.SetTableComment,
+             c.DropPrimaryKey)  # fmt: skip
     kind = rng.choices(kinds, (5, 4, 3, 8, 3, 2, 3, 3, 5, 3, 1, 1))[0]
     if kind is c.AddColumn:
         text = rng.choice((*SCALARS, STRUCT, {"type": "ARRAY", "element": STRUCT}))

@@ -7,6 +7,8 @@ from decimal import Decimal
 import pytest
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.sql import column_changes as q
+from paimon_spark.sql.column_changes import AlterColumns
 from paimon_spark.sql.listings import (
     AlterDatabase,
     CreateDatabase,
@@ -29,7 +31,6 @@ from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.statements import (
     AddPartition,
-    AlterColumns,
     Analyze,
     Call,
     ColumnDefinition,
@@ -103,9 +104,30 @@ def test_procedures_may_be_called_like_functions() -> None:
         ("ALTER TABLE paimon.a.t UNSET TBLPROPERTIES IF EXISTS ('a', b.c)", UnsetProperties(T, ("a", "b.c"), True)),
         ("COMMENT ON TABLE paimon.a.t IS 'it''s'", SetProperties(T, {"comment": "it's"})),
         ("COMMENT ON TABLE paimon.a.t IS NULL", UnsetProperties(T, ("comment",), True)),
-        ("ALTER TABLE paimon.a.t ADD COLUMN x INT", AlterColumns(T, "ADD", "ALTER TABLE paimon.a.t ADD COLUMN x INT")),
-        ("ALTER TABLE paimon.a.t RENAME COLUMN x TO y",
-         AlterColumns(T, "RENAME", "ALTER TABLE paimon.a.t RENAME COLUMN x TO y")),
+        ("ALTER TABLE paimon.a.t ADD COLUMN x INT", AlterColumns(T, (q.AddColumn(("x",), "INT"),))),
+        ("ALTER TABLE paimon.a.t ADD COLUMNS (a.`b c` DECIMAL(10,2) NOT NULL COMMENT 'c' FIRST, y MAP<INT, INT> AFTER x)",
+         AlterColumns(T, (q.AddColumn(("a", "b c"), "DECIMAL(10,2)", False, "c", None, True),
+                          q.AddColumn(("y",), "MAP<INT, INT>", after="x")))),
+        ("ALTER TABLE paimon.a.t ADD COLUMN x INT DEFAULT 1 + 2 AFTER y, z INT",
+         AlterColumns(T, (q.AddColumn(("x",), "INT", default="1 + 2", after="y"), q.AddColumn(("z",), "INT")))),
+        ("ALTER TABLE paimon.a.t RENAME COLUMN x.a TO y", AlterColumns(T, (q.RenameColumn(("x", "a"), "y"),))),
+        ("ALTER TABLE paimon.a.t DROP COLUMNS IF EXISTS (x, y.z)",
+         AlterColumns(T, (q.DropColumn(("x",), True), q.DropColumn(("y", "z"), True)))),
+        ("ALTER TABLE paimon.a.t DROP COLUMN x, y", AlterColumns(T, (q.DropColumn(("x",)), q.DropColumn(("y",))))),
+        ("ALTER TABLE paimon.a.t ALTER COLUMN x TYPE ARRAY<INT>",
+         AlterColumns(T, (q.ChangeColumn(("x",), type="ARRAY<INT>"),))),
+        ("ALTER TABLE paimon.a.t ALTER COLUMN x COMMENT 'c', y.element FIRST, z AFTER y",
+         AlterColumns(T, (q.ChangeColumn(("x",), comment="c"), q.ChangeColumn(("y", "element"), first=True),
+                          q.ChangeColumn(("z",), after="y")))),
+        ("ALTER TABLE paimon.a.t ALTER x SET DEFAULT 'a, b'", AlterColumns(T, (q.ChangeColumn(("x",), default="'a, b'"),))),
+        ("ALTER TABLE paimon.a.t ALTER COLUMN x DROP DEFAULT", AlterColumns(T, (q.ChangeColumn(("x",), default=""),))),
+        ("ALTER TABLE paimon.a.t CHANGE COLUMN x SET NOT NULL",
+         AlterColumns(T, (q.ChangeColumn(("x",), nullable=False),))),
+        ("ALTER TABLE paimon.a.t ALTER COLUMN x DROP NOT NULL",
+         AlterColumns(T, (q.ChangeColumn(("x",), nullable=True),))),
+        ("ALTER TABLE paimon.a.t CHANGE x X BIGINT COMMENT 'c' AFTER y",
+         AlterColumns(T, (q.ChangeColumn(("x",), "BIGINT", comment="c", after="y"),))),
+        ("ALTER TABLE paimon.a.t REPLACE COLUMNS (x INT, y STRING)", AlterColumns(T, (q.ReplaceColumns(),))),
         ("ALTER TABLE paimon.a.t RECOVER PARTITIONS", RepairTable(T)),
         ("MSCK REPAIR TABLE paimon.a.t SYNC PARTITIONS", RepairTable(T)),
         ("ANALYZE TABLE paimon.a.t COMPUTE STATISTICS", Analyze(T)),
@@ -355,6 +377,10 @@ def test_copy_into_from_a_query() -> None:
          "column 46: DAYS, HOURS or MINUTES is needed here; found WEEKS"),
         ("ALTER TABLE paimon.a.t CREATE TAG v AS OF VERSION 'x'", "column 51: the id of a snapshot is an integer"),
         ("ALTER TABLE paimon.a.t SET TBLPROPERTIES ('a' = 1 + 1)", "the value of 'a' must be a literal; found +"),
+        ("ALTER TABLE paimon.a.t ADD COLUMN x", "column 36: the type of the column is needed here; the text ends"),
+        ("ALTER TABLE paimon.a.t RENAME COLUMN x", "column 39: TO is needed here; the text ends"),
+        ("ALTER TABLE paimon.a.t ALTER COLUMN x", "TYPE, COMMENT, FIRST, AFTER, SET or DROP is needed here"),
+        ("ALTER TABLE paimon.a.t CHANGE x y INT", "CHANGE COLUMN gives no other name; write RENAME COLUMN x TO y"),
         ("DROP TABLE paimon.a.t NOW", "column 23: the statement should end here; found NOW"),
         ("DROP TABLE paimon.a",
          "column 12: paimon.a names no table: write paimon.<database>.<table> or paimon.`<path>`"),

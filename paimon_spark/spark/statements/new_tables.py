@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
-from pyspark.errors import ParseException
 from pyspark.sql import DataFrame
-from pyspark.sql import types as st
 
 from paimon_spark.errors import SqlError, TableAlreadyExists, TableNotFound, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.types import COMMENT, CURRENT_DEFAULT, paimon_field, paimon_fields
+from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import Args, run_query
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.declared_columns import declared_columns
 from paimon_spark.spark.statements.filled_tables import create_filled_table
 from paimon_spark.spark.statements.replaced_tables import replace_table
 from paimon_spark.spark.write.table_creation import all_nullable, new_table_schema
-from paimon_spark.sql.statements import ColumnDefinition, CreateTable
+from paimon_spark.sql.statements import CreateTable
 
 _PROVIDERS = (None, "paimon")
 _FORMAT_TABLES = ("csv", "json", "orc", "parquet", "text")
@@ -91,7 +88,7 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
     if rows is not None:
         fields = tuple(replace(field, type=all_nullable(field.type)) for field in paimon_fields(rows.schema))
     else:
-        fields = _declared(session, create.columns)
+        fields = declared_columns(create.columns)
     if not fields:
         raise SqlError(f"CREATE TABLE {create.table}: a table needs columns; declare them in parentheses, or write AS")
     if create.partitioned_by:
@@ -101,33 +98,6 @@ def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) ->
 
 def _joined(names: Sequence[str]) -> str:
     return ",".join(names)
-
-
-def _declared(session: SqlSession, columns: Sequence[ColumnDefinition]) -> tuple[DataField, ...]:
-    """The columns of CREATE TABLE, whose types Spark reads, all in one question."""
-    if not columns:
-        return ()
-    ddl = ", ".join(f"c{number} {column.type}" for number, column in enumerate(columns))
-    try:
-        types = [field.dataType for field in cast(st.StructType, st.StructType.fromDDL(ddl)).fields]
-    except ParseException:
-        types = [_type(column) for column in columns]
-    return tuple(
-        paimon_field(st.StructField(column.name, spark, column.nullable, _metadata(column)))
-        for column, spark in zip(columns, types, strict=True)
-    )
-
-
-def _type(column: ColumnDefinition) -> st.DataType:
-    try:
-        return st.DataType.fromDDL(column.type)
-    except ParseException:
-        raise SqlError(f"SQL: the column {column.name} has the type {column.type}, which Spark does not have") from None
-
-
-def _metadata(column: ColumnDefinition) -> dict[str, str]:
-    said = {COMMENT: column.comment, CURRENT_DEFAULT: column.default}
-    return {key: value for key, value in said.items() if value is not None}
 
 
 def _like(session: SqlSession, create: CreateTable, given: Mapping[str, str], comment: str | None) -> TableSchema:

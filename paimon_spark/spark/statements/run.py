@@ -7,11 +7,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.queries.functions import with_functions
 from paimon_spark.spark.queries.run_query import Args, run_query, run_untouched
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements import databases, descriptions, listings, tables
+from paimon_spark.spark.statements import alters, databases, descriptions, listings, tables
 from paimon_spark.spark.statements.calls import run_call
 from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert
@@ -20,6 +19,7 @@ from paimon_spark.spark.statements.row_changes import run_delete, run_merge_into
 from paimon_spark.spark.statements.views import run_create_view, run_explain
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
+from paimon_spark.sql.column_changes import AlterColumns
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
 from paimon_spark.sql.row_statements import Delete, Merge, Update
@@ -56,18 +56,6 @@ def run_statement(session: SqlSession, statement: s.Statement, args: Args = None
     return _RUNNERS[kind](session, statement) if with_args is None else with_args(session, statement, args)
 
 
-def _refuse(session: SqlSession, statement: s.SetProperties | s.UnsetProperties | s.AlterColumns) -> DataFrame:
-    """Refuses what this release does not have."""
-    match statement:
-        case s.AlterColumns():
-            what = f"ALTER TABLE {statement.table} {statement.action} COLUMN"
-            instead = "use the official system to change columns; this release reads and writes the table afterwards"
-        case _:
-            what = f"ALTER TABLE {statement.table} SET or UNSET TBLPROPERTIES"
-            instead = "give options for one read or write, or use the official system to store them"
-    raise UnsupportedFeature(f"SQL: {what} is not supported by this release of paimon_spark; {instead}")
-
-
 _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
     s.Untouched: run_untouched,
     Query: run_query,
@@ -84,9 +72,9 @@ _RUNNERS: Mapping[type, Runner] = {
     s.Call: run_call,
     Delete: run_delete,
     Update: run_update,
-    s.SetProperties: _refuse,
-    s.UnsetProperties: _refuse,
-    s.AlterColumns: _refuse,
+    s.SetProperties: alters.run_set_properties,
+    s.UnsetProperties: alters.run_unset_properties,
+    AlterColumns: alters.run_alter_columns,
     s.DropTable: tables.run_drop,
     s.RenameTable: tables.run_rename,
     s.TruncateTable: tables.run_truncate,

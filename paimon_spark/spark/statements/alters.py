@@ -1,0 +1,109 @@
+"""ALTER TABLE of columns and of table properties (features 8.1; Java: SparkCatalog.alterTable)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame
+
+from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.types import DataType
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
+from paimon_spark.spark.queries.results import no_rows
+from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.declared_columns import declared_type
+from paimon_spark.sql import column_changes as q
+from paimon_spark.sql import statements as s
+from paimon_spark.store.evolution import changes as c
+from paimon_spark.store.evolution.alter import alter_table
+from paimon_spark.store.evolution.schema_update import option_changes, unset_changes
+
+_OF_THE_CATALOG = ("location", "provider", "owner", "external", "is_managed_location")
+
+
+def run_alter_columns(session: SqlSession, alter: q.AlterColumns) -> DataFrame:
+    """Changes columns: all changes of the statement make one schema, or none is made.
+
+    Raises:
+        SchemaError: a change does not fit.
+        UnsupportedFeature: columns are replaced, or added with a default value, as in the official connector.
+    """
+    changes = [made for change in alter.changes for made in _column_changes(change)]
+    alter_table(session.open(alter.table), changes, is_case_sensitive(session.spark))
+    return no_rows(session.spark)
+
+
+def run_set_properties(session: SqlSession, statement: s.SetProperties) -> DataFrame:
+    """Stores table options; ``comment`` is the comment of the table."""
+    for key in statement.properties:
+        _check_property(key)
+    alter_table(session.open(statement.table), option_changes(statement.properties))
+    return no_rows(session.spark)
+
+
+def run_unset_properties(session: SqlSession, statement: s.UnsetProperties) -> DataFrame:
+    """Removes table options; one that is not set is no error, with IF EXISTS or without, as in Spark."""
+    for key in statement.keys:
+        _check_property(key)
+    alter_table(session.open(statement.table), unset_changes(statement.keys))
+    return no_rows(session.spark)
+
+
+def _check_property(key: str) -> None:
+    if key.lower() in _OF_THE_CATALOG:
+        raise OptionError(f"the table property '{key}' is the catalog's: no statement changes it")
+    if key.lower() == o.PRIMARY_KEY.key:
+        raise OptionError(
+            "the table property 'primary-key' cannot change: create another table with it, and copy the rows; or, "
+            "while the table is empty, use PaimonTable.set_options"
+        )
+
+
+def _column_changes(change: q.ColumnChange) -> Iterator[c.SchemaChange]:
+    match change:
+        case q.AddColumn():
+            if change.default is not None:
+                raise UnsupportedFeature(
+                    f"ADD COLUMN {c.dotted(change.path)} DEFAULT: the rows that are there have NULL in a new column; "
+                    "add it without DEFAULT, then write ALTER COLUMN ... SET DEFAULT for the rows to come"
+                )
+            data_type = _type(change.path, change.type).with_nullable(change.nullable)
+            yield c.AddColumn(change.path, data_type, change.comment, _position(change))
+        case q.RenameColumn():
+            yield c.RenameColumn(change.path, change.to)
+        case q.DropColumn():
+            yield c.DropColumn(change.path, change.if_exists)
+        case q.ReplaceColumns():
+            raise UnsupportedFeature(
+                "REPLACE COLUMNS would drop all columns with their values; drop and add the columns that change, or "
+                "write CREATE OR REPLACE TABLE for a table with other columns"
+            )
+        case q.ChangeColumn():
+            yield from _change_column(change)
+
+
+def _change_column(change: q.ChangeColumn) -> Iterator[c.SchemaChange]:
+    if change.type is not None:
+        yield c.UpdateType(change.path, _type(change.path, change.type))
+    if change.nullable is not None:
+        yield c.UpdateNullable(change.path, change.nullable)
+    if change.comment is not None:
+        yield c.UpdateComment(change.path, change.comment)
+    if change.default is not None:
+        yield c.UpdateDefault(change.path, change.default or None)
+    position = _position(change)
+    if position is not None:
+        yield c.MoveColumn(change.path, position)
+
+
+def _position(change: q.AddColumn | q.ChangeColumn) -> c.Position | None:
+    if change.first and change.after is not None:
+        raise SchemaError(f"column {c.dotted(change.path)}: FIRST and AFTER exclude each other")
+    if change.after is not None:
+        return c.Position(c.Place.AFTER, change.after)
+    return c.Position(c.Place.FIRST) if change.first else None
+
+
+def _type(path: c.Path, text: str) -> DataType:
+    return declared_type(c.dotted(path), text)
