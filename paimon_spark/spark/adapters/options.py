@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import parse_columns
 from paimon_spark.format.options.core_options import Option, Options, parse_bool, parse_choice
-from paimon_spark.format.rules.missing_columns import ERROR, MISSING_COLUMNS
+from paimon_spark.format.rules.missing_columns import DEFAULT, ERROR, MISSING_COLUMNS
 from paimon_spark.spark.adapters.whole_path import whole_path
+from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
 PATH = "path"
@@ -27,13 +28,25 @@ ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
 TIME_ZONE = "time-zone"
+MERGE_SCHEMA = "write.merge-schema"
+TYPE_WIDENING = "write.merge-schema.type-widening"
+EXPLICIT_CAST = "write.merge-schema.explicit-cast"
+OVERWRITE_SCHEMA = "overwrite-schema"
 WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MISSING_COLUMNS))
 
 _PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
 _VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
 _READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS, NATIVE, SPLITS)
 _NATIVE_VALUES: dict[str, bool | None] = {"auto": None, "true": True, "false": False}
-_WRITE_ONLY = (ROW_KIND_COLUMN, OVERWRITE_WHERE, WRITE_MISSING_COLUMNS.key)
+_WRITE_ONLY = (
+    ROW_KIND_COLUMN,
+    OVERWRITE_WHERE,
+    WRITE_MISSING_COLUMNS.key,
+    MERGE_SCHEMA,
+    TYPE_WIDENING,
+    EXPLICIT_CAST,
+    OVERWRITE_SCHEMA,
+)
 
 
 @dataclass(frozen=True)
@@ -75,6 +88,8 @@ class WriteOptions:
         table: options of a new table, or of this write to an existing one; storage options.
         missing_columns: what becomes of table columns that the DataFrame lacks, as for omissible_columns.
         time_zone: in which `overwrite_where` is read; None: nobody has said.
+        merging: what the rows may do to the schema of the table; None: nothing.
+        overwrite_schema: an overwrite replaces the columns, and the keys and options that are given, too.
     """
 
     path: str
@@ -84,6 +99,8 @@ class WriteOptions:
     table: Mapping[str, str] = field(default_factory=dict)
     missing_columns: str = ERROR
     time_zone: str | None = None
+    merging: Merging | None = None
+    overwrite_schema: bool = False
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -142,6 +159,12 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     _refuse(given, travel, "chooses what a read sees; a write always goes on top of the latest snapshot, leave it out")
     dynamic, zone = given.pop(DYNAMIC_OVERWRITE, None), given.pop(TIME_ZONE, None)
     where = given.pop(OVERWRITE_WHERE, None)
+    merging = _merging(given)
+    replaces_schema = _bool(OVERWRITE_SCHEMA, given.pop(OVERWRITE_SCHEMA, "false"))
+    if merging is not None:
+        given.setdefault(WRITE_MISSING_COLUMNS.key, DEFAULT)  # rows with other columns are what it is for
+        if replaces_schema:
+            raise OptionError(f"'{MERGE_SCHEMA}' and '{OVERWRITE_SCHEMA}' contradict each other: give one")
     missing = Options(given).value(WRITE_MISSING_COLUMNS)
     given.pop(WRITE_MISSING_COLUMNS.key, None)
     if where is not None and dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic):
@@ -154,7 +177,21 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         given,
         missing,
         zone,
+        merging,
+        replaces_schema,
     )
+
+
+def _merging(given: dict[str, str]) -> Merging | None:
+    """What the options say of changes of the schema; they are taken out of those given."""
+    merges, widens, casts = (
+        _bool(key, given.pop(key, "false")) for key in (MERGE_SCHEMA, TYPE_WIDENING, EXPLICIT_CAST)
+    )
+    if widens and not merges:
+        raise OptionError(f"'{TYPE_WIDENING}' = 'true' needs '{MERGE_SCHEMA}' = 'true'")
+    if casts and not widens:
+        raise OptionError(f"'{EXPLICIT_CAST}' = 'true' needs '{TYPE_WIDENING}' = 'true'")
+    return Merging(widens, casts) if merges else None
 
 
 def _lowered(options: Mapping[str, str]) -> dict[str, str]:

@@ -41,12 +41,30 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
         CommitStateUnknown: nothing is deleted.
     """
     commit = TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base)
+    if job.evolution is not None:
+        _publish_schema(job, commit, messages)
     with nothing_committed():
         try:
             if job.overwrites:
                 return commit.overwrite(messages, job.replaced)
             return commit.append(messages)
-        except (CommitConflict, RetriesExhausted, DataError, StorageError):
+        except (CommitConflict, RetriesExhausted, DataError, StorageError) as error:
+            _abort(commit, messages)
+            if job.evolution is None:
+                raise
+            from paimon_spark.spark.write.evolved_table import with_schema_told
+
+            raise with_schema_told(job, error) from error
+
+
+def _publish_schema(job: WriteJob, commit: TableCommit, messages: Sequence[CommitMessage]) -> None:
+    """The schema comes first, so that no reader finds files whose schema is not there."""
+    from paimon_spark.spark.write.evolved_table import publish_job_schema
+
+    with nothing_committed():
+        try:
+            publish_job_schema(job)
+        except (CommitConflict, StorageError):
             _abort(commit, messages)
             raise
 

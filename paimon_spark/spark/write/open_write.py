@@ -10,9 +10,15 @@ from pyspark.sql.types import StringType, StructType
 from paimon_spark.errors import OptionError
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.adapters.options import OVERWRITE_WHERE, ROW_KIND_COLUMN, WriteOptions
+from paimon_spark.spark.adapters.options import (
+    DYNAMIC_OVERWRITE,
+    OVERWRITE_SCHEMA,
+    OVERWRITE_WHERE,
+    ROW_KIND_COLUMN,
+    WriteOptions,
+)
 from paimon_spark.spark.write.task_rows import align_rows
-from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.spark.write.write_job import Evolution, WriteJob
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_table, open_table
@@ -53,20 +59,40 @@ def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: 
     """
     kind_column = None if options.row_kind_column is None else _kind_column(options.row_kind_column, schema)
     stored = _stored(options, schema)
+    before = table.schema
+    if options.overwrite_schema:
+        table = _with_new_columns(table, options, stored, overwrite)
+    elif options.merging is not None:
+        from paimon_spark.spark.write.evolved_table import merged_table
+
+        table = merged_table(table, stored, options.merging)
+    evolution = None if table.schema is before else Evolution(before, empties=options.overwrite_schema)
     check_writable(table.schema, table.options)
     if kind_column is not None and not table.schema.primary_keys:
         raise OptionError(
             f"'{ROW_KIND_COLUMN}' needs a primary key to update or delete by; the table at {table.location} has none"
         )
     omissible = omissible_columns(table, stored.names, options.missing_columns, replaces=overwrite)
-    align_rows(_no_rows(stored), table.schema.fields, omissible)
+    completes = options.merging is not None
+    align_rows(_no_rows(stored), table.schema.fields, omissible, completes)
     replaced: Replaced = "dynamic" if options.overwrite_dynamic else None
     if options.overwrite_where is not None:
         from paimon_spark.spark.write.replaced_partitions import replaced_partitions
 
         replaced = replaced_partitions(table.schema, options.overwrite_where, table.time_zone)
     plan = plan_write(table, overwrite)
-    return WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible)
+    return WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible, completes, evolution)
+
+
+def _with_new_columns(table: Table, options: WriteOptions, stored: StructType, overwrite: bool) -> Table:
+    if not overwrite or options.overwrite_where is not None or options.overwrite_dynamic:
+        raise OptionError(
+            f"'{OVERWRITE_SCHEMA}' replaces the columns of all rows: use it with mode('overwrite'), and without "
+            f"'{OVERWRITE_WHERE}' and '{DYNAMIC_OVERWRITE}'"
+        )
+    from paimon_spark.spark.write.evolved_table import replaced_table
+
+    return replaced_table(table, stored, options.table)
 
 
 def _stored(options: WriteOptions, schema: StructType) -> StructType:

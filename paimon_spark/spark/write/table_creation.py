@@ -35,8 +35,7 @@ def create_for_rows(location: str, options: Mapping[str, str], schema: StructTyp
         OptionError: an option is unknown or bad.
         UnsupportedFeature: this release could not write to such a table.
     """
-    fields = [replace(f, type=all_nullable(f.type)) for f in paimon_fields(schema)]
-    create(location, options, fields, ignore_if_exists=True, with_rows=True)
+    create(location, options, nullable_fields(schema), ignore_if_exists=True, with_rows=True)
 
 
 def create(
@@ -112,6 +111,15 @@ def _columns(text: str, names: Sequence[str]) -> tuple[str, ...]:
         alike = [item] if item in names else [name for name in names if name.lower() == item.lower()]
         found.append(alike[0] if len(alike) == 1 else item)  # an unknown one is the rules' to refuse
     return tuple(found)
+
+
+def nullable_fields(schema: StructType) -> list[DataField]:
+    """The columns of a table for the rows of a DataFrame, which may hold NULL at any depth; without ids.
+
+    Raises:
+        SchemaError: a column's type cannot be stored.
+    """
+    return [replace(field, type=all_nullable(field.type)) for field in paimon_fields(schema)]
 
 
 def all_nullable(data_type: DataType) -> DataType:

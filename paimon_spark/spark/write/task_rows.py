@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from paimon_spark.arrow.alignment import align_batch
+from paimon_spark.arrow.partial_rows import complete_batch
 from paimon_spark.errors import DataError
 from paimon_spark.format.row_kind import KIND_TEXTS, Kinds
 from paimon_spark.format.types import DataField
@@ -47,10 +48,14 @@ def job_rows(job: WriteJob, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Kind
         DataError: they do not fit.
     """
     if job.row_kind_column is None:
-        return align_rows(batch, job.table.schema.fields, job.omissible), None
+        return _aligned(job, batch), None
     position = batch.schema.get_field_index(job.row_kind_column)
     kinds = row_kinds(batch.column(position), job.row_kind_column)
-    return align_rows(batch.remove_column(position), job.table.schema.fields, job.omissible), kinds
+    return _aligned(job, batch.remove_column(position)), kinds
+
+
+def _aligned(job: WriteJob, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return align_rows(batch, job.table.schema.fields, job.omissible, job.completes)
 
 
 def current_task() -> int:
@@ -60,14 +65,23 @@ def current_task() -> int:
 
 
 def align_rows(
-    batch: pa.RecordBatch, fields: Sequence[DataField], omissible: frozenset[str] = frozenset()
+    batch: pa.RecordBatch,
+    fields: Sequence[DataField],
+    omissible: frozenset[str] = frozenset(),
+    completes: bool = False,
 ) -> pa.RecordBatch:
     """Rows as Spark hands them over, brought to the columns of the table; they may lack the omissible ones.
+
+    Args:
+        completes: they may also lack fields of structs, and have texts for other values.
 
     Raises:
         DataError: they do not fit.
     """
-    return align_batch(with_times(batch, fields), fields, omissible)
+    timed = with_times(batch, fields)
+    if completes:
+        timed = complete_batch(timed, fields)
+    return align_batch(timed, fields, omissible)
 
 
 def row_kinds(column: pa.Array, name: str) -> Kinds:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paimon_spark.errors import StorageError
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.write.write_plan import WritePlan
@@ -19,6 +20,19 @@ from paimon_spark.store.write.write_plan import WritePlan
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import Replaced
     from paimon_spark.store.compact.compaction import CompactResult
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """The schema of a job's table is a new one, to be published with the rows.
+
+    Attributes:
+        before: the schema that the job found.
+        empties: no row that is there has the new columns: they go first.
+    """
+
+    before: TableSchema
+    empties: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,8 @@ class WriteJob:
         replaced: which, as for TableCommit.overwrite.
         row_kind_column: the column of the rows that holds their kind and is not stored.
         omissible: the columns of the table that the rows may lack.
+        completes: fields of structs that the rows lack are NULL, and texts are cast to their columns.
+        evolution: the schema of the table is not published yet; None: it is.
     """
 
     table: Table
@@ -42,6 +58,8 @@ class WriteJob:
     replaced: Replaced = None
     row_kind_column: str | None = None
     omissible: frozenset[str] = frozenset()
+    completes: bool = False
+    evolution: Evolution | None = None
 
 
 @dataclass(frozen=True, repr=False)

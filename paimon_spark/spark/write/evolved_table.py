@@ -1,0 +1,113 @@
+"""The table that a write makes of the one it finds, where its rows may change the schema (features 2.4).
+
+The new schema is not published here: it is committed with the rows (``publish_job_schema``), so that a job that fails
+leaves none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pyspark.sql import types as st
+
+from paimon_spark.errors import CommitConflict, PaimonError, SchemaError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.spark.write.table_creation import new_table_schema, nullable_fields
+from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.store.clean.truncate import truncate_table
+from paimon_spark.store.evolution.alter import has_snapshots
+from paimon_spark.store.evolution.changed_schema import changed_schema
+from paimon_spark.store.evolution.difference import difference
+from paimon_spark.store.evolution.merged_schema import Merging, merge_changes
+from paimon_spark.store.metadata.alter import next_schema, publish_schema
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import split_storage_options
+
+
+def merged_table(table: Table, rows: st.StructType, merging: Merging) -> Table:
+    """The table with the columns that rows need; the same object if it has them.
+
+    Raises:
+        SchemaError: the columns cannot become what the rows need; nothing was changed.
+    """
+    typed = [field for field in rows.fields if not isinstance(field.dataType, st.NullType)]
+    known = {field.name.lower() for field in table.schema.fields}
+    untyped = [f.name for f in rows.fields if isinstance(f.dataType, st.NullType) and f.name.lower() not in known]
+    if untyped:
+        raise SchemaError(f"writing to {table.location}: column '{untyped[0]}' has no type; cast it to the one it gets")
+    try:
+        changes = merge_changes(table.schema.fields, paimon_fields(st.StructType(typed)), merging)
+        changed = changed_schema(table.schema, changes, has_snapshots(table), case_sensitive=False)
+    except SchemaError as error:
+        raise SchemaError(f"writing to {table.location} with 'write.merge-schema': {error}") from None
+    return table if changed == table.schema else replace(table, schema=next_schema(table.schema, changed))
+
+
+def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]) -> Table:
+    """The table with the columns of rows in the place of its own, and with the keys and options that are given.
+
+    Keys, partitions and options that are not given stay as they are.
+
+    Raises:
+        SchemaError: a key that stays is no column of the rows, or the table would be of another kind.
+    """
+    old = table.schema
+    _, given = split_storage_options(options)
+    kept = {**old.options, o.PRIMARY_KEY.key: ",".join(old.primary_keys), o.PARTITION.key: ",".join(old.partition_keys)}
+    fields = nullable_fields(rows)
+    wanted = new_table_schema(table.location, {**kept, **given}, fields, old.comment, with_rows=False)
+    if _kind(wanted) != _kind(old):
+        raise SchemaError(
+            f"writing to {table.location} with 'overwrite-schema': the table cannot get or lose a primary key, nor "
+            "other types of partition columns; drop it, or write CREATE OR REPLACE TABLE in SQL"
+        )
+    numbered, highest = assign_field_ids(wanted.fields, old.highest_field_id + 1)
+    schema = next_schema(old, replace(wanted, fields=numbered, highest_field_id=highest))
+    validate_table(schema, "replace the columns")
+    return replace(table, schema=schema, options=Options(schema.options))
+
+
+def _kind(schema: TableSchema) -> tuple[object, ...]:
+    """What the manifests of a table must have in common."""
+    types = tuple(data_type.with_nullable(True) for data_type in schema.partition_types)
+    return bool(schema.primary_keys), types
+
+
+def publish_job_schema(job: WriteJob) -> None:
+    """Publishes the schema that the rows of a job are written with, just before they are committed.
+
+    Raises:
+        CommitConflict: another job has changed the schema meanwhile, in another way; nothing was published.
+        StorageError: the storage failed.
+    """
+    if job.evolution is None:
+        return
+    schema, table = job.table.schema, job.table
+    if job.evolution.empties:
+        truncate_table(replace(table, schema=job.evolution.before))
+    if publish_schema(table, schema):
+        return
+    theirs = table.schemas.load(schema.id)
+    if not job.evolution.empties and replace(theirs, time_millis=schema.time_millis) == schema:
+        return  # another job has just added the same columns
+    told = "; ".join(difference(job.evolution.before, theirs)) or "the same columns"
+    emptied = "; the table is empty now, a rollback brings its last state back" if job.evolution.empties else ""
+    raise CommitConflict(
+        f"writing to {table.location}: another job has changed the schema meanwhile (schema {schema.id}: {told})"
+        f"{emptied}. Run the job again"
+    )
+
+
+def with_schema_told(job: WriteJob, error: PaimonError) -> PaimonError:
+    """The error of a commit that failed, with what has become of the schema of the job."""
+    if job.evolution is None:
+        return error
+    return type(error)(
+        f"{error} The schema {job.table.schema.id} with the columns of these rows is published and stays; the same "
+        "rows fit it when the job runs again"
+    )
