@@ -52,6 +52,9 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "fast-forward": ("branching", "Gives the table what a branch has, in place of its own snapshots."),
         "copy": ("copying", "Copies the latest state to another table, file by file."),
     },
+    "Columns and options": {
+        "alter": ("altering", "Changes columns, comments and options: one new schema; rows stay as they are."),
+    },
     "Maintenance": {
         "compact": ("compacting", "Merges the files of buckets that have too many, with processes of this machine."),
         "compact-manifest": ("compacting", "Merges the manifests, in one snapshot."),

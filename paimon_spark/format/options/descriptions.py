@@ -11,6 +11,16 @@ DESCRIPTIONS: Mapping[str, str] = {
     "path": "The directory of the table. `load(path)` and `save(path)` set it.",
     "branch": "The branch to read or write.",
     "rowkind.field": "The column that holds the row kind (`+I`, `-U`, `+U`, `-D`) of each written row. It is stored.",
+    "alter-column-null-to-not-null.disabled": "`false` lets a column that may hold NULL be made NOT NULL.",
+    "disable-explicit-type-casting": "`true` refuses changes of a column's type that may lose information.",
+    "add-column-before-partition": "`true` puts new columns in front of the partition columns, not behind all.",
+    "deletion-vectors.modifiable": "`true` lets `deletion-vectors.enabled` change once the table has rows.",
+    "write.merge-schema": (
+        "`true`, in the options of a write: columns that only the rows have are added to the table. See "
+        "[schema evolution](../guides/schema-evolution.md)."
+    ),
+    "write.merge-schema.type-widening": "With `write.merge-schema`: columns also take wider types of the rows.",
+    "write.merge-schema.explicit-cast": "With `type-widening`: also types that may lose information.",
     "bucket": (
         "The number of buckets of a partition. -1 means dynamic buckets for a table with a primary key, and no "
         "buckets for a table without one. -2 postpones the choice (primary key only)."

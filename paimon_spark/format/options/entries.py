@@ -67,6 +67,9 @@ class NoEffect:
 
 HONOURED = """
     type primary-key partition path branch rowkind.field
+    alter-column-null-to-not-null.disabled disable-explicit-type-casting add-column-before-partition
+    deletion-vectors.modifiable
+    write.merge-schema write.merge-schema.type-widening write.merge-schema.explicit-cast
     bucket bucket-key bucket-function.type data-file.prefix data-file.path-directory data-file.external-paths
     data-file.thin-mode index-file-in-data-file-dir file.suffix.include.compression
     file.format file.format.per.level file.compression file.compression.per.level file.compression.zstd-level
@@ -192,11 +195,8 @@ NO_EFFECT = (
         """,
     ),
     NoEffect(
-        "changes of schemas, which this release has none of",
+        "updates of tables with data evolution, which this release refuses",
         """
-        alter-column-null-to-not-null.disabled disable-explicit-type-casting add-column-before-partition
-        deletion-vectors.modifiable write.merge-schema
-        write.merge-schema.type-widening write.merge-schema.explicit-cast
         write.data-evolution.update-conflict-retry.max-attempts write.data-evolution.update-conflict-retry.wait-ms
         """,
     ),
@@ -302,7 +302,6 @@ _EMPTIED = "; or go without it, with the option '{key}' = '' in the call"
 _SWITCHED_OFF = "; or go without it, with the option '{key}' = 'false' in the call"
 _LEAVE_OUT = "leave it out of the call"
 _STORED = f"{_LEAVE_OUT}; a table may have it, for writers that know it: PaimonTable.create(spark).property(...)"
-_LATER_ROWS = f"{_LEAVE_OUT}; rows with new columns need an ALTER TABLE of the official system first"
 
 
 def _refusals(moment: Moment, *rows: tuple[str, tuple[str, ...], str, str]) -> tuple[Refusal, ...]:
@@ -355,9 +354,6 @@ CALL_REFUSALS = _refusals(
     Moment.CALL,
     ("read.changelog", ("false",), "it", "'row-kinds' = 'true' adds the column _row_kind"),
     ("read.allow.fullScan", ("true",), "refusing reads of all partitions", _LEAVE_OUT),
-    ("write.merge-schema", ("false",), "changes of the schema by a write", _LATER_ROWS),
-    ("write.merge-schema.type-widening", ("false",), "changes of the schema by a write", _LATER_ROWS),
-    ("write.merge-schema.explicit-cast", ("false",), "changes of the schema by a write", _LATER_ROWS),
     ("legacy-timestamp-mapping.enabled", ("false",), "it", "cast the column in the query: ts::timestamp"),
     ("file-index.<type>.columns", ("",), "making file indexes", _STORED),
     ("file-index.<type>.<column>.<x>", (), "making file indexes", _STORED),

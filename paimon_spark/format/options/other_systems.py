@@ -14,10 +14,8 @@ _CHANGES = (
     "'incremental-between' = '3,7' reads what the commits 4 to 7 did, 'incremental-between-timestamp' what was "
     "committed between two times, and 'row-kinds' = 'true' tells updates and deletes apart"
 )
-_NO_SCHEMA_CHANGE = (
-    "a write does not change the columns of a table in this release: select the columns that the table has, or write "
-    "to a new path"
-)
+_MERGE_SCHEMA = "'write.merge-schema' = 'true' adds the columns of the rows to the table"
+_OVERWRITE_SCHEMA = "'overwrite-schema' = 'true' lets an overwrite replace the columns of the table"
 _NO_TEXT = (
     "this release stores no text with a commit: PaimonTable.forPath(spark, path).create_tag('<name>') gives the "
     "snapshot a name"
@@ -37,8 +35,8 @@ _OPTIONS = {
         "partitionOverwriteMode": _DYNAMIC,
         "versionAsOf": "'scan.snapshot-id' reads a snapshot, of which the first has the id 1, 'scan.tag-name' a tag",
         "timestampAsOf": "'scan.timestamp' = '2026-11-01 12:00:00' reads the state at a time",
-        "mergeSchema": _NO_SCHEMA_CHANGE,
-        "overwriteSchema": _NO_SCHEMA_CHANGE,
+        "mergeSchema": _MERGE_SCHEMA,
+        "overwriteSchema": _OVERWRITE_SCHEMA,
         "userMetadata": _NO_TEXT,
         "readChangeFeed": _CHANGES,
         "readChangeData": _CHANGES,
@@ -60,7 +58,7 @@ _OPTIONS = {
         "start-timestamp": _CHANGES,
         "end-timestamp": _CHANGES,
         "overwrite-mode": _DYNAMIC,
-        "merge-schema": _NO_SCHEMA_CHANGE,
+        "merge-schema": _MERGE_SCHEMA,
         "write-format": "'file.format' is parquet, orc or avro",
         "write.format.default": "'file.format' is parquet, orc or avro",
         "compression-codec": "'file.compression' is zstd, snappy, lz4, ...",

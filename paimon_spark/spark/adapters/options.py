@@ -31,6 +31,7 @@ TIME_ZONE = "time-zone"
 MERGE_SCHEMA = "write.merge-schema"
 TYPE_WIDENING = "write.merge-schema.type-widening"
 EXPLICIT_CAST = "write.merge-schema.explicit-cast"
+MERGE_OPTIONS = (MERGE_SCHEMA, TYPE_WIDENING, EXPLICIT_CAST)
 OVERWRITE_SCHEMA = "overwrite-schema"
 WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MISSING_COLUMNS))
 
@@ -42,9 +43,7 @@ _WRITE_ONLY = (
     ROW_KIND_COLUMN,
     OVERWRITE_WHERE,
     WRITE_MISSING_COLUMNS.key,
-    MERGE_SCHEMA,
-    TYPE_WIDENING,
-    EXPLICIT_CAST,
+    *MERGE_OPTIONS,
     OVERWRITE_SCHEMA,
 )
 
@@ -184,9 +183,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
 
 def _merging(given: dict[str, str]) -> Merging | None:
     """What the options say of changes of the schema; they are taken out of those given."""
-    merges, widens, casts = (
-        _bool(key, given.pop(key, "false")) for key in (MERGE_SCHEMA, TYPE_WIDENING, EXPLICIT_CAST)
-    )
+    merges, widens, casts = (_bool(key, given.pop(key, "false")) for key in MERGE_OPTIONS)
     if widens and not merges:
         raise OptionError(f"'{TYPE_WIDENING}' = 'true' needs '{MERGE_SCHEMA}' = 'true'")
     if casts and not widens:

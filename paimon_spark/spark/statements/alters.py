@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
+from pyspark.sql import types as st
 
 from paimon_spark.errors import OptionError, SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataType
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
+from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.declared_columns import declared_type
+from paimon_spark.spark.statements.inserted_columns import can_store
 from paimon_spark.sql import column_changes as q
 from paimon_spark.sql import statements as s
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.alter import alter_table
+from paimon_spark.store.evolution.nested_fields import spelled, type_at
 from paimon_spark.store.evolution.schema_update import option_changes, unset_changes
 
+_NESTED = (st.ArrayType, st.MapType, st.StructType)
 _OF_THE_CATALOG = ("location", "provider", "owner", "external", "is_managed_location")
 
 
@@ -29,8 +35,12 @@ def run_alter_columns(session: SqlSession, alter: q.AlterColumns) -> DataFrame:
         SchemaError: a change does not fit.
         UnsupportedFeature: columns are replaced, or added with a default value, as in the official connector.
     """
+    table = session.open(alter.table)
     changes = [made for change in alter.changes for made in _column_changes(change)]
-    alter_table(session.open(alter.table), changes, is_case_sensitive(session.spark))
+    for change in changes:
+        if isinstance(change, c.UpdateType):
+            _check_wider(table.schema, change)
+    alter_table(table, changes, is_case_sensitive(session.spark))
     return no_rows(session.spark)
 
 
@@ -48,6 +58,19 @@ def run_unset_properties(session: SqlSession, statement: s.UnsetProperties) -> D
         _check_property(key)
     alter_table(session.open(statement.table), unset_changes(statement.keys))
     return no_rows(session.spark)
+
+
+def _check_wider(schema: TableSchema, change: c.UpdateType) -> None:
+    """Spark's SQL changes a type to one that holds all its values (Spark: AlterColumns, Cast.canUpCast)."""
+    own = type_at(schema.fields, spelled(schema.fields, change.path))
+    if own is None:
+        return  # there is no such column, which is told when the change is made
+    have, want = spark_type(own), spark_type(change.type)
+    if have != want and not isinstance(have, _NESTED) and not can_store(have, want, is_strict=True):
+        raise SchemaError(
+            f"ALTER COLUMN {c.dotted(change.path)} TYPE {want.simpleString()}: it is {have.simpleString()}, and SQL of "
+            "Spark only allows types that hold all its values; PaimonTable.update_schema changes it nevertheless"
+        )
 
 
 def _check_property(key: str) -> None:

@@ -82,6 +82,20 @@ def insert_frame(spark: SparkSession, rows: DataFrame, target: InsertTarget) -> 
     return numbered.select(*columns)
 
 
+def with_fixed_values(rows: DataFrame, target: InsertTarget) -> DataFrame:
+    """The rows of INSERT ... BY NAME that may change the schema, with the values of PARTITION (...) as columns.
+
+    Raises:
+        SqlError: the query gives a column a value that PARTITION gives one too.
+    """
+    repeated = sorted(key for key in target.fixed if key.lower() in {name.lower() for name in rows.columns})
+    if repeated:
+        raise SqlError(f"INSERT INTO {target.name}: {repeated[0]} has a value in PARTITION, and is in the query too")
+    by_key = {own.name: own for own in target.fields}
+    fixed = {key: F.lit(value).cast(spark_type(by_key[key].type)) for key, value in target.fixed.items()}
+    return rows.withColumns(fixed) if fixed else rows
+
+
 def _by_name(rows: DataFrame, target: InsertTarget) -> list[tuple[int, DataField]]:
     pairs: list[tuple[int, DataField]] = []
     for number, name in enumerate(rows.columns):

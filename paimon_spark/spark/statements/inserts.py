@@ -7,12 +7,18 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from paimon_spark.format.rules.missing_columns import DEFAULT
-from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, WRITE_MISSING_COLUMNS
+from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import Args, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.default_values import with_defaults
-from paimon_spark.spark.statements.inserted_columns import InsertTarget, fixed_values, insert_frame, inserted_columns
+from paimon_spark.spark.statements.inserted_columns import (
+    InsertTarget,
+    fixed_values,
+    insert_frame,
+    inserted_columns,
+    with_fixed_values,
+)
 from paimon_spark.sql.statements import Insert
 from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.writing import partition_condition
@@ -34,10 +40,15 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     fixed = fixed_values(str(insert.table), stored.schema.partition_keys, insert.partition)
     if insert.if_not_exists and _has_partition(session, insert, fixed):
         return no_rows(session.spark)
+    options = {WRITE_MISSING_COLUMNS.key: DEFAULT, **insert.options}
     target = InsertTarget(str(insert.table), stored.schema.fields, insert.columns, insert.by_name, fixed)
     query = insert.query if insert.by_name else with_defaults(insert.query, inserted_columns(target))
-    rows = insert_frame(session.spark, run_query(session, query, args), target)
-    options = {WRITE_MISSING_COLUMNS.key: DEFAULT, **insert.options}
+    rows = run_query(session, query, args)
+    if insert.by_name and _merges_schema(session, insert):
+        rows = with_fixed_values(rows, target)
+    else:
+        options |= dict.fromkeys(MERGE_OPTIONS, "false")  # values by their positions say nothing of new columns
+        rows = insert_frame(session.spark, rows, target)
     if insert.replace_where is not None:
         table.overwrite(rows, insert.replace_where, options)
     elif not insert.overwrite:
@@ -47,6 +58,12 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     else:
         table.overwrite(rows, options=options)
     return no_rows(session.spark)
+
+
+def _merges_schema(session: SqlSession, insert: Insert) -> bool:
+    """Whether the statement or the session lets rows add columns to the table."""
+    said = {**session.said_of(insert.table).of_writes, **insert.options}
+    return any(key.lower() == MERGE_SCHEMA and value.lower() == "true" for key, value in said.items())
 
 
 def _has_partition(session: SqlSession, insert: Insert, fixed: Mapping[str, Value]) -> bool:

@@ -26,7 +26,7 @@ from paimon_spark.store.evolution.difference import difference
 from paimon_spark.store.evolution.merged_schema import Merging, merge_changes
 from paimon_spark.store.metadata.alter import next_schema, publish_schema
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.metadata.table_options import split_storage_options
+from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
 
 
 def merged_table(table: Table, rows: st.StructType, merging: Merging) -> Table:
@@ -57,10 +57,11 @@ def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]
         SchemaError: a key that stays is no column of the rows, or the table would be of another kind.
     """
     old = table.schema
-    _, given = split_storage_options(options)
-    kept = {**old.options, o.PRIMARY_KEY.key: ",".join(old.primary_keys), o.PARTITION.key: ",".join(old.partition_keys)}
+    given = {key: value for key, value in split_storage_options(options)[1].items() if key.lower() != o.BRANCH.key}
+    keys = {o.PRIMARY_KEY.key: ",".join(old.primary_keys), o.PARTITION.key: ",".join(old.partition_keys)}
     fields = nullable_fields(rows)
-    wanted = new_table_schema(table.location, {**kept, **given}, fields, old.comment, with_rows=False)
+    given = resolve_keys(given, [field.name for field in fields])
+    wanted = new_table_schema(table.location, {**old.options, **keys, **given}, fields, old.comment)
     if _kind(wanted) != _kind(old):
         raise SchemaError(
             f"writing to {table.location} with 'overwrite-schema': the table cannot get or lose a primary key, nor "

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql.types import StringType, StructType
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.options import (
@@ -21,6 +22,7 @@ from paimon_spark.spark.write.task_rows import align_rows
 from paimon_spark.spark.write.write_job import Evolution, WriteJob
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_table, open_table
 from paimon_spark.store.write.absent_columns import omissible_columns
 from paimon_spark.store.write.write_plan import plan_write
@@ -42,7 +44,8 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
     """
     if options.overwrite_where is not None and not overwrite:
         raise OptionError(f"'{OVERWRITE_WHERE}' says what an overwrite replaces: use it with mode('overwrite')")
-    table = find_table(options.path, options.table, time_zone=options.time_zone)
+    given = _to_open(options) if options.overwrite_schema else options.table
+    table = find_table(options.path, given, time_zone=options.time_zone)
     if table is None:
         from paimon_spark.spark.write.table_creation import create_for_rows
 
@@ -82,6 +85,12 @@ def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: 
         replaced = replaced_partitions(table.schema, options.overwrite_where, table.time_zone)
     plan = plan_write(table, overwrite)
     return WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible, completes, evolution)
+
+
+def _to_open(options: WriteOptions) -> dict[str, str]:
+    """The options with which a table is opened whose keys and options those of the call replace."""
+    storage, given = split_storage_options(options.table)
+    return {**storage, **{key: value for key, value in given.items() if key.lower() == o.BRANCH.key}}
 
 
 def _with_new_columns(table: Table, options: WriteOptions, stored: StructType, overwrite: bool) -> Table:

@@ -84,6 +84,21 @@ def field_at(fields: Fields, path: Path) -> DataField | None:
     return found[0]
 
 
+def type_at(fields: Fields, path: Path) -> DataType | None:
+    """The type at a path, which may also name what is in an array or map; None: there is none."""
+    found: list[DataType] = []
+
+    def keep(data_type: DataType) -> DataType:
+        found.append(data_type)
+        return data_type
+
+    try:
+        edit_type(fields, path, keep)
+    except SchemaError:
+        return None
+    return found[0]
+
+
 def spelled(fields: Fields, path: Path) -> Path:
     """A path with the letter case of the columns, as far as one column alone has each name in some letter case."""
     if not path:

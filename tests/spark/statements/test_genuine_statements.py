@@ -24,6 +24,7 @@ DIFFERENT = {
     "SELECT id, s, vc, hex(bin), CAST(dt AS STRING), CAST(ts AS STRING), CAST(ntz AS STRING) FROM t": (
         "the official connector reads the date 0001-01-01, which it wrote, as 0000-12-30"
     ),
+    "ALTER TABLE t ALTER COLUMN n DROP DEFAULT": "the official connector fails at a default value that goes",
     "DESCRIBE DATABASE shop": "our catalog tells the location",
     "INSERT INTO t VALUES ('1', 'x', 1.0)": "Spark's store assignment refuses a text for a number, and so do we",
     "SELECT key, value FROM `k$options`": "the official connector stores who has created the table, as its owner",

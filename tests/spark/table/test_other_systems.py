@@ -83,7 +83,7 @@ FOREIGN = [
     ("as-of-timestamp", "1", "'scan.timestamp-millis'"),
     ("replaceWhere", "dt = 'a'", "'overwrite-where'"),
     ("partitionOverwriteMode", "dynamic", "'dynamic-partition-overwrite' = 'true'"),
-    ("mergeSchema", "true", "does not change the columns"),
+    ("mergeSchema", "true", "'write.merge-schema' = 'true' adds the columns"),
     ("overwriteSchema", "true", "does not change the columns"),
     ("userMetadata", "x", "create_tag"),
 ]
