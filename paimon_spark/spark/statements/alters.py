@@ -12,11 +12,11 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataType
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
+from paimon_spark.spark.adapters.store_assignment import can_store
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.declared_columns import declared_type
-from paimon_spark.spark.statements.inserted_columns import can_store
 from paimon_spark.sql import column_changes as q
 from paimon_spark.sql import statements as s
 from paimon_spark.store.evolution import changes as c
