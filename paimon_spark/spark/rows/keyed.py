@@ -47,6 +47,8 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     options = WriteOptions(target.table.location, row_kind_column=KIND)
     job = job_for(target.table, options, rows.schema, overwrite=False)
     messages = place_staged_with_spark(target.spark, job, write_by_bucket(rows, job))
+    if not messages:  # Spark counts nothing where its optimizer has found out that there is no row
+        return Outcome(job, (), 0, 0, 0, changes.file_count)
     updated, deleted, inserted = _numbers(counts)
     return Outcome(job, tuple(messages), updated, deleted, inserted, changes.file_count)
 
