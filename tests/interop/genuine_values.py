@@ -79,7 +79,11 @@ def _decimal_codec(data: Any, precision: int, scale: int) -> Codec:
     def encode(value: Decimal) -> Any:
         return data.Decimal.fromBigDecimal(jpype.java.math.BigDecimal(format(value, "f")), precision, scale)
 
-    return Codec(encode, lambda row, i: Decimal(str(row.getDecimal(i, precision, scale))))
+    def decode(row: Any, i: int) -> Decimal | None:
+        value = row.getDecimal(i, precision, scale)
+        return None if value is None else Decimal(str(value))  # an array may have it where isNullAt says no
+
+    return Codec(encode, decode)
 
 
 def _timestamp_codec(data: Any, precision: int) -> Codec:

@@ -26,7 +26,9 @@ def assert_same(path: str, javas: Sequence[Genuine], options: Mapping[str, str] 
     """We and every Java read the same rows; returns them."""
     ours = our_engine.read(path, options)
     for java in javas:
-        assert java_read(java, path, options) == ours
+        theirs = java_read(java, path, options)
+        only = f"only in Java: {list(theirs - ours)}; only in ours: {list(ours - theirs)}"
+        assert theirs == ours, f"{dict(options)}: {only}"
     return ours
 
 
