@@ -65,12 +65,16 @@ class MergeBuilder:
             "MERGE withSchemaEvolution is not supported by this release: add the columns to the table first"
         )
 
+    def with_clause(self, clause: Clause) -> MergeBuilder:
+        """Adds a clause that is put together already."""
+        return MergeBuilder(self._run, (*self._clauses, clause))
+
     def execute(self) -> RowChangeResult:
         """Does the MERGE, in one commit; see ``PaimonTable.merge`` for the errors."""
         return self._run(self._clauses)
 
     def _with(self, when: When, action: Action, condition: Expression | None, values: _Values | None) -> MergeBuilder:
-        return MergeBuilder(self._run, (*self._clauses, Clause(when, action, condition, values)))
+        return self.with_clause(Clause(when, action, condition, values))
 
 
 def _given(values: _Values | None, name: str) -> _Values:

@@ -51,17 +51,13 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
     """
     with _views(session) as views:
         source = run_query(session, merge.source, args)
-        clauses = [
-            Clause(
-                When(clause.when),
-                Action(clause.action),
-                None if clause.condition is None else views.text(clause.condition),
-                None if clause.values is None else views.texts(clause.values),
-            )
-            for clause in merge.clauses
-        ]
         target = session.table(merge.table).alias(merge.alias)
-        target.merge_clauses(source, merge.source_alias, views.text(merge.condition), clauses)
+        builder = target.merge(source, views.text(merge.condition), merge.source_alias)
+        for clause in merge.clauses:
+            condition = None if clause.condition is None else views.text(clause.condition)
+            values = None if clause.values is None else views.texts(clause.values)
+            builder = builder.with_clause(Clause(When(clause.when), Action(clause.action), condition, values))
+        builder.execute()
     return no_rows(session.spark)
 
 

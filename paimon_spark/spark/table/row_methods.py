@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Self
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.builder import MergeBuilder
-from paimon_spark.spark.rows.clauses import Clause
 from paimon_spark.spark.rows.merge import Merge, run_merge
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
@@ -74,13 +73,14 @@ class RowMethods(ABC):
         """
         return update_where(RowStatement(self._job(Statement.UPDATE), self._alias or _ALIAS, condition, dict(set)))
 
-    def merge(self, source: DataFrame, condition: Expression) -> MergeBuilder:
+    def merge(self, source: DataFrame, condition: Expression, source_alias: str | None = None) -> MergeBuilder:
         """Merges the rows of a source into the table: says which rows match, the calls on the result what is done.
 
         Args:
             source: the rows; give it a name with ``source.alias("s")``. It is computed once.
             condition: when a row of the source and one of the table match, such as ``t.id = s.id``; the table has the
                 name that ``alias`` gave it.
+            source_alias: the name of the source in expressions; None: the one that the DataFrame has.
 
         Returns:
             The MERGE to be completed, and done by ``execute``, which raises:
@@ -92,18 +92,8 @@ class RowMethods(ABC):
             - CommitStateUnknown: the storage did not answer; nothing was deleted.
             - Spark's exception for a failed job, if several rows of the source match one row; it shows the key.
         """
-        return MergeBuilder(lambda clauses: self.merge_clauses(source, None, condition, clauses))
-
-    def merge_clauses(
-        self, source: DataFrame, source_alias: str | None, condition: Expression, clauses: Sequence[Clause]
-    ) -> RowChangeResult:
-        """What ``merge`` and the calls on its result do, with clauses that are put together already.
-
-        Args:
-            source_alias: the name of the source in expressions; None: the one that the DataFrame has.
-        """
         job, alias = self._job(Statement.MERGE), self._alias or _ALIAS
-        return run_merge(Merge(job, alias, source, source_alias, condition, clauses))
+        return MergeBuilder(lambda clauses: run_merge(Merge(job, alias, source, source_alias, condition, clauses)))
 
     def _job(self, statement: Statement) -> Job:
         return Job(self._spark, self._open, statement)
