@@ -160,7 +160,6 @@ def test_replacing_a_table_keeps_it_if_the_rows_cannot_be_written(cat: SessionCa
         ("SELECT * FROM paimon.shop.orders VERSION AS OF 1 + 1", SqlError, "needs a literal"),
         ("SELECT * FROM paimon.shop.orders TIMESTAMP AS OF 'noon'", SqlError, "names no time"),
         ("SELECT * FROM paimon.shop.orders VERSION AS OF 99", Exception, "99"),
-        ("DELETE FROM paimon.shop.orders WHERE id = 1", UnsupportedFeature, "DELETE of paimon.shop.orders"),
         ("ALTER TABLE paimon.shop.orders ADD COLUMN x INT DEFAULT 1", UnsupportedFeature, "write ALTER COLUMN"),
         ("ALTER TABLE paimon.shop.orders SET TBLPROPERTIES ('a' = 'b')", OptionError, "'a' is not known"),
         ("CREATE TABLE paimon.shop.x (a INT) USING csv", UnsupportedFeature, "a format table"),
