@@ -80,23 +80,15 @@ OPTION_ADVICE: Mapping[str, str] = MappingProxyType(
 """Option, in lower case -> a sentence that names what to use."""
 
 _FRAME = "a PaimonTable is no DataFrame: toDF() is one"
-_WRITE_D = (
-    "to delete rows of a table with a primary key, append them with 'row-kind-column' naming a column that holds '-D'; "
-    "drop_partitions(where) takes whole partitions, truncate() all rows"
-)
 _UPSERT = "append(df) updates the rows of a table with a primary key that have the same key, and adds the others"
 
 METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
     {
-        "forName": "a table has a path and no name in this release: PaimonTable.forPath(spark, '<path>')",
         "isDeltaTable": "PaimonTable.isPaimonTable(spark, '<path>')",
         "convertToDelta": "write the rows with PaimonTable.append",
         "createOrReplace": "createIfNotExists(spark) declares a table, and overwrite(df) replaces its rows",
         "replace": "overwrite(df) replaces all rows, overwrite(df, where=...) those of partitions",
         "replaceWhere": "overwrite(df, where=\"dt = '2026-11-01'\") replaces the rows of partitions",
-        "delete": _WRITE_D,
-        "update": f"this release updates by key: {_UPSERT}",
-        "merge": f"this release merges by key: {_UPSERT}; {_WRITE_D}",
         "upsert": _UPSERT,
         "insert": "append(df) adds rows",
         "write": "append(df) adds or updates rows, overwrite(df) replaces them",

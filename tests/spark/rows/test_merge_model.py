@@ -89,7 +89,8 @@ def drawn_steps(chance: random.Random) -> list[Step]:
     ):
         count = chance.choice((0, 1, 1, 2))
         for number in range(count):
-            condition = chance.choice(conditions) if number == count - 1 else chance.choice(conditions[1:])
+            limited = [condition for condition in conditions if condition is not ALWAYS]
+            condition = chance.choice(conditions if number == count - 1 else limited)
             found.append(step(chance, when, condition))
     return found or drawn_steps(chance)
 

@@ -62,7 +62,7 @@ def test_a_foreign_method_is_an_attribute_error_that_says_what_to_call() -> None
     table = PaimonTable(SimpleNamespace(), "/nowhere")  # type: ignore[arg-type]  # no call gets as far as Spark
     for owner in (table, PaimonTable):
         assert not hasattr(owner, "vacuum")
-        assert getattr(owner, "merge", None) is None
+        assert getattr(owner, "upsert", None) is None
         with pytest.raises(AttributeError, match=r"^PaimonTable has no 'vacuum': expire_snapshots\(\) ") as error:
             owner.vacuum  # type: ignore[union-attr]  # noqa: B018
         assert isinstance(error.value, PaimonError)
@@ -84,7 +84,7 @@ FOREIGN = [
     ("replaceWhere", "dt = 'a'", "'overwrite-where'"),
     ("partitionOverwriteMode", "dynamic", "'dynamic-partition-overwrite' = 'true'"),
     ("mergeSchema", "true", "'write.merge-schema' = 'true' adds the columns"),
-    ("overwriteSchema", "true", "does not change the columns"),
+    ("overwriteSchema", "true", "lets an overwrite replace the columns"),
     ("userMetadata", "x", "create_tag"),
 ]
 

@@ -142,7 +142,8 @@ def _timestamps(precision: int, old_fractions: bool) -> st.SearchStrategy[int]:
     near = st.integers(-2 * 10**9, 2 * 10**9)
     whole = max(unit, 1 if old_fractions else 10**6)
     numbers = st.integers(low, high) | near | st.sampled_from([low + 10**6, high, 0, -1])
-    return numbers.map(lambda n: n // (whole if n < 0 else unit) * (whole if n < 0 else unit))
+    cut = numbers.map(lambda n: n // (whole if n < 0 else unit) * (whole if n < 0 else unit))
+    return cut.filter(lambda n: n >= low)
 
 
 def _maps(key: DataType, items: st.SearchStrategy[Any], limits: Limits) -> st.SearchStrategy[list[tuple[Any, Any]]]:
