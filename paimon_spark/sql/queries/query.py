@@ -63,6 +63,8 @@ class Use:
         why_all: why all columns are needed; "" if not all are.
         conjuncts: rows that do not fulfil one of them may be left out, if all its columns are the table's.
         alias_at: where the name must be added as an alias, since the user gave none; None: nowhere.
+        table_word: (start, end) of ``TABLE`` before the name, in whose place ``SELECT * FROM`` must stand, since
+            ``TABLE`` takes no alias; None: the name stands in FROM or JOIN.
         qualifiers: (start, end) of the characters before the last part of the name, where it qualifies columns.
     """
 
@@ -76,6 +78,7 @@ class Use:
     why_all: str = ""
     conjuncts: tuple[Conjunct, ...] = ()
     alias_at: int | None = None
+    table_word: tuple[int, int] | None = None
     qualifiers: tuple[tuple[int, int], ...] = ()
 
 
@@ -117,6 +120,8 @@ class Query:
                 continue
             edits.append((use.start, use.end, f"{{{frame}}}"))
             edits += [(start, end, "") for start, end in use.qualifiers]
+            if use.table_word is not None:
+                edits.append((*use.table_word, "SELECT * FROM"))
             if use.alias_at is not None:
                 alias = use.name.alias.replace("`", "``").replace("{", "{{").replace("}", "}}")
                 edits.append((use.alias_at, use.alias_at, f" AS `{alias}`"))

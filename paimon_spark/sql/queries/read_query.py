@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from paimon_spark.errors import SqlError
 from paimon_spark.sql.queries.conjuncts import conjuncts, where_parts
+from paimon_spark.sql.queries.masking import is_variant_path, mask
 from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use, fold
-from paimon_spark.sql.queries.references import Reference, find_references, mask
+from paimon_spark.sql.queries.references import Reference, find_references
 from paimon_spark.sql.queries.tree import (
     Node,
     NotUnderstood,
@@ -114,6 +115,8 @@ class _Reading:
                 return f"the query has {token.upper}"
         if self.tokens[0].upper not in QUERY_VERBS:
             return f"the statement is {self.tokens[0].upper}"
+        if any(is_variant_path(self.tokens, at) for at in range(len(self.tokens))):
+            return "the query has a path in a variant"
         if sum(token.upper == "*" for token in self.tokens) != count_stars(self.tree):
             return "it cannot be told which tables the stars of the query mean"
         return ""
@@ -145,6 +148,7 @@ class _Reading:
             words=None if why_all else self.words,
             why_all=why_all,
             alias_at=None if alias or self._has_no_alias(reference) else self._behind_sample(reference),
+            table_word=self._table_word(reference),
         )
         if self.why_all or reference.increment:
             return use
@@ -153,9 +157,14 @@ class _Reading:
         return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, _qualifiers_of(use, alias)))
 
     def _has_no_alias(self, reference: Reference) -> bool:
-        """A function, and a table behind TABLE, are named by nothing, and cannot have an alias everywhere."""
+        """A function, and a table in ``TABLE(t)``, are named by nothing, and cannot have an alias everywhere."""
         before = [token.upper for token in self.tokens[max(reference.first - 2, 0) : reference.first]]
-        return reference.increment is not None or before[-1:] == ["TABLE"] or before == ["TABLE", "("]
+        return reference.increment is not None or before == ["TABLE", "("]
+
+    def _table_word(self, reference: Reference) -> tuple[int, int] | None:
+        """Where ``TABLE`` stands before a name that columns of the query may be qualified by."""
+        before = self.tokens[reference.first - 1] if reference.first else None
+        return None if before is None or before.upper != "TABLE" else (before.start, before.end)
 
     def _table(self, reference: Reference) -> TableName | None:
         try:

@@ -1,23 +1,21 @@
 """Where tables of ours may stand in a text, found in its tokens alone: names, time travel, options, functions.
 
 A name with points that begins with the catalog, or that the current database makes ours, is a *reference*: whether it
-is a table, or a column, is told by the syntax tree. The tree is made of a *masked* text of the same length, in which
-everything is blank that sqlglot does not know.
+is a table, or a column, is told by the syntax tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.sql.queries.query import Increment, Travel
 from paimon_spark.sql.text.cursor import Cursor
-from paimon_spark.sql.text.lexer import Kind, Token
+from paimon_spark.sql.text.lexer import Kind, Token, tokenize
 from paimon_spark.sql.text.names import Names, TableName
 
-_TRAVEL = {
+TRAVEL_WORDS = {
     "VERSION": "version",
     "SYSTEM_VERSION": "version",
     "TIMESTAMP": "timestamp",
@@ -30,7 +28,6 @@ _INCREMENTS = {
 }
 _SEARCHES = frozenset({"vector_search", "full_text_search", "hybrid_search"})
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", ",", "LATERAL", "TABLE", "("})
-_BEFORE_QUERIES = frozenset({"", "(", "AS", "ALL", "DISTINCT", "UNION", "EXCEPT", "INTERSECT", "MINUS"})
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ def find_references(text: str, tokens: Sequence[Token], names: Names) -> tuple[R
     found = []
     for first, last, parts in dotted_names(tokens):
         if len(parts) == 1 and _is_call(tokens, last):
-            reference = _function(text, tokens, names, first)
+            reference = _function(text, tokens, names, first) or _identifier(text, tokens, names, first)
         elif names.is_certain(parts) or (names.database is not None and len(parts) <= 2):
             reference = _named(text, tokens, names, first, last, parts)
         else:
@@ -82,71 +79,10 @@ def find_references(text: str, tokens: Sequence[Token], names: Names) -> tuple[R
 def is_named(tokens: Sequence[Token], names: Names) -> bool:
     """True if a text certainly names something of ours: a name behind the catalog, or a function of ours."""
     return any(
-        names.is_certain(parts) or (len(parts) == 1 and _is_call(tokens, last) and _is_function(tokens, first))
+        names.is_certain(identifier_parts(tokens, first) or parts)
+        or (len(parts) == 1 and _is_call(tokens, last) and _is_function(tokens, first))
         for first, last, parts in dotted_names(tokens)
     )
-
-
-def mask(text: str, tokens: Sequence[Token], references: Sequence[Reference]) -> str:
-    """The text for sqlglot: of the same length, with blanks in the place of all that it would not understand."""
-    characters = list(text)
-
-    def put(start: int, new: str) -> None:
-        characters[start : start + len(new)] = new
-
-    for token in tokens:
-        if token.kind is Kind.STRING:
-            put(token.start, _plain_string(token.text))
-        elif token.kind is Kind.WORD and "$" in token.text:
-            put(token.start, token.text.replace("$", "_"))
-    for reference in references:
-        end = tokens[reference.last].end
-        put(end, " " * (reference.end - end))
-        _mask_table_word(tokens, reference, put)
-    for start, end in _pipe_steps(tokens, references):
-        put(start, " " * (end - start))
-    for token, following in pairwise(tokens):
-        if token.upper == "FOR" and following.upper in _TRAVEL:
-            put(token.start, "   ")
-    return "".join(characters)
-
-
-def _pipe_steps(tokens: Sequence[Token], references: Sequence[Reference]) -> Iterator[tuple[int, int]]:
-    """(start, end) of each step ``|> ...`` that names no table, which sqlglot then need not know."""
-    certain = {reference.first for reference in references if reference.is_certain}
-    for first, token in enumerate(tokens):
-        if token.upper != "|>":
-            continue
-        depth, last, is_table = 0, first, False
-        for at in range(first + 1, len(tokens)):
-            depth += {"(": 1, ")": -1}.get(tokens[at].upper, 0)
-            if depth < 0 or (depth == 0 and tokens[at].upper == "|>"):
-                break
-            last, is_table = at, is_table or at in certain or tokens[at].upper in ("FROM", "JOIN", "TABLE")
-        if not is_table:
-            yield token.start, tokens[last].end
-
-
-def _mask_table_word(tokens: Sequence[Token], reference: Reference, put: Callable[[int, str], None]) -> None:
-    """``TABLE t`` as ``FROM  t``, ``TABLE(t)`` as ``(FROM t)``: what they mean, in words that sqlglot knows."""
-    before = [tokens[i].upper if i >= 0 else "" for i in range(reference.first - 3, reference.first)]
-    if before[-1] == "TABLE" and before[-2] in _BEFORE_QUERIES:
-        put(tokens[reference.first - 1].start, "FROM ")
-    elif before[-2:] == ["TABLE", "("]:
-        word, mark = tokens[reference.first - 2], tokens[reference.first - 1]
-        put(word.start, " " * (mark.end - word.start - 6) + "(FROM ")
-
-
-def _plain_string(text: str) -> str:
-    """A string of the same length without escapes and doubled quotes, which sqlglot reads as Spark 3 did."""
-    at = 1 if text[0] in "rRxX" else 0
-    quote, inner = text[at], text[at + 1 : -1]
-    out, i = [], 0
-    while i < len(inner):
-        is_pair = inner[i] == "\\" or inner[i] == quote
-        out.append("xx" if is_pair and i + 1 < len(inner) else "x" if is_pair else inner[i])
-        i += 2 if is_pair else 1
-    return f"{text[: at + 1]}{''.join(out)[: len(inner)]}{quote}"
 
 
 def dotted_names(tokens: Sequence[Token]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -200,7 +136,7 @@ def _travel(cursor: Cursor, is_table: bool) -> Travel | None:
     """The time travel that comes next; None: there is none, or what looks like it is an alias."""
     first = cursor.at
     cursor.accept("FOR")
-    word = cursor.accept_any(*_TRAVEL)
+    word = cursor.accept_any(*TRAVEL_WORDS)
     if word is None or not cursor.accept("AS", "OF"):
         cursor.at = first
         return None
@@ -210,7 +146,7 @@ def _travel(cursor: Cursor, is_table: bool) -> Travel | None:
     if token is not None and (token.kind in (Kind.STRING, Kind.NUMBER) or is_word):
         value = cursor.literal("the state to read")
     if isinstance(value, str | int) and not _is_operator(cursor.peek()):
-        return Travel(_TRAVEL[word], value)
+        return Travel(TRAVEL_WORDS[word], value)
     if not is_table:
         cursor.at = first
         return None
@@ -223,6 +159,30 @@ def _travel(cursor: Cursor, is_table: bool) -> Travel | None:
 
 def _is_operator(token: Token | None) -> bool:
     return token is not None and token.upper in ("+", "-", "*", "/", "%", "||", "::", ".", "[", "(")
+
+
+def identifier_parts(tokens: Sequence[Token], first: int) -> tuple[str, ...]:
+    """The parts of the name in ``IDENTIFIER('db.t')``; () for something else, also if its name is not one string."""
+    kinds = [token.kind for token in tokens[first + 1 : first + 4]]
+    if tokens[first].upper != "IDENTIFIER" or kinds != [Kind.SYMBOL, Kind.STRING, Kind.SYMBOL]:
+        return ()
+    if tokens[first + 1].upper != "(" or tokens[first + 3].upper != ")":
+        return ()
+    try:
+        inner = tokenize(tokens[first + 2].text[1:-1])
+    except SqlError:
+        return ()
+    is_name = len(inner) % 2 == 1 and all(
+        token.upper == "." if at % 2 else token.is_name for at, token in enumerate(inner)
+    )
+    return tuple(token.name for token in inner[::2]) if is_name else ()
+
+
+def _identifier(text: str, tokens: Sequence[Token], names: Names, first: int) -> Reference | None:
+    parts = identifier_parts(tokens, first)
+    if parts and (names.is_certain(parts) or (names.database is not None and len(parts) <= 2)):
+        return _named(text, tokens, names, first, first + 3, parts)
+    return None
 
 
 def _function(text: str, tokens: Sequence[Token], names: Names, first: int) -> Reference | None:

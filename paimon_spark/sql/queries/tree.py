@@ -6,16 +6,21 @@ no condition is pushed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
 from paimon_spark.sql.queries.query import fold
 
 Node: TypeAlias = Any  # sqlglot's base of all nodes; its name is not the same in all releases
+_STUMBLES = (AttributeError, KeyError, IndexError, TypeError, ValueError, AssertionError)  # sqlglot's, over some texts
+_CALL = re.compile(r"(?<![.\w`])([A-Za-z_]\w*)(?=\s*\()")
+_NAME_OF_TABLE = re.compile(r"(?:\bFROM|\bJOIN|,)\s*(\w+)\b(?!\s*\()", re.IGNORECASE)
 _STATEMENTS = (exp.Query, exp.Insert, exp.Merge, exp.Update, exp.Delete, exp.Create)
 
 
@@ -42,17 +47,47 @@ def parse_tree(masked: str) -> Node:
         NotUnderstood: the text is not SQL, or SQL that sqlglot does not know.
     """
     try:
+        return _statement(masked)
+    except NotUnderstood:
+        others = _with_unknown_functions(masked)
+        if others == masked:
+            raise
+        try:
+            return _statement(others)
+        except NotUnderstood:
+            pass
+        raise
+
+
+def _statement(masked: str) -> Node:
+    try:
         trees = sqlglot.parse(masked, read="spark")
     except SqlglotError as error:
         told = (getattr(error, "errors", None) or [{}])[0]
         raise NotUnderstood(told.get("line"), told.get("col"), str(told.get("highlight") or "")) from None
     except RecursionError:
         raise NotUnderstood(None, None, "it is nested too deeply") from None
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError):  # sqlglot stumbles over some texts
+    except _STUMBLES:
         raise NotUnderstood(None, None, "") from None
     if len(trees) != 1 or not isinstance(trees[0], _STATEMENTS):
         raise NotUnderstood(None, None, "")
     return trees[0]
+
+
+def _with_unknown_functions(masked: str) -> str:
+    """The text with other names for the functions whose arguments sqlglot counts: Spark 4 takes more of some.
+
+    Those with a syntax of their own keep their names, and so do those whose name a table has too.
+    """
+    parser = Spark.Parser
+    counted = set(parser.FUNCTIONS) - set(parser.FUNCTION_PARSERS) - {"COUNT"}
+    elsewhere = {word.upper() for word in _NAME_OF_TABLE.findall(masked)}
+
+    def renamed(call: re.Match[str]) -> str:
+        name = call[1]
+        return f"f{'_' * (len(name) - 1)}" if name.upper() in counted - elsewhere else name
+
+    return _CALL.sub(renamed, masked)
 
 
 def start_of(node: Node) -> int | None:
@@ -197,7 +232,7 @@ def parse_condition(masked: str) -> Node | None:
     """The tree of one conjunct; None: it is not one."""
     try:
         return sqlglot.parse_one(masked, read="spark").unnest()
-    except (SqlglotError, RecursionError, AttributeError, KeyError, IndexError, TypeError, ValueError):
+    except (SqlglotError, RecursionError, *_STUMBLES):
         return None
 
 

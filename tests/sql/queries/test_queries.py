@@ -52,7 +52,50 @@ def rendered(text: str, names: Names = NAMES) -> str:
         ("SELECT 1 FROM paimon.a.t WITH ('k' = 'v') x", "SELECT 1 FROM {t0} x"),
         ("SELECT 1 FROM paimon_incremental_query('a.t', '1', '2') x", "SELECT 1 FROM {t0} x"),
         ("SELECT 1 FROM paimon_incremental_to_auto_tag('a.t', 'x')", "SELECT 1 FROM {t0}"),
-        ("TABLE paimon.a.t", "TABLE {t0}"),
+        ("TABLE paimon.a.t", "SELECT * FROM {t0} AS `t`"),
+        ("TABLE paimon.a.t ORDER BY t.b", "SELECT * FROM {t0} AS `t` ORDER BY t.b"),
+        ("TABLE paimon.a.t |> SELECT t.b.c", "SELECT * FROM {t0} AS `t` |> SELECT t.b.c"),
+        (
+            "WITH x AS (SELECT 1) TABLE x |> UNION ALL TABLE paimon.a.t |> JOIN paimon.a.u u",
+            "WITH x AS (SELECT 1) TABLE x |> UNION ALL SELECT * FROM {t0} AS `t` |> JOIN {t1} u",
+        ),
+        (
+            "SELECT 1 FROM (TABLE s.t) JOIN (TABLE s |> LIMIT 1) JOIN paimon.a.t t",
+            "SELECT 1 FROM (TABLE s.t) JOIN (TABLE s |> LIMIT 1) JOIN {t0} t",
+        ),
+        (
+            "FROM paimon.a.t |> EXCEPT DISTINCT (FROM paimon.a.u |> SELECT a)",
+            "FROM {t0} AS `t` |> EXCEPT DISTINCT (FROM {t1} AS `u` |> SELECT a)",
+        ),
+        (
+            "FROM paimon.a.t |> SET a = (SELECT max(b) FROM paimon.a.u u) |> SET b = 1",
+            "FROM {t0} AS `t` |> SET a = (SELECT max(b) FROM {t1} u) |> SET b = 1",
+        ),
+        (
+            "WITH RECURSIVE r(n) MAX RECURSION LEVEL 9 AS (VALUES 1 UNION ALL SELECT n + 1 FROM r) "
+            "SELECT 1 FROM r JOIN paimon.a.t t",
+            "WITH RECURSIVE r(n) MAX RECURSION LEVEL 9 AS (VALUES 1 UNION ALL SELECT n + 1 FROM r) "
+            "SELECT 1 FROM r JOIN {t0} t",
+        ),
+        (
+            "SELECT shuffle(a, 7), any_value(b, true) AS any_value, count(*) FROM paimon.a.t t",
+            "SELECT shuffle(a, 7), any_value(b, true) AS any_value, count(*) FROM {t0} t",
+        ),
+        (
+            "SELECT 1 FROM paimon.a.t PIVOT (ceil(sum(b)) + 1 AS s, avg(b) FOR c IN (1))",
+            "SELECT 1 FROM {t0} AS `t` PIVOT (ceil(sum(b)) + 1 AS s, avg(b) FOR c IN (1))",
+        ),
+        (
+            "SELECT v:a.b::decimal(5, 2), v:['c'], t.v:d[0] FROM paimon.a.t t",
+            "SELECT v:a.b::decimal(5, 2), v:['c'], t.v:d[0] FROM {t0} t",
+        ),
+        ("SELECT g::GEOMETRY(ANY) FROM paimon.a.t t", "SELECT g::GEOMETRY(ANY) FROM {t0} t"),
+        ("SELECT 1 FROM IDENTIFIER('paimon.a.t') x", "SELECT 1 FROM {t0} x"),
+        ("SELECT t.b FROM IDENTIFIER('paimon.a.`t`')", "SELECT t.b FROM {t0} AS `t`"),
+        (
+            "SELECT IDENTIFIER('max')(b) FROM paimon.a.t t LATERAL VIEW explode(c) IDENTIFIER('x') AS y",
+            "SELECT IDENTIFIER('max')(b) FROM {t0} t LATERAL VIEW explode(c) IDENTIFIER('x') AS y",
+        ),
         ("SELECT * FROM f(TABLE(paimon.a.t))", "SELECT * FROM f(TABLE({t0}))"),
         ("FROM paimon.a.t |> WHERE a = 1 |> SELECT b", "FROM {t0} AS `t` |> WHERE a = 1 |> SELECT b"),
         (
@@ -148,6 +191,11 @@ def test_what_names_nothing_of_ours_is_untouched(text: str) -> None:
         ("WITH RECURSIVE t AS (SELECT a FROM t) SELECT a FROM t", []),
         ("WITH a AS (SELECT 1 FROM b), b AS (SELECT 2 FROM a) SELECT 1 FROM b", ["b"]),
         ("SELECT * FROM range(3), explode(x)", []),
+        ("SELECT a AS table FROM t WHERE (table IS NULL)", ["t"]),
+        ("WITH t AS (TABLE u) TABLE t", ["u"]),
+        ("WITH t(a) AS (VALUES 1), IDENTIFIER('v')(b) AS (VALUES 2) SELECT IDENTIFIER('max')(a) FROM t, v", []),
+        ("WITH t AS (VALUES 1) SELECT 1 FROM IDENTIFIER('t'), IDENTIFIER('u') WHERE IDENTIFIER('t.a') = 1", ["u"]),
+        ("SELECT 1 FROM IDENTIFIER(:p)", []),
     ],
 )
 def test_the_current_database_makes_short_names_ours(text: str, names: list[str]) -> None:
