@@ -129,7 +129,9 @@ METHOD_ADVICE: Mapping[str, str] = MappingProxyType(
         "filter": f"{_FRAME}; toDF(where=...) reads less",
         "upgradeTableProtocol": "a Paimon table has no protocol version; leave it out",
         "addFeatureSupport": "a Paimon table has no protocol version; leave it out",
-        "set_properties": "give the option with each write; those of the table stay, but for rescale(buckets)",
+        "set_properties": "set_options({...}) stores options in the table, unset_options(...) removes them",
+        "updateSchema": "update_schema() changes columns, in a with block",
+        "addColumns": "update_schema() changes columns, in a with block",
     }
 )
 """Method or attribute of a Delta table, an Iceberg table or a DataFrame -> what PaimonTable has in its place."""
