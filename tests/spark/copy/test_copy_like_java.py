@@ -246,11 +246,13 @@ def test_exports(lake: SessionCatalog, spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_a_table_is_not_overwritten_by_its_rows(lake: SessionCatalog) -> None:
-    location = lake.catalog.table_location(lake._identifier("d.out"))
+    lake.sql("CREATE TABLE paimon.d.source (id INT, name STRING)")
+    lake.sql("INSERT INTO paimon.d.source VALUES (1, 'one'), (2, NULL)")
+    location = lake.catalog.table_location(lake._identifier("d.source"))
     for path in (location, f"{location}/x", str(Path(location).parent)):
         with pytest.raises(PaimonError, match="directory of the table"):
-            lake.sql(f"COPY INTO '{path}' FROM paimon.d.out FILE_FORMAT = (TYPE = CSV) OVERWRITE = TRUE")
-    assert len(stored(lake, "d.out")) == 2
+            lake.sql(f"COPY INTO '{path}' FROM paimon.d.source FILE_FORMAT = (TYPE = CSV) OVERWRITE = TRUE")
+    assert len(stored(lake, "d.source")) == 2
 
 
 def test_errors_are_of_the_class_of_their_cause(lake: SessionCatalog, files: Path) -> None:
