@@ -1,0 +1,19 @@
+"""Change data capture: messages of Debezium, Canal, Maxwell, GoldenGate and AWS DMS as changes of rows, in Arrow.
+
+``decode`` makes a DataFrame of changes out of a DataFrame of messages; it lives in ``spark.cdc`` and is imported when
+it is first asked for, so that this package starts without PySpark.
+
+May import: ``format``, ``arrow``, ``store.evolution`` and what lies below. No Spark, no storage.
+Invariants: a message is decoded whole, ignored by the name of its kind, or malformed: none is dropped silently. No
+digit of a whole number is lost, and none of a decimal before the digits that its column has.
+"""
+
+from importlib import import_module
+
+__all__ = ["decode"]
+
+
+def __getattr__(name: str) -> object:
+    if name != "decode":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return import_module("paimon_spark.spark.cdc.decode").decode

@@ -1,0 +1,74 @@
+"""JSON texts as values, number for number: no digit of a fraction or of a large integer is lost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from paimon_spark.cdc.errors import MalformedMessage
+
+
+class NumberText(str):
+    """A JSON number with a fraction or an exponent, as it is written. Whole numbers come as int."""
+
+    __slots__ = ()
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=NumberText, parse_constant=_refuse_constant, strict=False)
+scan_value = _DECODER.raw_decode
+"""The value that begins at a position of a text, and the position after it (json.JSONDecoder.raw_decode)."""
+
+
+def parse_json(text: str) -> Any:
+    """The value of a whole JSON text. Of keys that come twice the last one counts, as in Java.
+
+    Raises:
+        MalformedMessage: it is not JSON, or nested too deep.
+    """
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise MalformedMessage(f"it is not a JSON text ({error})") from None
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """The JSON object that a text is.
+
+    Raises:
+        MalformedMessage: it is not JSON, or another value than an object.
+    """
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        raise MalformedMessage(f"it is a JSON {type(value).__name__}, expected an object")
+    return value
+
+
+def value_text(value: Any) -> str | None:
+    """The value as a column of text holds it: texts as they are, nested values as JSON without blanks; None is null."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        return _compact(value)
+    return _scalar(value)
+
+
+def _compact(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_quoted(key)}:{_compact(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_compact, value)) + "]"
+    return _quoted(value) if isinstance(value, str) and not isinstance(value, NumberText) else _scalar(value)
+
+
+def _scalar(value: Any) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
