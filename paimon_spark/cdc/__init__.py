@@ -10,10 +10,14 @@ digit of a whole number is lost, and none of a decimal before the digits that it
 
 from importlib import import_module
 
-__all__ = ["decode"]
+_HOMES = {"TableNames": "cdc.batches.table_names", "decode": "spark.cdc.decode"}
+__all__ = [*_HOMES]  # noqa: PLE0604 - all are texts
 
 
 def __getattr__(name: str) -> object:
-    if name != "decode":
+    home = _HOMES.get(name)
+    if home is None:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return import_module("paimon_spark.spark.cdc.decode").decode
+    value = getattr(import_module(f"paimon_spark.{home}"), name)
+    globals()[name] = value
+    return value

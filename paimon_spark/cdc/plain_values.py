@@ -7,7 +7,7 @@ decoded; a time with a zone keeps its instant.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,7 +180,7 @@ def _missing(values: Sequence[Any]) -> pa.Array | None:
     return pa.array([value is None for value in values], pa.bool_()) if any(value is None for value in values) else None
 
 
-def _offsets(items: Sequence[Sequence[Any]]) -> pa.Array:
+def _offsets(items: Sequence[Sized]) -> pa.Array:
     return pa.array([0, *itertools.accumulate(map(len, items))], pa.int32())
 
 

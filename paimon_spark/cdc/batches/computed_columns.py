@@ -56,6 +56,11 @@ def computed_columns(texts: Sequence[str], fields: Sequence[DataField]) -> tuple
     return tuple(columns)
 
 
+def name_of(text: str) -> str:
+    """The name of the column that a definition makes."""
+    return text.partition("=")[0].strip()
+
+
 def _parsed(text: str) -> tuple[str, Expression, list[str]]:
     match = _FORM.fullmatch(text)
     if match is None:

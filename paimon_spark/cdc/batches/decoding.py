@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from dataclasses import fields as fields_of_class
 from functools import cached_property
+from typing import TypedDict
 
-from paimon_spark.cdc.batches.computed_columns import ComputedColumn, computed_columns
+from paimon_spark.cdc.batches.computed_columns import ComputedColumn, computed_columns, name_of
 from paimon_spark.cdc.batches.metadata_columns import metadata_column
 from paimon_spark.cdc.encodings import Form
 from paimon_spark.cdc.events import Reader, Reading
@@ -24,6 +26,49 @@ ERROR, VALUE, KEY, TOPIC = "_error", "_value", "_key", "_topic"
 ORDER_COLUMNS = (PARTITION, OFFSET, POSITION)
 _FORMS = {"base64": Form.BASE64, "hex": Form.HEX, "latin1": Form.LATIN1, "text": Form.PLAIN}
 _UNITS = {"millis": Form.MILLIS, "micros": Form.MICROS, "nanos": Form.NANOS}
+
+
+class DecodingOptions(TypedDict, total=False):
+    """What a caller says of how messages are decoded; see Decoding."""
+
+    computed: Sequence[str]
+    metadata: Sequence[str]
+    metadata_prefix: str
+    case_sensitive: bool
+    ignore: Sequence[str]
+    type_mapping: Sequence[str]
+    binary: str
+    time_unit: str
+    time_zone: str
+
+
+def decoding_of(format: str, options: DecodingOptions, time_zone: str) -> Decoding:
+    """The decoding that a caller wants.
+
+    Args:
+        time_zone: if the options name none.
+
+    Raises:
+        OptionError: an option is unknown or has a bad value.
+    """
+    unknown = options.keys() - DecodingOptions.__annotations__.keys()
+    if unknown:
+        raise OptionError(
+            f"'{min(unknown)}' says nothing of decoding; there are {', '.join(DecodingOptions.__annotations__)}"
+        )
+    message_format(format)
+    return Decoding(
+        format,
+        computed=tuple(options.get("computed", ())),
+        metadata=tuple(options.get("metadata", ())),
+        metadata_prefix=options.get("metadata_prefix", ""),
+        case_sensitive=options.get("case_sensitive", True),
+        ignore=tuple(options.get("ignore", ())),
+        type_mapping=tuple(options.get("type_mapping", ())),
+        binary=options.get("binary"),
+        time_unit=options.get("time_unit"),
+        time_zone=options.get("time_zone") or time_zone,
+    )
 
 
 @dataclass(frozen=True)
@@ -72,10 +117,14 @@ class Decoding:
             if value is not None and value not in known:
                 raise OptionError(f"{name} = '{value}' is not known; there are {', '.join(known)}")
         type_mappings(self.type_mapping)
-        names = [column.name for column in self.row_fields]
+        names = [column.name for column in self.row_fields] if self.fields else []
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise SchemaError(f"column '{twice[0]}' of the rows would be there twice: name it otherwise")
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what is computed from the attributes: functions do not travel."""
+        return {each.name: getattr(self, each.name) for each in fields_of_class(self)}
 
     @cached_property
     def ignored(self) -> frozenset[str]:
@@ -110,7 +159,7 @@ class Decoding:
 
     def for_columns(self, fields: Sequence[DataField], keys: Sequence[str]) -> Decoding:
         """The same for the columns and the key of a table, which also has the computed columns and the metadata."""
-        made = {column.name for column in self.row_fields[len(self.fields) :]}
+        made = {name_of(text) for text in self.computed} | {f"{self.metadata_prefix}{name}" for name in self.metadata}
         mine = tuple(replace(f, type=f.type.with_nullable(True)) for f in fields if f.name not in made)
         return replace(self, fields=mine, keys=tuple(keys))
 

@@ -190,8 +190,12 @@ def _cast(source: DataType | None, literals: list[str]) -> Made:
 def _now(source: DataType | None, literals: list[str]) -> Made:
     _counted(literals, 0, 0)
     to = DataType(Root.TIMESTAMP, precision=3)
-    now = datetime.now(UTC).replace(tzinfo=None)
-    return to, lambda array: pa.repeat(pa.scalar(now).cast(arrow_type(to), safe=False), len(array))
+
+    def compute(array: pa.Array) -> pa.Array:
+        now = datetime.now(UTC).replace(tzinfo=None)
+        return pa.repeat(pa.scalar(now).cast(arrow_type(to), safe=False), len(array))
+
+    return to, compute
 
 
 def _text_function(function: Compute) -> Expression:

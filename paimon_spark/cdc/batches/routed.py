@@ -37,7 +37,7 @@ def _routed(messages: Messages, decoding: Decoding) -> pa.RecordBatch:
         raise messages.failure(number, messages.problems[number])
     said = messages.said
     texts: dict[tuple[object, ...], str] = {}
-    columns = []
+    columns: list[str | None] = []
     for event in said:
         if event is None:
             columns.append(None)

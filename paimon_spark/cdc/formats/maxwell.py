@@ -6,6 +6,7 @@ from paimon_spark.cdc.errors import MalformedMessage
 from paimon_spark.cdc.events import (
     Event,
     Ignored,
+    Image,
     Reading,
     folded,
     folded_names,
@@ -40,6 +41,7 @@ class MaxwellReader:
         data = folded(member(root, "data", dict), self._reading)
         told = folded_names(names_of(root.get("primary_key_columns"), "primary_key_columns"), self._reading)
         keys = self._reading.keys or told
+        rows: tuple[tuple[int, Image], ...]
         if change in _INSERTS:
             rows = ((INSERT, data),)
         elif change == "delete":
