@@ -144,6 +144,10 @@ class RetriesExhausted(PaimonError):
     """Every attempt lost the race against other writers; nothing was committed."""
 
 
+class StaleBatch(PaimonError):
+    """A stream or application comes with an older batch than the table has: the message names the ways out."""
+
+
 class CommitStateUnknown(PaimonError):
     """The storage did not say whether the snapshot was published; nothing was deleted."""
 

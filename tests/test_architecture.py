@@ -33,6 +33,7 @@ DOORS = frozenset(
         "spark/source/readable",
         "spark/source/source",
         "spark/source/writer",
+        "spark/stream_sink/writer",
         "spark/write/commit_write",
         "spark/write/open_write",
         "store/compact/compaction",

@@ -34,6 +34,7 @@ CHANGELOG_PREFIX = "changelog-"
 TAG_PREFIX = "tag-"
 BRANCH_PREFIX = "branch-"
 CONSUMER_PREFIX = "consumer-"
+NOTE_SUFFIX = ".json"
 RENAME_PREFIX = ".renamed-from-"  # of a mark beside the schemas of a branch that gets its name just now
 MAX_ID_DIGITS = 18
 """A number of more digits is none: it may not fit into 64 bits."""
@@ -138,6 +139,20 @@ def id_of(file_name: str, prefix: str) -> int | None:
 
 def manifest_directory(table: str) -> str:
     return f"{table}/manifest"
+
+
+def stream_sink_directory(table: str, branch: str = MAIN_BRANCH) -> str:
+    """Where the notes of streams lie that write to a branch; the official system has no such directory."""
+    return f"{branch_root(table, branch)}/stream-sink"
+
+
+def stream_note_path(table: str, user: str, branch: str = MAIN_BRANCH) -> str:
+    """The note of a commit user.
+
+    Raises:
+        OptionError: no branch or no file can have that name.
+    """
+    return f"{stream_sink_directory(table, branch)}/{joined_name('', user, 'writer of a stream')}{NOTE_SUFFIX}"
 
 
 def manifest_path(table: str, name: str) -> str:

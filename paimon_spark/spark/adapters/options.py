@@ -33,8 +33,15 @@ TYPE_WIDENING = "write.merge-schema.type-widening"
 EXPLICIT_CAST = "write.merge-schema.explicit-cast"
 MERGE_OPTIONS = (MERGE_SCHEMA, TYPE_WIDENING, EXPLICIT_CAST)
 OVERWRITE_SCHEMA = "overwrite-schema"
+ONCE_APPLICATION = "once.application"
+ONCE_VERSION = "once.version"
+ONCE_SKIPS_OLDER = "once.skips-older"
+UNKNOWN_BATCH = "write.stream.unknown-batch"
+_ONCE_ALIASES = {"txnappid": ONCE_APPLICATION, "txnversion": ONCE_VERSION}  # Delta Lake's names
 WRITE_MISSING_COLUMNS = Option("write.missing-columns", ERROR, parse_choice(*MISSING_COLUMNS))
 
+FAIL = "fail"
+_UNKNOWN = Option(UNKNOWN_BATCH, FAIL, parse_choice(FAIL, "skip", "write"))
 _PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
 _VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
 _READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS, NATIVE, SPLITS)
@@ -45,7 +52,29 @@ _WRITE_ONLY = (
     WRITE_MISSING_COLUMNS.key,
     *MERGE_OPTIONS,
     OVERWRITE_SCHEMA,
+    ONCE_APPLICATION,
+    ONCE_VERSION,
+    ONCE_SKIPS_OLDER,
+    UNKNOWN_BATCH,
+    *_ONCE_ALIASES,
 )
+
+
+@dataclass(frozen=True)
+class Once:
+    """The name and number under which a write happens once.
+
+    Attributes:
+        application: the name; several writes of one version need names of their own.
+        version: the number, which grows from write to write.
+        skips_older: whether a version below the last one is skipped; else it is an error.
+        user: the commit user, where it is not made from the application.
+    """
+
+    application: str
+    version: int
+    skips_older: bool = False
+    user: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +118,8 @@ class WriteOptions:
         time_zone: in which `overwrite_where` is read; None: nobody has said.
         merging: what the rows may do to the schema of the table; None: nothing.
         overwrite_schema: an overwrite replaces the columns, and the keys and options that are given, too.
+        once: the name and number under which the write happens once; None: each call writes.
+        unknown: what to do when nobody can tell whether it has happened: fail, skip or write.
     """
 
     path: str
@@ -100,6 +131,8 @@ class WriteOptions:
     time_zone: str | None = None
     merging: Merging | None = None
     overwrite_schema: bool = False
+    once: Once | None = None
+    unknown: str = FAIL
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -164,6 +197,8 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         given.setdefault(WRITE_MISSING_COLUMNS.key, DEFAULT)  # rows with other columns are what it is for
         if replaces_schema:
             raise OptionError(f"'{MERGE_SCHEMA}' and '{OVERWRITE_SCHEMA}' contradict each other: give one")
+    once, unknown = _once(given), Options(given).value(_UNKNOWN)
+    given.pop(UNKNOWN_BATCH, None)
     missing = Options(given).value(WRITE_MISSING_COLUMNS)
     given.pop(WRITE_MISSING_COLUMNS.key, None)
     if where is not None and dynamic is not None and _bool(DYNAMIC_OVERWRITE, dynamic):
@@ -178,7 +213,30 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
         zone,
         merging,
         replaces_schema,
+        once,
+        unknown,
     )
+
+
+def _once(given: dict[str, str]) -> Once | None:
+    """The name and number of the write, which are taken out of the options."""
+    for alias, key in _ONCE_ALIASES.items():
+        if alias in given:
+            if key in given:
+                raise OptionError(f"'{alias}' and '{key}' were given, which are one option: give one")
+            given[key] = given.pop(alias)
+    application, version = given.pop(ONCE_APPLICATION, None), given.pop(ONCE_VERSION, None)
+    skips = _bool(ONCE_SKIPS_OLDER, given.pop(ONCE_SKIPS_OLDER, "false"))
+    if application is None and version is None:
+        if skips:
+            raise OptionError(f"'{ONCE_SKIPS_OLDER}' needs '{ONCE_APPLICATION}' and '{ONCE_VERSION}'")
+        return None
+    if not application or version is None:
+        raise OptionError(f"a write that happens once needs both '{ONCE_APPLICATION}' and '{ONCE_VERSION}'")
+    try:
+        return Once(application, int(version), skips)
+    except ValueError:
+        raise OptionError(f"option '{ONCE_VERSION}' has the value '{version}': expected a whole number") from None
 
 
 def _merging(given: dict[str, str]) -> Merging | None:

@@ -12,6 +12,9 @@ from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.commit_write import abort_job, commit_job
 from paimon_spark.spark.write.write_job import WriteJob, WriteResult
+from paimon_spark.store.stream_sink.once import commit_new, finish_written
+from paimon_spark.store.stream_sink.rules import batch_rules
+from paimon_spark.store.stream_sink.written import find_written
 from paimon_spark.store.upkeep.finish_write import finish_write
 
 
@@ -29,6 +32,8 @@ def run_write(
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
     began = time.monotonic()
+    if job.batch is not None:
+        return _run_once(spark, df, job, before_commit)
     messages = place_staged_with_spark(spark, job, write_by_bucket(df, job))
     try:
         before_commit()
@@ -41,3 +46,29 @@ def run_write(
     compaction = finish_write(job.table, messages, SparkRunner(spark))
     millis = round((time.monotonic() - began) * 1000)
     return WriteResult(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
+
+
+def _run_once(spark: SparkSession, df: DataFrame, job: WriteJob, before_commit: Callable[[], object]) -> WriteResult:
+    """As run_write, for a job with a name and a number: nothing is computed when the table has it."""
+    began = time.monotonic()
+    assert job.batch is not None, "the job has a name and a number"
+    table, batch, rules = job.table, job.batch, batch_rules(job.table, job.batch)
+    written = find_written(table, batch)
+    if written is not None:
+        done = finish_written(table, batch, written, (), SparkRunner(spark), rules)
+        millis = round((time.monotonic() - began) * 1000)
+        return WriteResult(0, 0, 0, millis, done.snapshot_id, done.compaction, repeated=True)
+    messages = place_staged_with_spark(spark, job, write_by_bucket(df, job))
+    try:
+        before_commit()
+    except BaseException:
+        abort_job(job, messages)
+        raise
+    done = commit_new(table, batch, messages, lambda: commit_job(job, messages), SparkRunner(spark), rules)
+    millis = round((time.monotonic() - began) * 1000)
+    if done.result is None:
+        return WriteResult(0, 0, 0, millis, None)
+    result = done.result
+    return WriteResult(
+        result.rows, result.files, result.bytes, millis, result.snapshot_id, done.compaction, result.found
+    )

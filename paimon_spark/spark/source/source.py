@@ -112,9 +112,6 @@ class PaimonDataSource(DataSource):
 
     @plainly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        raise UnsupportedFeature(
-            "streaming writes to a Paimon table are not supported by this release: write each batch in foreachBatch, "
-            "with batch.write.format('paimon').mode('append').save(path). Spark may run the last batch again after a "
-            "failure: rows with a primary key then replace themselves, but a table without one stores them twice, and "
-            "the merge engine 'aggregation' adds them up twice"
-        )
+        from paimon_spark.spark.stream_sink.writer import open_stream_writer
+
+        return open_stream_writer(self.options, schema, overwrite)

@@ -46,10 +46,10 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
     with nothing_committed():
         try:
             if job.overwrites:
-                return commit.overwrite(messages, job.replaced)
-            return commit.append(messages)
+                return commit.overwrite(messages, job.replaced, job.identifier, job.watermark)
+            return commit.append(messages, job.identifier, job.watermark)
         except (CommitConflict, RetriesExhausted, DataError, StorageError) as error:
-            _abort(commit, messages)
+            _abort(job, commit, messages)
             if job.evolution is None:
                 raise
             from paimon_spark.spark.write.evolved_table import with_schema_told
@@ -65,18 +65,18 @@ def _publish_schema(job: WriteJob, commit: TableCommit, messages: Sequence[Commi
         try:
             publish_job_schema(job)
         except (CommitConflict, StorageError):
-            _abort(commit, messages)
+            _abort(job, commit, messages)
             raise
 
 
 def abort_job(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
     """Deletes the files of a job that did not come to its commit."""
-    _abort(TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base), messages)
+    _abort(job, TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base), messages)
 
 
-def _abort(commit: TableCommit, messages: Sequence[CommitMessage]) -> None:
+def _abort(job: WriteJob, commit: TableCommit, messages: Sequence[CommitMessage]) -> None:
     """Looks first whether the table has this commit after all. If the storage does not tell, the files stay."""
     try:
-        commit.abort(messages)
+        commit.abort(messages, job.identifier)
     except StorageError as error:
         _log.warning("the files of a failed job are left behind, which no snapshot names: %s", error)

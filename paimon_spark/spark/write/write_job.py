@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from paimon_spark.errors import StorageError
 from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.write.write_plan import WritePlan
@@ -20,6 +21,7 @@ from paimon_spark.store.write.write_plan import WritePlan
 if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import Replaced
     from paimon_spark.store.compact.compaction import CompactResult
+    from paimon_spark.store.stream_sink.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class WriteJob:
         omissible: the columns of the table that the rows may lack.
         completes: fields of structs that the rows lack are NULL, and texts are cast to their columns.
         evolution: the schema of the table is not published yet; None: it is.
+        batch: the name and number under which it happens once, its user is commit_user; None: it has none.
+        watermark: of its snapshot, in epoch milliseconds; None: that of the one before.
     """
 
     table: Table
@@ -60,6 +64,13 @@ class WriteJob:
     omissible: frozenset[str] = frozenset()
     completes: bool = False
     evolution: Evolution | None = None
+    batch: Batch | None = None
+    watermark: int | None = None
+
+    @property
+    def identifier(self) -> int:
+        """The commit identifier."""
+        return BATCH_COMMIT_IDENTIFIER if self.batch is None else self.batch.number
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,6 +84,8 @@ class WriteResult(Result):
         millis: wall time, from the call to the commit.
         snapshot_id: the snapshot it made; None when there was nothing to commit.
         compaction: of the buckets it wrote to; None when the table is not compacted by its writers.
+        repeated: True: the table had these rows already, by an earlier write of the same name and number; nothing was
+            done.
     """
 
     rows: int
@@ -81,6 +94,7 @@ class WriteResult(Result):
     millis: int
     snapshot_id: int | None
     compaction: CompactResult | None = None
+    repeated: bool = False
 
 
 @contextmanager

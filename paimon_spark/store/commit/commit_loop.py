@@ -51,11 +51,14 @@ class Committed(Generic[Detail]):
         attempts: how many it took: 0 when an earlier try of the same commit had made it.
         proposal: the last one; None: an earlier try of the same commit had made the snapshot before this one proposed
             anything, and nobody knows any more what it holds.
+        found: whether the snapshot was there: made by an earlier try of the same commit, or by an attempt of this one
+            whose answer was lost.
     """
 
     snapshot: Snapshot | None
     attempts: int
     proposal: Proposal[Detail] | None
+    found: bool = False
 
     @property
     def snapshot_id(self) -> int | None:
@@ -130,7 +133,7 @@ class _Attempts(Generic[Detail]):
         if done in (None, history.latest) and not history.is_sure:
             _check_ground(table, history)
         if done is not None:
-            return Committed(done, number - 1, self.proposal)
+            return Committed(done, number - 1, self.proposal, found=True)
         state = table_state(table, history.latest)
         self.overwritten = self.overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
         proposal = self.proposal = self.request.propose(state)

@@ -47,6 +47,8 @@ class CommitResult(Result):
         attempts: the number of attempts; 0 if an earlier try had made it.
         rows, files, bytes: the totals of the new data files; rows include deletions.
         millis: the duration of the commit.
+        found: whether the snapshot was there, made by an earlier try, perhaps of other files; or by an attempt of this
+            call whose answer was lost.
     """
 
     snapshot_id: int
@@ -55,6 +57,7 @@ class CommitResult(Result):
     files: int
     bytes: int
     millis: int
+    found: bool = False
 
 
 class TableCommit:
@@ -254,11 +257,11 @@ class TableCommit:
         properties: Mapping[str, str] | None,
     ) -> CommitResult | None:
         started = time.monotonic()
-        snapshot, attempts = None, 0
+        snapshot, attempts, found = None, 0, False
         for request in requests:
             request = replace(request, watermark=watermark, properties=properties)
             made = commit_request(self._table, request, self._since)
-            snapshot, attempts = made.snapshot, attempts + made.attempts
+            snapshot, attempts, found = made.snapshot, attempts + made.attempts, found or made.found
         if snapshot is None:
             return None
         files = [file for message in messages for file in message.new_files]
@@ -269,6 +272,7 @@ class TableCommit:
             files=len(files),
             bytes=sum(file.file_size for file in files),
             millis=round((time.monotonic() - started) * 1000),
+            found=found,
         )
 
     def _check_inside(self, new: CommitChanges, replaced: PartitionFilter) -> None:

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from paimon_spark.arrow.predicates.predicate import Predicate
@@ -119,6 +119,7 @@ def compact_table(
     places: Collection[Place] | None = None,
     commit_bytes: int = COMMIT_BYTES,
     at_once: bool = False,
+    budget: int | None = None,
 ) -> CompactResult:
     """Compacts the buckets that need it.
 
@@ -127,6 +128,8 @@ def compact_table(
         runner: where the tasks run; the caller stops it afterwards.
         where, full, places, at_once: as for plan_compaction.
         commit_bytes: how much is read for one commit.
+        budget: about how many bytes are read in all, though at least one bucket; what is over is left as it is. None:
+            no bound.
 
     Returns:
         The result. A bucket that another job changed concurrently is planned again a few times, then skipped and
@@ -140,7 +143,8 @@ def compact_table(
     """
     job = _Job(table, runner, commit_bytes)
     for _ in range(ROUNDS):
-        places = job.run(plan_compaction(table, where, full, places, at_once))
+        plan = plan_compaction(table, where, full, places, at_once)
+        places = job.run(plan if budget is None else _within(plan, budget))
         if not places:
             break
         _log.info("compacting %s: %d buckets are left and looked at again", table.location, len(places))
@@ -272,6 +276,29 @@ class _Job:
 
     def _partition(self, place: Place) -> str:
         return describe_partition(self.table, place[0])
+
+
+def _within(plan: CompactionPlan, budget: int) -> CompactionPlan:
+    """The smallest buckets of a plan, until their tasks read so many bytes; at least one."""
+    weights: dict[Place, int] = {}
+    for task in plan.tasks:
+        place = place_of(plan.table, task.partition, task.bucket)
+        weights[place] = weights.get(place, 0) + task.weight
+    taken: set[Place] = set()
+    used = 0
+    for place, weight in sorted(weights.items(), key=lambda item: item[1]):
+        if taken and used + weight > budget:
+            break
+        taken.add(place)
+        used += weight
+    if len(taken) < len(weights):
+        _log.warning(
+            "compacting %s: %d of %d buckets are left for later, because their files are larger than the budget of %d "
+            "bytes; 'write.stream.compact-budget' is the bound of a stream, and a compaction job of its own has none",
+            plan.table.location, len(weights) - len(taken), len(weights), budget,
+        )  # fmt: skip
+    tasks = (task for task in plan.tasks if place_of(plan.table, task.partition, task.bucket) in taken)
+    return replace(plan, tasks=tuple(tasks))
 
 
 def _waves(table: Table, tasks: Sequence[CompactTask], commit_bytes: int) -> Iterator[tuple[CompactTask, ...]]:

@@ -19,11 +19,14 @@ from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.scan.split_plan import skips_level_zero
+from paimon_spark.store.upkeep.write_rules import AS_OPTIONS_SAY, CompactionRules
 
 _log = logging.getLogger(__name__)
 
 
-def compact_after_write(table: Table, messages: Sequence[CommitMessage], runner: TaskRunner) -> CompactResult | None:
+def compact_after_write(
+    table: Table, messages: Sequence[CommitMessage], runner: TaskRunner, rules: CompactionRules = AS_OPTIONS_SAY
+) -> CompactResult | None:
     """Compacts the buckets that committed messages wrote to, as a writer of the official system would.
 
     The picks are those of universal compaction, with level 0 forced up if the table needs it, or all files with
@@ -34,6 +37,7 @@ def compact_after_write(table: Table, messages: Sequence[CommitMessage], runner:
         table: the table, with the options of the write.
         messages: the committed messages.
         runner: runs the tasks; stopped on return.
+        rules: what it does.
 
     Returns:
         The result; None if the table is not compacted by its writers. A failed compaction is logged, and does not make
@@ -53,18 +57,20 @@ def compact_after_write(table: Table, messages: Sequence[CommitMessage], runner:
         if table.options.value(o.WRITE_ONLY):
             _say_what_waits(table, messages)
             return None
-        return _compact(table, messages, places, runner)
+        return _compact(table, messages, places, runner, rules)
     finally:
         runner.stop()
 
 
 def _compact(
-    table: Table, messages: Sequence[CommitMessage], places: set[Place], runner: TaskRunner
+    table: Table, messages: Sequence[CommitMessage], places: set[Place], runner: TaskRunner, rules: CompactionRules
 ) -> CompactResult | None:
-    full = (table.options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 0) > 0
+    full = (table.options.value(o.FULL_COMPACTION_DELTA_COMMITS) or 0) > 0 if rules.full is None else rules.full
     hides_rows = bool(table.schema.primary_keys) and skips_level_zero(table.options)
     try:
-        metrics = compact_table(table, runner, full=full, places=places)
+        budget = None if hides_rows else rules.budget
+        chosen = None if rules.full else places  # what earlier commits have written waits for it too
+        metrics = compact_table(table, runner, full=full, places=chosen, budget=None if full else budget)
         waiting = _waiting_rows(table, messages, places) if hides_rows else 0
     except (PaimonError, OSError) as error:
         if hides_rows:

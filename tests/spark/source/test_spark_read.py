@@ -180,8 +180,6 @@ def test_streaming_is_refused_by_name() -> None:
     source = PaimonDataSource({"path": "/t"})
     with pytest.raises(UnsupportedFeature, match="streaming reads"):
         source.streamReader(StructType())
-    with pytest.raises(UnsupportedFeature, match=r"streaming writes.*foreachBatch"):
-        source.streamWriter(StructType(), False)
 
 
 def test_time_travel(spark: SparkSession, orders: str) -> None:

@@ -1,0 +1,36 @@
+"""The commit of a batch of ``df.writeStream``, in a process of the driver that has no Spark session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_spark.spark.stream_sink.options import StreamOptions
+from paimon_spark.spark.write.commit_write import commit_job, place_job
+from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.store.compact.local_pool import LocalRunner
+from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.stream_sink.once import Batched, commit_new, finish_written
+from paimon_spark.store.stream_sink.rules import batch_rules
+from paimon_spark.store.stream_sink.written import find_written
+from paimon_spark.store.upkeep.maintenance import finish_maintenance
+
+
+def commit_batch(job: WriteJob, options: StreamOptions, files: Sequence[CommitMessage]) -> Batched:
+    """Commits what the tasks wrote, once, and does what follows a commit.
+
+    Raises:
+        StaleBatch: the table has a later batch; nothing was written.
+        CommitStateUnknown: nobody can tell whether the batch is in the table; nothing was deleted.
+        PaimonError: the commit failed.
+    """
+    assert job.batch is not None, "a batch of a stream has a number"
+    table, batch = job.table, job.batch
+    rules = batch_rules(table, batch, options.compact_budget)
+    written = find_written(table, batch)
+    if written is not None:
+        done = finish_written(table, batch, written, files, LocalRunner(), rules)
+    else:
+        placed = place_job(job, files)
+        done = commit_new(table, batch, placed, lambda: commit_job(job, placed), LocalRunner(), rules)
+    finish_maintenance()  # Spark may end this process without waiting for its threads
+    return done

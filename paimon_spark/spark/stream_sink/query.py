@@ -1,0 +1,70 @@
+"""Who writes: the id of a streaming query and its batch, from where Spark shows them.
+
+Spark tells a sink neither. But the tasks of a batch see the id, and the checkpoint holds it: the id is new when the
+checkpoint is, and stays when the checkpoint is moved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark import TaskContext
+
+from paimon_spark.errors import OptionError, PaimonError
+from paimon_spark.file_io import absolute_location, file_io_for, is_same_store
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.metadata.table_options import split_storage_options
+
+QUERY_ID = "sql.streaming.queryId"
+_BATCH_ID = "streaming.sql.batchId"
+_CUT = "batchTimestampMs"
+
+
+def task_query() -> tuple[str, int]:
+    """The id of the query and the number of the batch, of the task that runs here.
+
+    Raises:
+        OptionError: Spark does not show them.
+    """
+    context = TaskContext.get()
+    query, batch = (None, None) if context is None else map(context.getLocalProperty, (QUERY_ID, _BATCH_ID))
+    if not query or not batch:
+        raise OptionError(
+            "Spark does not show its tasks which streaming query they belong to; give the stream a name with the "
+            "option 'write.stream.commit-user'"
+        )
+    return query, int(batch)
+
+
+def checkpoint_query(table: Table, checkpoint: str | None, options: Mapping[str, str]) -> str | None:
+    """The id of the query in its checkpoint, for a batch without tasks; None: it cannot be read from here."""
+    found = _values(table, f"{checkpoint}/metadata", options) if checkpoint else {}
+    return found.get("id")
+
+
+def batch_cut(table: Table, checkpoint: str | None, batch: int, options: Mapping[str, str]) -> int | None:
+    """When Spark cut a batch, which a replay has in common with it, in epoch milliseconds; None: cannot be read."""
+    found = _values(table, f"{checkpoint}/offsets/{batch}", options) if checkpoint else {}
+    cut = found.get(_CUT)
+    return cut if isinstance(cut, int) else None
+
+
+def _values(table: Table, path: str, options: Mapping[str, str]) -> Mapping[str, Any]:
+    """The values of all JSON objects that are lines of a file of Spark, if this process can read it cheaply."""
+    if not (is_same_store(path, "/") or is_same_store(path, table.location)):
+        return {}  # who knows how long an unknown store lets us wait
+    storage, _ = split_storage_options(options)
+    try:
+        data = file_io_for(path, storage).read_bytes(absolute_location(path))
+    except (OSError, PaimonError):
+        return {}  # the caller goes on without
+    values: dict[str, Any] = {}
+    for line in data.decode("utf-8", "replace").splitlines():
+        if line.startswith("{"):
+            try:
+                values |= {key: value for key, value in json.loads(line).items() if key in ("id", _CUT)}
+            except ValueError:
+                return {}
+    return values

@@ -1,0 +1,59 @@
+"""One batch as its writer names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
+from paimon_spark.store.metadata.table import Table
+
+
+class UnknownBatch(StrEnum):
+    """What becomes of a batch of which nobody can tell whether it is in the table."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    WRITE = "write"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch of a stream, or a version of another application; picklable.
+
+    Attributes:
+        user: the commit user, the same in all tries and in all batches of the writer.
+        number: of the batch; the commit identifier.
+        operation: APPEND, OVERWRITE, DELETE, UPDATE or MERGE.
+        rows: how many rows it has; None: not counted.
+        cut_millis: when Spark cut it, as the checkpoint says, in epoch milliseconds; None: not known.
+        unknown: what to do when nobody can tell whether it is in the table.
+        skips_older: whether a number below that of the last batch is skipped; else it is an error.
+        named: whether the application chose its name and numbers itself (``once=``); else Spark did.
+    """
+
+    user: str
+    number: int
+    operation: str = "APPEND"
+    rows: int | None = None
+    cut_millis: int | None = None
+    unknown: UnknownBatch = UnknownBatch.FAIL
+    skips_older: bool = False
+    named: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.number < BATCH_COMMIT_IDENTIFIER:
+            raise OptionError(f"{self.number} is no number of a batch or version: it must be 0 or greater, in 63 bits")
+
+    def words(self, table: Table) -> str:
+        """For messages."""
+        kind = "version {} of the application {}" if self.named else "batch {} of the stream {}"
+        return f"{kind.format(self.number, self.user)} into {table.location}"
+
+
+def stream_user(table: Table, name: str) -> str:
+    """The commit user of a stream or application: its name, with the prefix in the options of the table."""
+    prefix = table.options.value(o.COMMIT_USER_PREFIX)
+    return f"{prefix}_spark-{name}" if prefix else f"spark-{name}"

@@ -1,0 +1,125 @@
+"""Whether a batch is in the table already."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from paimon_spark.errors import CommitStateUnknown, StaleBatch
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.store.commit.history import recent_snapshots
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch
+from paimon_spark.store.stream_sink.note import StreamNote
+from paimon_spark.store.stream_sink.note_file import find_note
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A batch that is in the table.
+
+    Attributes:
+        snapshot_id: its snapshot, which may have expired; None: it had nothing to commit, or nobody knows.
+        unfinished: the snapshot of a commit after which its writer broke off, so that the buckets may not be compacted
+            and the rows not be visible; None: all is done.
+    """
+
+    snapshot_id: int | None
+    unfinished: Snapshot | None = None
+
+
+def find_written(table: Table, batch: Batch) -> Written | None:
+    """The batch, if it is in the table; None: it is not, for certain.
+
+    Raises:
+        StaleBatch: the table has a later batch of this writer, or another one of this number.
+        CommitStateUnknown: a commit of the batch was begun, its end was not noted, and the snapshots that could tell
+            whether it was made have expired; the batch itself says otherwise by ``unknown``.
+        CorruptFile: the note, or a snapshot, is damaged.
+        StorageError: the storage failed.
+    """
+    note = find_note(table, batch.user)
+    if note is None or note.batch < batch.number:
+        return None  # every commit is noted before it begins
+    if note.batch > batch.number:
+        if batch.skips_older:
+            return Written(None)
+        raise _older(table, batch, note)
+    _check_same(table, batch, note)
+    if note.is_done:
+        return Written(note.snapshot)
+    return _look(table, batch, note)
+
+
+def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
+    """Looks for a batch whose commit was begun among the snapshots that are there."""
+    store = table.snapshots
+    latest = store.latest()
+    begun = store.find(note.since)
+    is_base = begun is not None and begun.base_manifest_list == note.base
+    for snapshot in recent_snapshots(store, latest, note.since if is_base else None):
+        named = (snapshot.commit_user, snapshot.commit_identifier) == (batch.user, batch.number)
+        if named and snapshot.commit_kind != CommitKind.COMPACT:
+            return Written(snapshot.id, snapshot)
+    if latest is None or is_base or _has_all_since(table, note):
+        return None
+    if batch.unknown is UnknownBatch.FAIL:
+        raise CommitStateUnknown(
+            f"{batch.words(table)}: an earlier try broke off in the middle of its commit, after snapshot {note.since}, "
+            f"and the snapshots that could tell whether it was made have expired; {store.available()}. Nothing was "
+            "deleted. Look whether its rows are in the table, then run it again with the option "
+            "'write.stream.unknown-batch' = 'skip' if they are, or 'write' if they are not"
+        )
+    _log.warning("%s: nobody can tell whether it is in the table; %s, as the option says", batch, batch.unknown)
+    return Written(None) if batch.unknown is UnknownBatch.SKIP else None
+
+
+def _has_all_since(table: Table, note: StreamNote) -> bool:
+    """Whether no snapshot has expired that was made after the note, though snapshot ids may have been used again."""
+    store = table.snapshots
+    earliest = store.earliest_id()
+    if earliest is None or (note.since == 0 and earliest == 1):
+        return True
+    first = store.find(earliest)
+    return first is not None and first.time_millis < note.began_millis
+
+
+def _check_same(table: Table, batch: Batch, note: StreamNote) -> None:
+    """Whether a batch is the one that the note speaks of: Spark replays the rows that it had before.
+
+    Raises:
+        StaleBatch: it is not.
+    """
+    if batch.operation != note.operation:
+        raise StaleBatch(
+            f"{batch.words(table)} is {batch.operation}, but {note.operation} has been done under this name and "
+            "number; give each write of a batch a name of its own"
+        )
+    if batch.unknown is UnknownBatch.SKIP:
+        return
+    both = (batch.cut_millis, note.cut_millis)
+    if None not in both:
+        if both[0] != both[1]:
+            raise _older(table, batch, note)
+    elif None not in (batch.rows, note.rows) and batch.rows != note.rows:
+        raise _older(table, batch, note)
+
+
+def _older(table: Table, batch: Batch, note: StreamNote) -> StaleBatch:
+    begin = f"{batch.words(table)} is not written: the table has number {note.batch} already"
+    if batch.named:
+        return StaleBatch(
+            f"{begin}, so this is an old version, or the application began again with its numbers. Nothing was "
+            "written. If these are new rows, name another application in once=(application, version); if they are in "
+            "the table, say once_skips_older=True (for df.write: the option 'once.skips-older' = 'true')"
+        )
+    same = ", with other rows or cut at another time" if note.batch == batch.number else ""
+    return StaleBatch(
+        f"{begin}{same}: the checkpoint is older than the table, and Spark cuts its batches anew, so rows could be "
+        "lost or stored twice. Nothing was written. Put the newest checkpoint of the stream back; or, if rows that "
+        "were written since this checkpoint may come again (or a rollback has taken them out of the table), start the "
+        "stream with the option 'write.stream.commit-user' = a new name. If the query gives other rows each time it "
+        "runs and this batch is in the table, 'write.stream.unknown-batch' = 'skip' goes on after it"
+    )
