@@ -6,7 +6,7 @@ leaves none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import types as st
@@ -16,6 +16,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.write.table_creation import new_table_schema, nullable_fields
 from paimon_spark.spark.write.write_job import WriteJob
@@ -41,11 +42,30 @@ def merged_table(table: Table, rows: st.StructType, merging: Merging) -> Table:
     if untyped:
         raise SchemaError(f"writing to {table.location}: column '{untyped[0]}' has no type; cast it to the one it gets")
     try:
-        changes = merge_changes(table.schema.fields, paimon_fields(st.StructType(typed)), merging)
+        given = _with_times(table.schema.fields, paimon_fields(st.StructType(typed)))
+        changes = merge_changes(table.schema.fields, given, merging)
         changed = changed_schema(table.schema, changes, has_snapshots(table), case_sensitive=False)
     except SchemaError as error:
         raise SchemaError(f"writing to {table.location} with 'write.merge-schema': {error}") from None
     return table if changed == table.schema else replace(table, schema=next_schema(table.schema, changed))
+
+
+def _with_times(have: Sequence[DataField], rows: Sequence[DataField]) -> tuple[DataField, ...]:
+    """The columns of rows, with TIME where the table has it: Spark has no such type and shows it as INT."""
+    own = {field.name.lower(): field.type for field in have}
+    return tuple(replace(field, type=_with_time(own.get(field.name.lower()), field.type)) for field in rows)
+
+
+def _with_time(own: DataType | None, given: DataType) -> DataType:
+    if own is None or (own.root is not given.root and (own.root, given.root) != (Root.TIME, Root.INT)):
+        return given
+    if own.root is Root.TIME:
+        return own
+    if given.root is Root.ROW:
+        return replace(given, fields=_with_times(own.fields, given.fields))
+    if given.root in (Root.ARRAY, Root.MAP):
+        return replace(given, element=_with_time(own.inner, given.inner))
+    return given
 
 
 def replaced_table(table: Table, rows: st.StructType, options: Mapping[str, str]) -> Table:

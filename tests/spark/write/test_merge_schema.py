@@ -56,6 +56,18 @@ def test_columns_are_added_and_types_widen(spark: SparkSession, tmp_path: Path, 
     assert PaimonTable.forPath(spark, str(path)).check().is_good
 
 
+def test_times_stay_times(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark shows a TIME as INT: rows that were read from the table can be written to it again."""
+    declared = PaimonTable.create(spark).location(str(tmp_path / "t")).addColumn("at", "TIME(3)")
+    table = declared.addColumn("all", "ROW<many ARRAY<TIME(3)>>").execute()
+    rows = spark.sql("select 1000 as at, named_struct('many', array(1, 86399999)) as all")
+    table.append(rows, WIDEN)
+    table.append(table.toDF().selectExpr("*", "1 as new"), WIDEN)
+    assert shape(spark, tmp_path / "t") == "struct<at:int,all:struct<many:array<int>>,new:int>"
+    assert [field.type.root.value for field in table._open().schema.fields] == ["TIME", "ROW", "INT"]
+    assert table.toDF().where("at = 1000 and all.many[1] = 86399999").count() == 2
+
+
 def test_explicit_casts(spark: SparkSession, tmp_path: Path) -> None:
     """Schema evolution: write data into Paimon with allowExplicitCast = true."""
     path = tmp_path / "t"
