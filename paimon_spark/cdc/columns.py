@@ -57,7 +57,8 @@ def _bisected(step: Step, values: Any, start: int, target: DataType, problems: d
         return step(values)
     except _BAD as error:
         if len(values) == 1:
-            problems[start] = f"{_shown(values[0])} is no {type_sql(target.with_nullable(True))} ({error})"
+            why = "" if str(error).startswith("the text ") else f" ({error})"
+            problems[start] = f"{_shown(values[0])} is no {type_sql(target.with_nullable(True))}{why}"
             return pa.nulls(1, arrow_type(target))
     middle = len(values) // 2
     halves = ((values[:middle], start), (values[middle:], start + middle))

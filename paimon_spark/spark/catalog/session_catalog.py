@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
+from paimon_spark.cdc.batches.table_names import TableNames
 from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.default_catalogs import set_default_catalog
+from paimon_spark.spark.catalog.database_sync import keys_by_table, sync_messages
 from paimon_spark.spark.catalog.explanation import explain_text
 from paimon_spark.spark.catalog.publishing import publish
+from paimon_spark.spark.cdc.database_sync import DatabasePlan, NewTables
+from paimon_spark.spark.cdc.table_sync import Once
 from paimon_spark.spark.queries.named_read import read_named
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.run import run_sql
 from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.sql.queries.query import Travel
 from paimon_spark.sql.text.names import TableName
 
@@ -65,6 +72,7 @@ class SessionCatalog:
     - What is there: ``databases``, ``tables``, ``exists``
     - Change: ``create_database``, ``drop_database``, ``drop_table``, ``rename_table``, and all statements of ``sql``
     - Names for plain Spark: ``create_views``, ``publish``
+    - Follow the tables of a database: ``sync_database``
     """
 
     def __init__(self, session: SqlSession) -> None:
@@ -214,6 +222,58 @@ class SessionCatalog:
             NameTaken: Spark has something else of that name.
         """
         publish(self._session, self._name(name), as_)
+
+    # ---------------------------------------------------------------------------------------------------------- changes
+
+    def sync_database(
+        self,
+        messages: DataFrame,
+        format: str,
+        database: str | None = None,
+        *,
+        tables: TableNames | None = None,
+        primary_keys: Mapping[str, Sequence[str]] | Sequence[str] = (),
+        partition_keys: Sequence[str] = (),
+        table_options: Mapping[str, str] = _NO_OPTIONS,
+        options: Mapping[str, str] = _NO_OPTIONS,
+        dead_letters: str | None = None,
+        checkpoint: str | None = None,
+        once: Once | None = None,
+        **decoding: Unpack[DecodingOptions],
+    ) -> dict[str, WriteResult] | DataStreamWriter:
+        """Makes tables of one database what those of a source have become, of one stream of change messages.
+
+        A table that is not there is made of what its messages tell. Columns follow as by ``PaimonTable.sync``.
+
+        Args:
+            messages: as for ``paimon_spark.cdc.decode``.
+            format: of the messages.
+            database: where the tables are; it is made if it is missing. None: the current or the default one.
+            tables: which tables are taken, and their names here: ``TableNames(including="order.*", prefix="ods_")`` of
+                ``paimon_spark.cdc``. None: all, under their own names; shards of one name are one table.
+            primary_keys: of new tables: columns by the name of the table, or one list for all. Else what the messages
+                tell; a table for which nothing tells a key is an error.
+            partition_keys: of each new table that has all these columns.
+            table_options: stored with each new table, such as ``{"bucket": "4"}``.
+            options: of the writes.
+            dead_letters: the path of a table for malformed messages, as for ``PaimonTable.sync``.
+            checkpoint: of a stream, the directory of its option checkpointLocation.
+            once: for a batch that is written in one's own foreachBatch: a name and the number of the batch.
+            decoding: arguments of ``decode``, as for ``PaimonTable.sync``.
+
+        Returns:
+            For a batch what was written, by the name of the table; for a stream Spark's writer, to be started.
+
+        Raises:
+            PaimonError: a message is malformed or of no known table, or changes do not fit a table.
+        """
+        plan = DatabasePlan(
+            decoding_of(format, decoding, self._session.time_zone() or "UTC"),
+            TableNames() if tables is None else tables,
+            NewTables(keys_by_table(primary_keys), partition_keys, table_options),
+            options,
+        )
+        return sync_messages(self.catalog, messages, database or self._database(), plan, dead_letters, checkpoint, once)
 
     def _database(self) -> str:
         return self._session.database or self._session.catalog.default_database

@@ -39,6 +39,7 @@ from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.table.row_methods import RowMethods
 from paimon_spark.spark.table.schema_methods import SchemaMethods
+from paimon_spark.spark.table.sync_methods import SyncMethods
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.sql.text.names import Names
@@ -57,13 +58,14 @@ _DETAIL = (
 )
 
 
-class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods, ForeignNames):
+class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods, SyncMethods, ForeignNames):
     """A table at a path. It holds no state of the table: every call sees the latest one.
 
     - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``
     - Read: ``toDF``, ``createOrReplaceTempView``
     - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
     - Change rows: ``delete``, ``update``, ``merge`` (with ``alias``)
+    - Follow a database: ``sync``
     - Look: ``detail``, ``history``, ``files``, ``partitions``, ``buckets``, ``schemas``, ``tags``, ``branches``,
       ``consumers``, ``system_table``, ``check``, ``analyze``
     - Columns and options: ``update_schema``, ``set_options``, ``unset_options``

@@ -1,0 +1,71 @@
+"""The tables of a database of the catalog follow those of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from paimon_spark.catalogs.catalog import Catalog
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.spark.cdc.database_sync import DatabasePlan, DatabaseTarget, sync_database_batch
+from paimon_spark.spark.cdc.stream_identity import query_id
+from paimon_spark.spark.cdc.table_sync import Once, check_stream
+from paimon_spark.spark.table.sync_methods import TableTarget
+from paimon_spark.spark.table.table_api import PaimonTable
+from paimon_spark.spark.write.write_job import WriteResult
+
+
+def sync_messages(
+    catalog: Catalog,
+    messages: DataFrame,
+    database: str,
+    plan: DatabasePlan,
+    dead_letters: str | None,
+    checkpoint: str | None,
+    once: Once | None,
+) -> dict[str, WriteResult] | DataStreamWriter:
+    """Writes a batch, or makes the writer of a stream.
+
+    Args:
+        database: of the catalog; it is made if it is missing.
+        dead_letters: the path of a table for them; None: there must be none.
+        checkpoint: of a stream.
+    """
+    check_stream(messages, checkpoint)
+    catalog.create_database(database, ignore_if_exists=True)
+    if not messages.isStreaming:
+        target = _target(messages.sparkSession, catalog, database, dead_letters)
+        return sync_database_batch(messages, plan, target, once)
+    place = checkpoint or ""
+
+    def batch(frame: DataFrame, number: int) -> None:
+        spark = frame.sparkSession
+        target = _target(spark, catalog, database, dead_letters)
+        sync_database_batch(frame, plan, target, (query_id(spark, place), number))
+
+    return messages.writeStream.foreachBatch(batch).option("checkpointLocation", place)
+
+
+def _target(spark: SparkSession, catalog: Catalog, database: str, dead_letters: str | None) -> DatabaseTarget:
+    options = catalog.table_options()
+
+    def opened(name: str) -> TableTarget:
+        return TableTarget(PaimonTable(spark, catalog.table_location(Identifier(database, name)), options))
+
+    def find(name: str) -> TableTarget | None:
+        return None if catalog.find_table(Identifier(database, name)) is None else opened(name)
+
+    def create(name: str, schema: TableSchema) -> TableTarget:
+        catalog.create_table(Identifier(database, name), schema, ignore_if_exists=True)
+        return opened(name)
+
+    letters = None if dead_letters is None else TableTarget(PaimonTable(spark, dead_letters, options))
+    return DatabaseTarget(find, create, letters)
+
+
+def keys_by_table(keys: Mapping[str, Sequence[str]] | Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """The keys by table; a list of columns is the key of all tables."""
+    return keys if isinstance(keys, Mapping) else {"*": keys} if keys else {}

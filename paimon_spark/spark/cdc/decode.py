@@ -1,0 +1,115 @@
+"""Messages as rows, for DataFrames in a batch or in a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from paimon_spark.cdc.batches.decoding import Decoding
+from paimon_spark.cdc.batches.told_columns import fields_of
+from paimon_spark.cdc.formats.mysql_types import type_mappings
+from paimon_spark.cdc.formats.registry import message_format
+from paimon_spark.errors import OptionError
+from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.types import paimon_fields
+from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns, routed_frame, told_of
+
+_NO_NAMES: Sequence[str] = ()
+
+
+def decode(
+    messages: DataFrame,
+    format: str,
+    schema: StructType | str | None = None,
+    *,
+    keys: Sequence[str] = _NO_NAMES,
+    computed: Sequence[str] = _NO_NAMES,
+    metadata: Sequence[str] = _NO_NAMES,
+    metadata_prefix: str = "",
+    case_sensitive: bool = True,
+    dead_letters: bool = False,
+    ignore: Sequence[str] = _NO_NAMES,
+    type_mapping: Sequence[str] = _NO_NAMES,
+    binary: str | None = None,
+    time_unit: str | None = None,
+    time_zone: str | None = None,
+) -> DataFrame:
+    """The changes of rows in messages: the columns, ``_row_kind`` (+I, -U, +U, -D), and what says their order.
+
+    Messages that change no row (tombstones, heartbeats, transactions, schema changes) are ignored. A malformed message
+    is an error, unless dead letters are kept.
+
+    Args:
+        messages: with the columns of Spark's Kafka source: `value`, as text or bytes, and if there are `key`, `topic`,
+            `partition`, `offset`, `timestamp`. A batch without `offset` is in the order of its rows.
+        format: ``debezium-json``, ``canal-json``, ``maxwell-json``, ``ogg-json`` or ``aws-dms-json``.
+        schema: the columns, as a Spark schema or as text such as ``id INT, total DECIMAL(10, 2)``; other columns of the
+            messages are left out. None: those that the messages of a batch tell; a stream needs them.
+        keys: the columns of the primary key; else those that a message tells, or its key. An update that changes the
+            key, or whose key is not known, comes as -D and +I.
+        computed: columns made of others: ``day=date_format(at, yyyy-MM-dd)``; functions: year, month, day, hour,
+            minute, second, date_format, substring, truncate, cast, upper, lower, trim, now.
+        metadata: columns that tell where a row comes from: database_name, table_name, schema_name, op_ts, topic,
+            partition, offset, timestamp.
+        metadata_prefix: stands before their names in the result.
+        case_sensitive: False: names of columns are taken in lower case.
+        dead_letters: True: a malformed message is a row of NULLs with the columns ``_error``, ``_value``, ``_key`` and
+            ``_topic``.
+        ignore: kinds of messages to ignore besides the usual ones: ``truncate``.
+        type_mapping: how types of MySQL are taken: tinyint1-not-bool, to-string, char-to-string, longtext-to-bytes,
+            bigint-unsigned-to-bigint.
+        binary: how bytes are written where the messages tell no type: base64, hex, latin1, text; None: as usual in the
+            format.
+        time_unit: what whole numbers in columns of time count where the messages tell no type: millis, micros, nanos;
+            None: the unit of the column's precision.
+        time_zone: of times without a zone in TIMESTAMP columns with a local time zone; None: the one of the session.
+
+    Raises:
+        OptionError, SchemaError: an argument does not fit.
+        DataError: the DataFrame has no column `value`; when it runs, a message is malformed.
+    """
+    zone = time_zone or messages.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    decoding = Decoding(
+        format,
+        keys=tuple(keys),
+        metadata=tuple(metadata),
+        metadata_prefix=metadata_prefix,
+        case_sensitive=case_sensitive,
+        dead_letters=dead_letters,
+        ignore=tuple(ignore),
+        type_mapping=tuple(type_mapping),
+        binary=binary,
+        time_unit=time_unit,
+        time_zone=zone,
+    )
+    message_format(format)
+    source = message_columns(messages)
+    fields = _told(source, decoding) if schema is None else _given(schema)
+    return decoded_frame(source, replace(decoding, fields=fields, computed=tuple(computed)))
+
+
+def _given(schema: StructType | str) -> tuple[DataField, ...]:
+    if not isinstance(schema, str):
+        return paimon_fields(schema)
+    parsed = StructType.fromDDL(schema)
+    return paimon_fields(parsed if isinstance(parsed, StructType) else StructType().add("value", parsed))
+
+
+def _told(source: DataFrame, decoding: Decoding) -> tuple[DataField, ...]:
+    """The columns that the messages of a batch tell: they are read once to know them.
+
+    Raises:
+        OptionError: it is a stream, or nothing tells a column.
+    """
+    if source.isStreaming:
+        raise OptionError(
+            "the columns of a stream must be known before it starts: give them as schema=, or let the table follow the "
+            "messages with PaimonTable.sync(messages, format=...)"
+        )
+    fields = fields_of(told_of(routed_frame(source, decoding)), (), type_mappings(decoding.type_mapping))
+    if not fields:
+        raise OptionError("no message tells a column: give the columns as schema=")
+    return fields

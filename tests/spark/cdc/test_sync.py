@@ -1,0 +1,187 @@
+"""Tables that follow a database."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from support.change_messages.batches import message_batch, values_batch
+from support.change_messages.encoders import ENCODERS, Message, dumps
+from support.change_messages.histories import FIELDS, draw_history, final_rows, millis_of_day
+from support.long_runs import tries
+
+from paimon_spark import PaimonTable
+from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.cdc import decode
+from paimon_spark.errors import OptionError, SchemaError
+
+pytestmark = pytest.mark.spark
+
+HISTORIES = tries("PAIMON_CDC_SPARK_HISTORIES", ci=1, long=10)
+
+
+def frame(spark: SparkSession, *batches: pa.RecordBatch) -> DataFrame:
+    return spark.createDataFrame(pa.Table.from_batches(batches))
+
+
+def table(spark: SparkSession, path: Path, columns: str, key: str = "id", **options: str) -> PaimonTable:
+    made = PaimonTable.create(spark).location(str(path)).properties({"bucket": "2", **options} if key else options)
+    for column in columns.split(", "):
+        name, _, data_type = column.partition(" ")
+        made.addColumn(name, data_type)
+    return (made.primaryKey(key) if key else made).execute()
+
+
+def rows_of(found: PaimonTable) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in found.toDF().collect())
+
+
+def canal(kind: str, types: dict[str, str], *rows: Any, old: Any = None) -> dict[str, Any]:
+    data = [dict(zip(types, row, strict=True)) for row in rows]
+    told = {"data": data, "type": kind, "old": old, "mysqlType": types, "pkNames": ["id"]}
+    return {**told, "database": "shop", "table": "orders", "es": 1}
+
+
+@pytest.mark.parametrize("written", ["debezium-with-schema", "maxwell"])
+def test_histories(spark: SparkSession, tmp_path: Path, written: str) -> None:
+    """Three batches of random changes, in the order of nothing: Spark reads them in several tasks."""
+    name, encode = ENCODERS[written]
+    for seed in range(HISTORIES):
+        draws = random.Random(seed)
+        changes = draw_history(draws, most=80)
+        create_table(str(tmp_path / f"{seed}"), new_schema(arrow_schema(FIELDS), ["id"], (), {"bucket": "2"}))
+        target = PaimonTable.forPath(spark, str(tmp_path / f"{seed}"))
+        messages = list(encode(changes, draws))
+        cuts = sorted(draws.sample(range(len(messages) + 1), min(2, len(messages))))
+        for start, end in zip([0, *cuts], [*cuts, len(messages)], strict=True):
+            shuffled = frame(spark, message_batch(messages[start:end], start)).repartition(3, "value")
+            target.sync(shuffled, name)
+        found = [row.asDict() for row in target.toDF().sort("id").collect()]
+        for row in found:
+            row["raw"] = None if row["raw"] is None else bytes(row["raw"])
+        expected = final_rows(changes)
+        for row in expected:
+            row["clock"] = None if row["clock"] is None else millis_of_day(row["clock"])
+        assert found == expected, seed
+
+
+def test_the_table_follows_the_columns_of_the_messages(spark: SparkSession, tmp_path: Path) -> None:
+    target = table(spark, tmp_path / "t", "id INT, v VARCHAR(5)")
+    first = {"id": "int", "v": "varchar(5)"}
+    wide = {"id": "int", "v": "varchar(20)", "n": "decimal(10,2)"}
+    values = (
+        canal("INSERT", first, ("1", "one"), ("2", "two")),
+        {"isDdl": True, "type": "ALTER", "sql": "ALTER TABLE orders ADD n DECIMAL(10, 2)"},
+        canal("UPDATE", wide, ("1", "a longer text", "1.25"), old=[{"v": "one"}]),
+        canal("DELETE", wide, ("2", "two", None)),
+    )
+    result = target.sync(frame(spark, values_batch(*values)), "canal-json", metadata=["table_name"])
+    assert result.snapshot_id is not None
+    assert [tuple(row) for row in target.toDF().collect()] == [(1, "a longer text", _decimal("1.25"), "orders")]
+    with pytest.raises(SchemaError, match=r"column 'n' is DECIMAL\(10, 2\), and the messages tell DATE"):
+        target.sync(
+            frame(spark, values_batch(canal("INSERT", {"id": "int", "n": "date"}, ("3", "2020-01-01")))), "canal-json"
+        )
+
+
+def _decimal(text: str) -> Any:
+    from decimal import Decimal
+
+    return Decimal(text)
+
+
+def test_rows_that_decode_made(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows of another type and with another column: the table follows them too."""
+    target = table(spark, tmp_path / "t", "id INT, v INT")
+    maxwell = [{"type": "insert", "data": {"id": i, "v": 2**40 + i, "w": "x"}} for i in (1, 2)]
+    deleted = {"type": "delete", "data": {"id": 1}}
+    rows = decode(frame(spark, values_batch(*maxwell, deleted)), "maxwell-json", "id INT, v BIGINT, w STRING")
+    target.sync(rows)
+    assert rows_of(target) == [(2, 2**40 + 2, "x")]
+
+
+def test_aggregations_get_the_rows_before_updates(spark: SparkSession, tmp_path: Path) -> None:
+    options = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
+    target = table(spark, tmp_path / "t", "k STRING, v BIGINT", key="k", **options)
+    events = [
+        {"op": "c", "after": {"k": "a", "v": 5}},
+        {"op": "c", "after": {"k": "a", "v": 7}},
+        {"op": "u", "before": {"k": "a", "v": 5}, "after": {"k": "a", "v": 1}},
+        {"op": "d", "before": {"k": "a", "v": 7}},
+    ]
+    target.sync(frame(spark, values_batch(*events)), "debezium-json")
+    assert rows_of(target) == [("a", 1)]
+
+
+def test_tables_without_a_key_only_grow(spark: SparkSession, tmp_path: Path) -> None:
+    target = table(spark, tmp_path / "t", "id INT", key="")
+    target.sync(frame(spark, values_batch({"type": "insert", "data": {"id": 1}})), "maxwell-json")
+    assert rows_of(target) == [(1,)]
+    with pytest.raises(PySparkException, match="has no primary key, so it cannot take the change of a row: -D"):
+        target.sync(frame(spark, values_batch({"type": "delete", "data": {"id": 1}})), "maxwell-json")
+
+
+def test_dead_letters(spark: SparkSession, tmp_path: Path) -> None:
+    target = table(spark, tmp_path / "t", "id INT, v INT")
+    messages = frame(
+        spark, values_batch({"type": "insert", "data": {"id": 1}}, "{", {"type": "insert", "data": {"id": "x"}})
+    )
+    with pytest.raises(PySparkException, match="offset 1 cannot be decoded"):
+        target.sync(messages, "maxwell-json")
+    assert rows_of(target) == []
+    for rows in (messages, decode(messages, "maxwell-json", "id INT", dead_letters=True)):
+        format_name = "maxwell-json" if rows is messages else None
+        target.sync(rows, format_name, dead_letters=str(tmp_path / "letters"))
+        assert rows_of(target) == [(1, None)]
+    letters = PaimonTable.forPath(spark, str(tmp_path / "letters")).toDF()
+    assert letters.columns == ["error", "topic", "partition", "offset", "key", "value"]
+    assert sorted(row["offset"] for row in letters.collect()) == [1, 1, 2, 2]
+    with pytest.raises(OptionError, match="say with dead_letters= which table"):
+        target.sync(decode(messages, "maxwell-json", "id INT", dead_letters=True))
+
+
+def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    """Files of recorded messages, one for each batch, read twice by Spark's own source of files."""
+    target = table(spark, tmp_path / "t", "id INT")
+    recorded = tmp_path / "messages"
+    recorded.mkdir()
+    schema = "value STRING, partition INT, offset BIGINT"
+
+    def record(offset: int, value: Any) -> None:
+        line = json.dumps({"value": dumps(value), "partition": 0, "offset": offset})
+        (recorded / f"{offset}.json").write_text(line + "\n")
+
+    def run() -> None:
+        stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(recorded))
+        writer = target.sync(stream, "maxwell-json", checkpoint=str(tmp_path / "ck"))
+        query = writer.trigger(availableNow=True).start()
+        assert query.awaitTermination(120)
+
+    record(0, {"type": "insert", "data": {"id": 1, "v": "a"}})
+    record(1, {"type": "insert", "data": {"id": 2, "v": "b"}})
+    run()
+    record(2, {"type": "delete", "data": {"id": 1, "v": "a"}})
+    record(3, {"type": "update", "data": {"id": 2, "v": "c", "w": 1}, "old": {"v": "b"}})
+    run()
+    assert rows_of(target) == [(2, "c", "1")]
+
+
+def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    target = table(spark, tmp_path / "t", "id INT")
+    messages: list[Message] = [(None, dumps({"type": "insert", "data": {"id": 1}}))]
+    batch = frame(spark, message_batch(messages))
+    with pytest.raises(OptionError, match="have no column '_row_kind'"):
+        target.sync(batch)
+    with pytest.raises(OptionError, match="'colour' says nothing of decoding; there are computed"):
+        target.sync(batch, "maxwell-json", colour="red")
+    with pytest.raises(OptionError, match="lack the key id, so their order is not known"):
+        target.sync(decode(batch, "maxwell-json", "v INT"))
+    with pytest.raises(OptionError, match="a stream needs checkpoint="):
+        target.sync(spark.readStream.schema("value STRING").json(str(tmp_path)), "maxwell-json")
