@@ -88,6 +88,10 @@ class SnapshotNotFound(PaimonError):
     """The snapshot, tag, branch or point in time does not exist or has expired; the message names what is available."""
 
 
+class StreamPositionLost(SnapshotNotFound):
+    """What a stream reads next has expired or was rolled back; the message names the ways to go on."""
+
+
 class TableChanged(PaimonError):
     """The columns of the table are others than when it was opened: open it again."""
 

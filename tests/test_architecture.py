@@ -34,6 +34,7 @@ DOORS = frozenset(
         "spark/source/source",
         "spark/source/writer",
         "spark/stream_sink/writer",
+        "spark/stream_source/admission",
         "spark/write/commit_write",
         "spark/write/open_write",
         "store/compact/compaction",

@@ -117,6 +117,10 @@ HONOURED = """
     scan.mode scan.snapshot-id scan.tag-name scan.watermark scan.timestamp scan.timestamp-millis
     scan.creation-time-millis scan.file-creation-time-millis scan.version scan.bucket scan.plan-sort-partition
     scan.ignore-corrupt-files scan.ignore-lost-files scan.fallback-branch scan.primary-branch
+    scan.bounded.watermark consumer-id consumer.mode consumer.ignore-progress continuous.discovery-interval
+    streaming.read.snapshot.delay streaming-read-overwrite streaming-read-append-overwrite
+    read.stream.maxFilesPerTrigger read.stream.maxBytesPerTrigger read.stream.maxRowsPerTrigger
+    read.stream.minRowsPerTrigger read.stream.maxTriggerDelayMs
     source.split.target-size source.split.open-file-cost incremental-between incremental-between-timestamp
     incremental-between-scan-mode incremental-to-auto-tag incremental-between-tag-to-snapshot
     fields.<column>.aggregate-function fields.<column>.ignore-retract fields.<column>.sequence-group
@@ -153,14 +157,10 @@ NO_EFFECT = (
         """,
     ),
     NoEffect(
-        "streams, which this release has none of",
+        "streams of other engines",
         """
-        consumer-id consumer.mode consumer.ignore-progress continuous.discovery-interval
-        streaming.read.snapshot.delay streaming-read-overwrite streaming-read-append-overwrite streaming-read-mode
-        streaming-compact scan.bounded.watermark scan.max-splits-per-task snapshot.watermark-idle-timeout
-        commit.force-create-snapshot changelog-producer.compaction-interval read.stream.maxFilesPerTrigger
-        read.stream.maxBytesPerTrigger read.stream.maxRowsPerTrigger read.stream.minRowsPerTrigger
-        read.stream.maxTriggerDelayMs
+        streaming-read-mode streaming-compact scan.max-splits-per-task snapshot.watermark-idle-timeout
+        commit.force-create-snapshot changelog-producer.compaction-interval
         """,
     ),
     NoEffect(
@@ -374,8 +374,8 @@ CALL_REFUSALS = _refusals(
     ("write-mode", ("auto",), "it, nor does the official system since 0.6", _LEAVE_OUT),
     ("commit.force-create-snapshot", ("false",), "snapshots of writes that bring nothing", _LEAVE_OUT),
     ("commit.discard-duplicate-files", ("false",), "commits of files that are there already", _LEAVE_OUT),
-    ("consumer-id", ("",), "streams, which a consumer is for", "PaimonTable.reset_consumer sets one"),
-    ("scan.bounded.watermark", (), "streams", "a filter, or 'scan.watermark', says what a read gets"),
+    ("consumer-id", ("",), "consumers of reads that end", "give it to spark.readStream"),
+    ("scan.bounded.watermark", (), "it in reads that end", "give it to spark.readStream"),
     ("scan.partitions", ("",), "it", "name the partitions in the option 'filter'"),
     ("scan.bounded", (), "streams", _LEAVE_OUT),
     ("end-input.watermark", (), "watermarks given to a write", _LEAVE_OUT),

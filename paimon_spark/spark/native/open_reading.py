@@ -5,10 +5,11 @@ from __future__ import annotations
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.format.types import DataField, Root
 from paimon_spark.spark.adapters.options import COLUMNS, FILTER, NATIVE, PATH, TIME_ZONE, read_options
+from paimon_spark.spark.adapters.readable_columns import Readable, readable_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.requests import ReadRequest
 from paimon_spark.spark.native.table_reading import Reading
-from paimon_spark.spark.source.readable import Readable, open_readable, readable_schema
+from paimon_spark.spark.source.readable import open_readable
 
 _NARROWEST = (Root.BOOLEAN, Root.TINYINT, Root.SMALLINT, Root.INT, Root.DATE, Root.BIGINT, Root.FLOAT, Root.DOUBLE)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 if TYPE_CHECKING:
-    from paimon_spark.spark.source.readable import Readable
+    from paimon_spark.spark.adapters.readable_columns import Readable
 
 
 @dataclass(frozen=True)

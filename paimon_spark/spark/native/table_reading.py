@@ -21,7 +21,7 @@ from paimon_spark.store.scan.table_scan import Scan
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
 if TYPE_CHECKING:
-    from paimon_spark.spark.source.readable import Readable
+    from paimon_spark.spark.adapters.readable_columns import Readable
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import OptionError, SqlError, TableNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.spark.adapters.options import PATH, TIME_ZONE
+from paimon_spark.spark.adapters.readable_columns import Readable
 from paimon_spark.spark.adapters.session_options import ALLOW_FULL_SCAN, PREFIX, SessionOptions
 from paimon_spark.spark.native.read_table import ReadRequest, TableFrame, read_table
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.source.readable import Readable, open_readable
+from paimon_spark.spark.source.readable import open_readable
 from paimon_spark.sql.queries.needs import needed_columns, pushed_filter
 from paimon_spark.sql.queries.query import Increment, Travel, Use
 from paimon_spark.sql.text.names import TableName

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -12,22 +12,17 @@ from pyspark.sql.types import StructType
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.expressions import as_predicate
 from paimon_spark.arrow.predicates.predicate import Predicate, and_
-from paimon_spark.errors import DataError
 from paimon_spark.format.schema import ROW_KIND_FIELD
-from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.types import can_show, spark_type
+from paimon_spark.spark.adapters.even_batches import even_batches
+from paimon_spark.spark.adapters.readable_columns import Readable, asked_columns
 from paimon_spark.spark.source.filters import push_filters
-from paimon_spark.spark.source.readable import Readable, check_readable_columns, find_column
 
 if TYPE_CHECKING:
     from paimon_spark.store.read.splits import Split
     from paimon_spark.store.scan.table_scan import Scan
     from paimon_spark.store.system_tables.table import SystemScan, UnitReader
-
-MIN_BATCH_ROWS = 10_000
-MAX_BATCH_ROWS = 65_536
 
 
 class SplitPartition(InputPartition):
@@ -116,49 +111,3 @@ class _PushFilters:
     @plainly
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
         return self._reader.push(filters)
-
-
-def asked_columns(table: Readable, schema: StructType) -> Mapping[str, DataField]:
-    """The table's columns behind the names of a schema that Spark asks for, in that order.
-
-    Raises:
-        OptionError: a column is not in the table.
-        DataError: a column has another type in the table, or may hold NULL where the schema says it does not.
-        UnsupportedFeature: a column has a type that this release cannot read.
-    """
-    columns: dict[str, DataField] = {}
-    for asked in schema.fields:
-        field = find_column(table, asked.name)
-        check_readable_columns(table, (field,))
-        have = spark_type(field.type)
-        if not can_show(have, asked.dataType):
-            raise DataError(
-                f"column '{asked.name}' of {table.location} is {have.simpleString()}, the schema of the read says "
-                f"{asked.dataType.simpleString()}: read it as it is and cast it in the query"
-            )
-        if field.type.nullable and not asked.nullable:
-            raise DataError(
-                f"column '{asked.name}' of {table.location} may hold NULL, the schema of the read says NOT NULL: "
-                f"leave NOT NULL out"
-            )
-        columns[asked.name] = field
-    return columns
-
-
-def even_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Combines rows into batches that are neither tiny nor huge: Spark pays a message and memory for each batch."""
-    held: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        for start in range(0, batch.num_rows, MAX_BATCH_ROWS):
-            held.append(batch.slice(start, MAX_BATCH_ROWS))
-            rows += held[-1].num_rows
-            if rows >= MIN_BATCH_ROWS:
-                yield _joined(held)
-                held, rows = [], 0
-    if held:
-        yield _joined(held)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

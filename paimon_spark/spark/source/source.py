@@ -79,8 +79,14 @@ class PaimonDataSource(DataSource):
 
     @plainly
     def schema(self) -> StructType:
-        from paimon_spark.spark.source.readable import open_readable, readable_schema
+        from paimon_spark.spark.adapters.readable_columns import readable_schema
+        from paimon_spark.spark.source.readable import open_readable
+        from paimon_spark.store.stream_source.settings import asks_for_stream
 
+        if asks_for_stream(self.options):
+            from paimon_spark.spark.stream_source.open_stream import open_stream
+
+            return open_stream(self.options).schema()
         return readable_schema(*open_readable(self.options))
 
     @plainly
@@ -105,10 +111,9 @@ class PaimonDataSource(DataSource):
 
     @plainly
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        raise UnsupportedFeature(
-            "streaming reads of a Paimon table are not supported by this release: read it with spark.read, "
-            "'scan.snapshot-id' names the state to read"
-        )
+        from paimon_spark.spark.stream_source.stream_reader import PaimonStreamReader
+
+        return PaimonStreamReader(self.options, schema)
 
     @plainly
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:

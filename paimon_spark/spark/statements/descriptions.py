@@ -9,9 +9,9 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.types import DataField
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import arguments_of, sql_signature
+from paimon_spark.spark.adapters.readable_columns import find_column
 from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.source.readable import find_column
 from paimon_spark.spark.statements.inserted_columns import fixed_values
 from paimon_spark.spark.statements.table_words import shown_properties
 from paimon_spark.spark.statements.type_words import simple_type

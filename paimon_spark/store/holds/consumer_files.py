@@ -14,6 +14,16 @@ def consumer_files(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> di
     return list_named(file_io, consumer_directory(table, branch), CONSUMER_PREFIX)
 
 
+def consumer_position(file_io: FileIO, path: str) -> int | None:
+    """The id of the snapshot that one consumer reads next, None if its file does not exist.
+
+    Raises:
+        CorruptFile: the file of the consumer is damaged.
+    """
+    data = find_bytes(file_io, path)
+    return None if data is None else parse_json_object(data, path).integer("nextSnapshot")
+
+
 def consumer_positions(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> dict[str, int]:
     """For each consumer the id of the snapshot that it reads next.
 
@@ -21,9 +31,5 @@ def consumer_positions(file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -
         CorruptFile: the file of a consumer is damaged.
     """
     paths = {name: status.path for name, status in consumer_files(file_io, table, branch).items()}
-    found = zip(paths.items(), map_parallel(lambda path: find_bytes(file_io, path), paths.values()), strict=True)
-    return {
-        name: parse_json_object(data, path).integer("nextSnapshot")
-        for (name, path), data in found
-        if data is not None  # else it has been deleted since the listing
-    }
+    found = zip(paths, map_parallel(lambda path: consumer_position(file_io, path), paths.values()), strict=True)
+    return {name: position for name, position in found if position is not None}  # else deleted since the listing

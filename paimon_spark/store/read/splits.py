@@ -205,6 +205,15 @@ def group_splits(splits: Sequence[_Unit], target: int, open_cost: int, paralleli
         open_cost: the least bytes that a file counts as.
         parallelism: the wanted number of tasks; tasks are smaller than target to reach it (Java: BinPackingSplits).
     """
-    weights = [sum(max(file.file_size, open_cost) for file in split.files) for split in splits]
-    fair = max(open_cost, min(target, sum(weights) // parallelism))
-    return [tuple(splits[start:end]) for start, end in pack_ordered(weights, fair)]
+    weights = [weight_of(split, open_cost) for split in splits]
+    return [tuple(splits[start:end]) for start, end in fair_bins(weights, target, open_cost, parallelism)]
+
+
+def weight_of(split: ReadUnit, open_cost: int) -> int:
+    """The bytes of the files of a split, each counted as open_cost at least."""
+    return sum(max(file.file_size, open_cost) for file in split.files)
+
+
+def fair_bins(weights: Sequence[int], target: int, open_cost: int, parallelism: int = 8) -> list[tuple[int, int]]:
+    """Neighbouring items in bins, one for each task; as group_splits and pack_ordered say."""
+    return pack_ordered(weights, max(open_cost, min(target, sum(weights) // parallelism)))

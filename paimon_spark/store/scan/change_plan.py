@@ -74,7 +74,7 @@ def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Spli
     Rows are not merged, so any file may be excluded by its statistics.
     """
     table = request.table
-    entries = read_entries(request, [_list_of(snapshot, increment.changelog) for snapshot in increment.snapshots])
+    entries = read_entries(request, [list_of(snapshot, increment.changelog) for snapshot in increment.snapshots])
     columns = entries.columns
     if (columns.kind[entries.chosen] == FileKind.DELETE).any():
         raise UnsupportedFeature(
@@ -86,14 +86,18 @@ def _plan_increment(request: ScanRequest, increment: Increment) -> Iterator[Spli
     open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
     groups = group_by_bucket(columns, entries.partition_codes, entries.chosen)
     for (partition, bucket), files in _files_of(request, columns, groups, keep):
-        _refuse_joined(request, files)
-        where = _directory(request, partition, bucket)
+        refuse_joined(request, files)
+        where = directory_of(request, partition, bucket)
         for part in pack_parts(keep.matching_values(keep.matching_keys(files)), (), target, open_cost):
             yield Split(partition, bucket, where, *part, snapshot_id=increment.snapshots[0].id)
 
 
-def _refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
-    """Refuses changelog files that Flink joined from many buckets into one file."""
+def refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
+    """Refuses changelog files that Flink joined from many buckets into one file.
+
+    Raises:
+        UnsupportedFeature: one of the files is such a file.
+    """
     joined = next((file.file_name for file in files if _JOINED in file.file_name), None)
     if joined is not None:
         raise UnsupportedFeature(
@@ -103,7 +107,8 @@ def _refuse_joined(request: ScanRequest, files: Iterable[DataFileMeta]) -> None:
         )
 
 
-def _list_of(snapshot: Snapshot, changelog: bool) -> tuple[str, int | None]:
+def list_of(snapshot: Snapshot, changelog: bool) -> tuple[str, int | None]:
+    """(name, size) of the manifest list of what a commit changed: of its changelog files, or of its data files."""
     if changelog and snapshot.changelog_manifest_list is not None:
         return snapshot.changelog_manifest_list, snapshot.changelog_manifest_list_size
     return snapshot.delta_manifest_list, snapshot.delta_manifest_list_size
@@ -234,11 +239,12 @@ def _rows_of(buckets: Iterable[_Bucket]) -> dict[_Place, DeletionFile | None]:
 
 def _split(request: ScanRequest, bucket: _Bucket) -> Split:
     """A split of the bucket without files."""
-    where = _directory(request, bucket.partition, bucket.number)
+    where = directory_of(request, bucket.partition, bucket.number)
     return Split(bucket.partition, bucket.number, where, (), (), bucket.deletions, bucket.snapshot_id)
 
 
-def _directory(request: ScanRequest, partition: bytes, bucket: int) -> str:
+def directory_of(request: ScanRequest, partition: bytes, bucket: int) -> str:
+    """The directory of a bucket of the table."""
     table = request.table
     directory = partition_directory(table.schema, table.options, partition)
     return bucket_path(table.location, directory, bucket, table.options)

@@ -27,6 +27,7 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns, read_manifest_list
 from paimon_spark.store.metadata.newer_schemas import schema_of_file
+from paimon_spark.store.metadata.postponed import in_write_order
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import BucketFilter, bucket_fields
 from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files, partition_directory
@@ -49,12 +50,16 @@ class ScanRequest:
         predicate: over the columns of the table.
         created_since: None, or only files made at or after this instant (epoch millis).
         all_levels: whether files are read too that are invisible until they are compacted.
+        least_level: files of levels below it are not read.
+        unmerged_postponed: whether postponed rows are read, as they were written.
     """
 
     table: Table
     predicate: Predicate
     created_since: int | None = None
     all_levels: bool = False
+    least_level: int = 0
+    unmerged_postponed: bool = False
 
     @property
     def skips_level_zero(self) -> bool:
@@ -85,7 +90,7 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
             f"reading {table.location}: 'postpone.merge-on-read' merges whole snapshots, and 'scan.mode' asks for "
             "files by their creation time; leave out one of the two"
         )
-    entries = read_entries(request, data_lists(snapshot), skips, waits)
+    entries = read_entries(request, data_lists(snapshot), skips, waits or request.unmerged_postponed)
     columns, partition_codes = entries.columns, entries.partition_codes
     live = fold(columns, partition_codes, entries.chosen)
     only_keys = (bool(table.schema.primary_keys) and not skips) or waits
@@ -95,7 +100,7 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
     has_vectors = table.options.value(o.DELETION_VECTORS_ENABLED)
     if groups and has_vectors:
         deletions = find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
-    with_waiting = {int(partition_codes[g[0]]) for g in groups if columns.bucket[g[0]] == POSTPONE_BUCKET}
+    with_waiting = {int(partition_codes[g[0]]) for g in groups if waits and columns.bucket[g[0]] == POSTPONE_BUCKET}
     plain = [group for group in groups if int(partition_codes[group[0]]) not in with_waiting]
     keep = FileFilter(request.predicate, table.schema, table.schemas)
     merged = PostponePlan(table.location, table.schema, table.options, keep, deletions, snapshot.id)
@@ -176,6 +181,8 @@ def read_entries(
     mask = _entry_mask(request, columns, canonical, partition_codes)
     if skips_zero:
         mask &= (columns.level > 0) | (columns.bucket == POSTPONE_BUCKET)
+    if request.least_level:
+        mask &= columns.level >= request.least_level
     if not postponed:
         mask &= columns.bucket >= 0  # postponed files hold rows without a bucket: a plain read ignores them
     conditions = [table.schema.by_name[name] for name in columns_of(request.predicate)]
@@ -271,7 +278,8 @@ def _splits(
         files = list(itertools.islice(files_of_all, len(group)))
         if since is not None:
             files = [file for file in files if (file.creation_time or 0) >= since]
-        alone, sections = parts_of(files)
+        postponed = columns.bucket[group[0]] == POSTPONE_BUCKET
+        alone, sections = (in_write_order(files), ()) if postponed else parts_of(files)
         if not alone and not sections:
             continue
         first = int(group[0])

@@ -69,7 +69,7 @@ def resolve_snapshot(options: Options, snapshots: SnapshotStore) -> Travel:
     if mode in ("latest-full", "full", "latest"):
         return Travel(snapshots.latest())
     if mode == "compacted-full":
-        return Travel(_last_compacted(options, snapshots))
+        return Travel(last_compacted(options, snapshots))
     if mode == "from-file-creation-time":
         return Travel(snapshots.latest(), created_since=options.value(o.SCAN_FILE_CREATION_TIME_MILLIS))
     if mode == "from-creation-timestamp":
@@ -239,7 +239,7 @@ def _since_creation(options: Options, snapshots: SnapshotStore) -> Travel:
     return Travel(at_id(since.id, options, snapshots))
 
 
-def _last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:
+def last_compacted(options: Options, snapshots: SnapshotStore) -> Snapshot | None:
     """The newest COMPACT snapshot, or the latest snapshot if none; with periodic full compactions, of a full one."""
     rhythm: int | None = None
     producer = options.value(o.CHANGELOG_PRODUCER)

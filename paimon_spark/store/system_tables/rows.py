@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of, restrict
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.schema import ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
+from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.split_reader import SplitReader
@@ -27,6 +29,7 @@ from paimon_spark.store.scan.table_scan import READ_THREADS, Plan, Scan
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.row_tracking import TRACKING_FIELDS, TrackedReader
 
+Numbers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
 KIND_FIELD = DataField(2**31 - 5, "rowkind", DataType(Root.VARCHAR, length=MAX_LENGTH))
 
 
@@ -62,24 +65,63 @@ class ShapedReader:
             TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
             UnsupportedFeature: sequence numbers are wanted for the difference of two states.
         """
+        return self.shaped(self.reader.read(split))
+
+    def shaped(self, batches: Iterator[pa.RecordBatch], pairs_updates: bool = False) -> Iterator[pa.RecordBatch]:
+        """Rows of the table, in the form of the system table.
+
+        Args:
+            batches: rows of the reader, in the columns that the shape is made of.
+            pairs_updates: True makes one row of an update, in a table whose values are arrays: a row of the kind -U
+                and the row of the kind +U after it (Java: PackChangelogReader).
+        """
         made = arrow_schema(self.shape)
         wanted = [field.name for field in self.fields]
-        for batch in self.reader.read(split):
-            columns = [self._column(batch, place, field) for place, field in enumerate(self.shape)]
+        for batch in _whole_updates(batches) if pairs_updates and self.packs else batches:
+            starts = self._starts(batch, pairs_updates)
+            columns = [self._column(batch, place, field, starts) for place, field in enumerate(self.shape)]
             rows = filter_batch(self.predicate, pa.RecordBatch.from_arrays(columns, schema=made))
             if rows.num_rows:
                 yield rows.select(wanted)
 
-    def _column(self, batch: pa.RecordBatch, place: int, field: DataField) -> pa.Array:
+    def _starts(self, batch: pa.RecordBatch, pairs_updates: bool) -> Numbers:
+        """The first row of each row that is made, and the number of rows."""
+        each = np.arange(batch.num_rows + 1, dtype=np.int32)
+        if not (pairs_updates and self.packs):
+            return each
+        kinds = batch.column(_kind_place(batch))
+        ends = pc.equal(kinds, "+U").to_numpy(zero_copy_only=False)
+        begins = pc.equal(kinds, "-U").to_numpy(zero_copy_only=False)
+        joins = np.concatenate([[False], ends[1:] & begins[:-1], [False]])
+        starts: Numbers = each[~joins]
+        return starts
+
+    def _column(self, batch: pa.RecordBatch, place: int, field: DataField, starts: Numbers) -> pa.Array:
         column = batch.column(place)
-        if not self.packs or field in (KIND_FIELD, SEQUENCE_FIELD):
+        if not self.packs:
             return column
-        return _packed(column, arrow_schema([field]).field(0).type)
+        if field == SEQUENCE_FIELD:
+            return column.take(pa.array(starts[:-1]))
+        if field == KIND_FIELD:
+            return column.take(pa.array(starts[1:] - 1))
+        return pa.ListArray.from_arrays(pa.array(starts), column, type=arrow_schema([field]).field(0).type)
 
 
-def _packed(column: pa.Array, to: pa.DataType) -> pa.Array:
-    offsets = pa.array(np.arange(len(column) + 1, dtype=np.int32))
-    return pa.ListArray.from_arrays(offsets, column, type=to)
+def _kind_place(batch: pa.RecordBatch) -> int:
+    return int(batch.schema.get_field_index(ROW_KIND))
+
+
+def _whole_updates(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows, in batches that do not end between the two rows of an update."""
+    held: pa.RecordBatch | None = None
+    for batch in batches:
+        whole = batch if held is None else pa.concat_batches([held, batch])
+        open_end = whole.num_rows > 0 and whole.column(_kind_place(whole))[-1].as_py() == "-U"
+        held = whole.slice(whole.num_rows - 1) if open_end else None
+        if whole.num_rows > open_end:
+            yield whole.slice(0, whole.num_rows - open_end)
+    if held is not None:
+        yield held
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,13 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, InputPartition, IsNotNull
-from pyspark.sql.types import StructType
 
 from paimon_spark import PaimonTable, open_table
-from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.spark.adapters.even_batches import MAX_BATCH_ROWS, MIN_BATCH_ROWS, even_batches
 from paimon_spark.spark.adapters.options import ReadOptions
+from paimon_spark.spark.adapters.readable_columns import readable_schema
 from paimon_spark.spark.adapters.types import spark_schema
-from paimon_spark.spark.source.readable import readable_schema
-from paimon_spark.spark.source.reader import MAX_BATCH_ROWS, MIN_BATCH_ROWS, PaimonReader, even_batches
-from paimon_spark.spark.source.source import PaimonDataSource
+from paimon_spark.spark.source.reader import PaimonReader
 
 pytestmark = pytest.mark.spark
 NONE: Mapping[str, str] = {}
@@ -174,12 +172,6 @@ def test_no_table_and_no_path(spark: SparkSession, tmp_path: Path) -> None:
         spark.read.format("paimon").load()
     with pytest.raises(AnalysisException, match="several paths"):
         spark.read.format("paimon").load([str(tmp_path), str(tmp_path / "b")])
-
-
-def test_streaming_is_refused_by_name() -> None:
-    source = PaimonDataSource({"path": "/t"})
-    with pytest.raises(UnsupportedFeature, match="streaming reads"):
-        source.streamReader(StructType())
 
 
 def test_time_travel(spark: SparkSession, orders: str) -> None:

@@ -1,0 +1,104 @@
+"""A stream of a table in Spark's micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from paimon_spark.arrow.conform import conform_batch
+from paimon_spark.spark.adapters.batches import spark_arrow_schema
+from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.even_batches import even_batches
+from paimon_spark.spark.stream_source.admission import (
+    ReadLimit,
+    SupportsTriggerAvailableNow,
+    default_limit,
+    holds_limits,
+)
+from paimon_spark.spark.stream_source.open_stream import open_stream
+from paimon_spark.store.stream_source.position import Position, parse_position
+from paimon_spark.store.stream_source.reading import UnitReader
+from paimon_spark.store.stream_source.stream import TableStream
+from paimon_spark.store.stream_source.stream_read import StreamRead
+from paimon_spark.store.stream_source.tasks import Task
+
+
+class UnitPartition(InputPartition):
+    """Some units, the work of one Spark task."""
+
+    def __init__(self, units: Task) -> None:
+        super().__init__(None)
+        self.units = units
+
+
+class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans micro-batches in a process of its own, and reads them in the tasks.
+
+    Spark makes two of it: one lives in the process that plans as long as the query runs, the other is pickled for the
+    tasks once a run. ``commit`` does nothing: Spark calls it with the next batch that has rows, and never for the last
+    one, so the consumer moves when Spark asks what comes after a position.
+
+    Args:
+        options: of ``spark.readStream``.
+        schema: the columns that Spark expects.
+    """
+
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+        self._read: StreamRead | None = open_stream(options).start(schema)
+        self._reader: UnitReader = self._read.reader
+        self._arrow_schema = spark_arrow_schema(schema)
+        self._at: Position | None = None  # where the query stands, for Spark 4.1, which does not say it
+
+    @cached_property
+    def _stream(self) -> TableStream:
+        assert self._read is not None, "tasks do not plan"
+        return self._read.start()
+
+    @plainly
+    def initialOffset(self) -> dict[str, Any]:
+        self._at = self._stream.first()
+        return self._at.to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        assert self._read is not None, "tasks do not plan"
+        return default_limit(self._read.settings.limits)
+
+    @plainly
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._stream.stop_at_latest()
+
+    @plainly
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:
+        begin = self._at if start is None else parse_position(start)
+        if begin is None:  # Spark 4.1 after a restart
+            return self._stream.newest().to_json()
+        end = self._stream.next(begin, holds_limits(limit))
+        return start if start is not None and end == begin else end.to_json()
+
+    @plainly
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        return None
+
+    @plainly
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        assert self._read is not None, "tasks do not plan"
+        self._at = parse_position(end)
+        units = self._stream.units(parse_position(start), self._at)
+        return [UnitPartition(task) for task in self._read.tasks(units)]
+
+    @plainly
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if not isinstance(partition, UnitPartition):
+            return iter(())
+        rows = (
+            conform_batch(batch, self._arrow_schema) for unit in partition.units for batch in self._reader.read(unit)
+        )
+        return even_batches(rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_read": None, "_reader": self._reader, "_arrow_schema": self._arrow_schema}

@@ -1,0 +1,100 @@
+"""Reads the units of a stream; picklable, for tasks on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.format.schema import ROW_KIND
+from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.split_reader import SplitReader
+from paimon_spark.store.scan.new_scan import own_scan
+from paimon_spark.store.stream_source.units import Kinds, StreamUnit
+from paimon_spark.store.system_tables.rows import ShapedReader, row_scan
+
+_TAKES_BACK = pa.array(["-U", "-D"])
+
+
+@dataclass(frozen=True)
+class UnitReader:
+    """Reads units into batches of the wanted columns.
+
+    Attributes:
+        reader: of the table.
+        shape: gives the rows the form of a system table; None: they are wanted as they are.
+    """
+
+    reader: SplitReader
+    shape: ShapedReader | None = None
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """What every batch has, exactly."""
+        return self.reader.arrow_schema if self.shape is None else self.shape.arrow_schema
+
+    def read(self, unit: StreamUnit) -> Iterator[pa.RecordBatch]:
+        """The rows of a unit, those of one key in the order of their changes.
+
+        Raises:
+            CorruptFile: a data file or deletion vector is missing or damaged.
+            SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
+            TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
+        """
+        batches = self._rows(unit)
+        if self.shape is None:
+            return batches
+        return self.shape.shaped(batches, pairs_updates=unit.kinds is Kinds.CHANGED)
+
+    def _rows(self, unit: StreamUnit) -> Iterator[pa.RecordBatch]:
+        rows = self.reader.read(unit.split)
+        if unit.kinds in (Kinds.STATE, Kinds.CHANGED) or not self.reader.row_kinds:
+            return rows
+        present = _present(rows)
+        return present if unit.kinds is Kinds.ADDED else map(_taken_back, present)
+
+
+def unit_reader(table: Table, fields: Sequence[DataField], predicate: Predicate, system: str | None) -> UnitReader:
+    """The reader of the units of a stream.
+
+    Args:
+        table: the table.
+        fields: the wanted columns of the table, or of the system table; ROW_KIND_FIELD may be among them.
+        predicate: over the same columns; rows for which it is not true are left out.
+        system: "audit_log" or "binlog"; None: the rows of the table.
+
+    Raises:
+        UnsupportedFeature: this release cannot read one of the fields.
+        OptionError: the table has a column of a name that the system table adds.
+    """
+    if system is None:
+        scan = own_scan(table, fields, predicate)
+        return UnitReader(scan.reader())
+    shaped = row_scan(system, table, fields, predicate).reader()
+    assert isinstance(shaped.reader, SplitReader), "a stream reads one branch, and rows without numbers"
+    return UnitReader(shaped.reader, shaped)
+
+
+def _present(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of a state, without those that only take others back."""
+    for batch in batches:
+        kept = batch.filter(pc.invert(pc.is_in(batch.column(_place(batch)), _TAKES_BACK)))
+        if kept.num_rows:
+            yield kept
+
+
+def _taken_back(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows of a state as rows that are no more (Java: ReverseReader)."""
+    updated = pc.equal(batch.column(_place(batch)), "+U").to_numpy(zero_copy_only=False)
+    kinds = pa.array(np.where(updated, "-U", "-D").tolist(), pa.string())
+    place = _place(batch)
+    return batch.set_column(place, batch.schema.field(place), kinds.cast(batch.schema.field(place).type))
+
+
+def _place(batch: pa.RecordBatch) -> int:
+    return int(batch.schema.get_field_index(ROW_KIND))

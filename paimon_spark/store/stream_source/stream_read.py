@@ -1,0 +1,113 @@
+"""What is streamed: a table or one of its system tables, columns of it, a condition, and the options of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
+from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import ROW_KIND_FIELD, TableSchema
+from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.scan.projection import find_fields, row_kind_field
+from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
+from paimon_spark.store.stream_source.reading import UnitReader, unit_reader
+from paimon_spark.store.stream_source.schema_watch import SchemaWatch
+from paimon_spark.store.stream_source.settings import StreamSettings, stream_settings
+from paimon_spark.store.stream_source.starts import created_since
+from paimon_spark.store.stream_source.stream import TableStream
+from paimon_spark.store.stream_source.tasks import Task, share_units
+from paimon_spark.store.stream_source.units import StreamUnit, UnitPlanner
+from paimon_spark.store.system_tables.rows import view_fields
+
+SYSTEM_TABLES = ("audit_log", "binlog")
+"""The system tables that show rows as they come."""
+
+
+@dataclass(frozen=True)
+class StreamRead:
+    """A stream that may be started, and read by tasks on other machines.
+
+    Attributes:
+        table: without options that choose a snapshot, in its latest schema.
+        settings: what its options say of the stream.
+        reader: of its units; picklable.
+    """
+
+    table: Table
+    settings: StreamSettings
+    reader: UnitReader
+
+    def start(self) -> TableStream:
+        """A run of the stream."""
+        rows = self.reader.reader
+        planner = UnitPlanner(
+            self.table, rows.predicate, self.settings.overwrites, rows.row_kinds, created_since(self.settings)
+        )
+        return TableStream(self.table, self.settings, planner, SchemaWatch(self.table, rows.fields, rows.predicate))
+
+    def tasks(self, units: Sequence[StreamUnit]) -> list[Task]:
+        """The units in groups, one for each task."""
+        return share_units(self.table, units)
+
+
+def streamed_table(table: Table) -> Table:
+    """The table as a stream sees it: in its latest schema, whatever snapshot its options name.
+
+    Postponed rows are never merged into a state, because a stream shows them when they are written or when they come
+    into buckets, as the changelog producer says.
+    """
+    chosen = {key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)}
+    options = {key: value for key, value in table.options.items() if key not in chosen}
+    options[o.POSTPONE_MERGE_ON_READ.key] = "false"
+    stored = any(key in chosen for key in table.options)
+    latest = table.schemas.latest() if stored else None
+    return replace(table, options=Options(options), schema=latest or table.schema)
+
+
+def stream_read(
+    table: Table,
+    options: Mapping[str, str],
+    columns: Sequence[str] | None = None,
+    where: str | Expr | Predicate | None = None,
+    row_kinds: bool = False,
+    system: str | None = None,
+) -> StreamRead:
+    """A stream of a table.
+
+    Args:
+        table: opened without the options of the stream.
+        options: of the stream, as split_stream_options gives them.
+        columns: names in the order wanted, any letter case; None means all.
+        where: a condition over the columns.
+        row_kinds: True adds a last column ``_row_kind``, unless it is among the columns, and keeps rows that take
+            others back.
+        system: one of SYSTEM_TABLES, whose rows are wanted; None: those of the table.
+
+    Raises:
+        OptionError: an option does not fit, or a column does not exist.
+        PredicateError: the condition does not fit the columns.
+        UnsupportedFeature: this release cannot stream from the table.
+    """
+    settings = stream_settings(table, options)
+    streamed = streamed_table(table)
+    schema = stream_schema(streamed, system)
+    fields: tuple[DataField, ...] = schema.fields if columns is None else find_fields(schema, columns)
+    if system is not None and (row_kinds or ROW_KIND_FIELD in fields):
+        raise OptionError(f"streaming from {table.location}${system}: it has no row kinds but those that it shows")
+    if row_kinds and ROW_KIND_FIELD not in fields:
+        fields = (*fields, row_kind_field(schema))
+    predicate = as_predicate(where, schema.fields, table.time_zone)
+    return StreamRead(streamed, settings, unit_reader(streamed, fields, predicate, system))
+
+
+def stream_schema(table: Table, system: str | None) -> TableSchema:
+    """The columns of what is streamed."""
+    if system is None:
+        return table.schema
+    fields = view_fields(system, table)
+    return TableSchema(0, fields, len(fields))

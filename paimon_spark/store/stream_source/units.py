@@ -1,0 +1,207 @@
+"""The units of a stream: what is read of one snapshot, in pieces that no limit cuts.
+
+First the state that a stream begins with is read: splits of a plan, because sections that are merged cannot be cut.
+Then what each snapshot changed, file by file: no row is merged (Java: DataTableStreamScan, DeltaFollowUpScanner,
+ChangelogFollowUpScanner).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.manifest import DataFileMeta, FileKind
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.paths import POSTPONE_BUCKET
+from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.merge.keys.sections import partition_sections
+from paimon_spark.store.metadata.live_files import Indices, canonical_row, group_by_bucket
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_files
+from paimon_spark.store.read.splits import DeletionFile, ReadUnit, Split
+from paimon_spark.store.scan.change_plan import directory_of, list_of, refuse_joined
+from paimon_spark.store.scan.file_filter import FileFilter
+from paimon_spark.store.scan.read_optimized import top_level
+from paimon_spark.store.scan.split_plan import Entries, ScanRequest, plan_splits, read_entries
+
+_log = logging.getLogger(__name__)
+_HASH_DIGITS = 8
+
+
+class Kinds(Enum):
+    """The row kinds of the rows of a unit."""
+
+    STATE = "state"  # of the state that a stream begins with
+    CHANGED = "changed"  # as a commit wrote them
+    ADDED = "added"  # the rows that an overwrite added, without those that only take others back
+    TAKEN_BACK = "taken back"  # the rows that an overwrite removed
+
+
+@dataclass(frozen=True, slots=True)
+class StreamUnit:
+    """What one task reads at least; its rows are of one bucket, unless its split says otherwise."""
+
+    split: ReadUnit
+    kinds: Kinds = Kinds.CHANGED
+
+
+class UnitPlanner:
+    """Plans the units of snapshots; the same snapshot always has the same units.
+
+    Args:
+        table: without options that choose a snapshot.
+        predicate: files are left out whose rows cannot satisfy it.
+        overwrites: whether overwrites are shown.
+        row_kinds: whether rows that take others back are read.
+        created_since: of a whole state, only files made since this instant (epoch millis); None: all.
+    """
+
+    def __init__(
+        self, table: Table, predicate: Predicate, overwrites: bool, row_kinds: bool, created_since: int | None = None
+    ) -> None:
+        self._table = table
+        self._overwrites = overwrites
+        self._row_kinds = row_kinds
+        self._producer = table.options.value(o.CHANGELOG_PRODUCER)
+        self._warned = False
+        plain = self._producer in (ChangelogProducer.NONE, ChangelogProducer.INPUT)
+        self._changes = ScanRequest(table, predicate, unmerged_postponed=self._producer == ChangelogProducer.NONE)
+        self._state = replace(
+            self._changes, created_since=created_since, all_levels=plain, least_level=self._least_level()
+        )
+
+    def _least_level(self) -> int:
+        """What is below it has no changelog yet, so it comes later (Java: DataTableStreamScan.tryFirstPlan)."""
+        if not self._table.schema.primary_keys:
+            return 0
+        if self._producer == ChangelogProducer.LOOKUP:
+            return 1
+        return (top_level(self._table.schema, self._table.options) or 0) if self._is_full_compaction else 0
+
+    @property
+    def _is_full_compaction(self) -> bool:
+        return self._producer == ChangelogProducer.FULL_COMPACTION
+
+    def plan(self, snapshot: Snapshot, full: bool) -> tuple[StreamUnit, ...]:
+        """The units of the whole state of a snapshot, or of what it changed.
+
+        Raises:
+            CorruptFile: metadata is missing or damaged.
+            UnsupportedFeature: a commit of kind APPEND deletes files, or Flink joined changelog files of many buckets.
+        """
+        if full:
+            return tuple(StreamUnit(split, Kinds.STATE) for split in plan_splits(self._state, snapshot))
+        if snapshot.commit_kind == CommitKind.OVERWRITE and self._overwrites:
+            if self._table.schema.primary_keys:
+                return tuple(self._replaced(snapshot))
+            return tuple(self._files(snapshot, changelog=False, adds_only=True))
+        if self._producer != ChangelogProducer.NONE:
+            has_changelog = snapshot.changelog_manifest_list is not None
+            return tuple(self._files(snapshot, changelog=True)) if has_changelog else ()
+        if snapshot.commit_kind == CommitKind.OVERWRITE:
+            self._warn(snapshot)
+        return tuple(self._files(snapshot, changelog=False)) if snapshot.commit_kind == CommitKind.APPEND else ()
+
+    def _warn(self, snapshot: Snapshot) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        keyed = bool(self._table.schema.primary_keys)
+        option = o.STREAMING_READ_OVERWRITE if keyed else o.STREAMING_READ_APPEND_OVERWRITE
+        _log.warning(
+            "the stream from %s leaves out what snapshot %d, an overwrite, has changed, and further overwrites; the "
+            "option '%s' = 'true' shows them",
+            self._table.location,
+            snapshot.id,
+            option.key,
+        )
+
+    def _files(self, snapshot: Snapshot, changelog: bool, adds_only: bool = False) -> Iterator[StreamUnit]:
+        """The new files of a commit in the order of its manifest, one each."""
+        entries = read_entries(
+            self._changes, [list_of(snapshot, changelog)], postponed=self._changes.unmerged_postponed
+        )
+        columns, chosen = entries.columns, entries.chosen
+        adds = columns.kind[chosen] == FileKind.ADD
+        if not adds_only and not adds.all():
+            raise UnsupportedFeature(
+                f"streaming from {self._table.location}: snapshot {snapshot.id} is of kind APPEND and deletes files, "
+                "so its new files alone do not tell what it did; compare states with 'incremental-between-scan-mode' "
+                "= 'diff', and start the stream with a new checkpoint after it"
+            )
+        keep = self._filter()
+        chosen = chosen[adds]
+        keyed = bool(self._table.schema.primary_keys)
+        files = columns.data_files(chosen, keep.needs_statistics, keyed)
+        refuse_joined(self._changes, files)
+        places = [(columns.partitions[columns.partition_code[i]], int(columns.bucket[i])) for i in chosen.tolist()]
+        directories: dict[tuple[bytes, int], str] = {}
+        for (partition, bucket), file in zip(places, files, strict=True):
+            if bucket != POSTPONE_BUCKET and not keep.matching_values(keep.matching_keys([file])):
+                continue
+            if (partition, bucket) not in directories:
+                directories[partition, bucket] = directory_of(self._changes, partition, bucket)
+            where = directories[partition, bucket]
+            yield StreamUnit(Split(partition, bucket, where, (file,), snapshot_id=snapshot.id))
+
+    def _replaced(self, snapshot: Snapshot) -> Iterator[StreamUnit]:
+        """What an overwrite removed, bucket by bucket, and what it added (Java: SnapshotReaderImpl.readChanges)."""
+        entries = read_entries(self._changes, [list_of(snapshot, changelog=False)])
+        before = self._table.snapshots.find(snapshot.id - 1)
+        removed = self._of_kind(entries, FileKind.DELETE)
+        added = self._of_kind(entries, FileKind.ADD)
+        for place in dict.fromkeys((*removed, *added)):
+            both = {f.file_name for f in removed.get(place, ())} & {f.file_name for f in added.get(place, ())}
+            old = [file for file in removed.get(place, ()) if file.file_name not in both]
+            new = [file for file in added.get(place, ()) if file.file_name not in both]
+            if old and self._row_kinds:
+                number = snapshot.id - 1
+                yield StreamUnit(self._merged(place, old, self._vectors(before), number), Kinds.TAKEN_BACK)
+            if new:
+                yield StreamUnit(self._merged(place, new, self._vectors(snapshot), snapshot.id), Kinds.ADDED)
+
+    def _of_kind(self, entries: Entries, kind: FileKind) -> dict[tuple[bytes, int], list[DataFileMeta]]:
+        columns, keep = entries.columns, self._filter()
+        chosen: Indices = entries.chosen[columns.kind[entries.chosen] == kind]
+        found: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+        for group in group_by_bucket(columns, entries.partition_codes, chosen):
+            files = keep.matching_keys(columns.data_files(np.sort(group), keep.needs_statistics))
+            first = int(group[0])
+            place = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])
+            if files:
+                found[place] = list(files)
+        return found
+
+    def _merged(
+        self, place: tuple[bytes, int], files: Sequence[DataFileMeta], deletions: DeletionFiles, snapshot_id: int
+    ) -> Split:
+        partition, bucket = place
+        types = [field.type for field in self._table.schema.key_fields]
+        vectors = deletions.get((canonical_row(partition, self._table.schema.partition_types), bucket), {})
+        found: dict[str, DeletionFile] = {f.file_name: vectors[f.file_name] for f in files if f.file_name in vectors}
+        where = directory_of(self._changes, partition, bucket)
+        return Split(partition, bucket, where, (), tuple(partition_sections(files, types)), found, snapshot_id)
+
+    def _vectors(self, snapshot: Snapshot | None) -> DeletionFiles:
+        table = self._table
+        if snapshot is None or not table.options.value(o.DELETION_VECTORS_ENABLED):
+            return {}
+        return find_deletion_files(table.file_io, table.location, table.schema, table.options, snapshot)
+
+    def _filter(self) -> FileFilter:
+        return FileFilter(self._changes.predicate, self._table.schema, self._table.schemas)
+
+
+def fingerprint(units: Sequence[StreamUnit]) -> str:
+    """How many units there are, and which: a number of a unit means the same only among the same units."""
+    names = "\n".join(file.file_name for unit in units for file in unit.split.files)
+    digest = hashlib.sha1(names.encode(), usedforsecurity=False).hexdigest()
+    return f"{len(units)}-{digest[:_HASH_DIGITS]}"
