@@ -18,7 +18,8 @@ TAKES_ANY_TEXT = {
     "partition.mark-done-action.http.url", "partition.mark-done-action.http.params", "manifest.compression",
     "commit.user-prefix", "record-level.time-field", "scan.tag-name", "scan.timestamp", "scan.version",
     "scan.fallback-branch", "scan.primary-branch", "incremental-between", "incremental-between-timestamp",
-    "incremental-to-auto-tag", "consumer-id", "tag.batch.customized-name", "sink.watermark-time-zone", "sink.process-time-zone",
+    "incremental-to-auto-tag", "consumer-id", "tag.batch.customized-name", "sink.watermark-time-zone",
+    "sink.process-time-zone",
 }  # fmt: skip
 LISTS = {
     "primary-key", "partition", "bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group",
