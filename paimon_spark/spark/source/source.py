@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.spark.adapters.errors import plainly
 
 if TYPE_CHECKING:
