@@ -1,8 +1,8 @@
 """Fixtures and rules shared by all tests.
 
 ``PAIMON_CI=1`` turns the skip of a test marked ``interop`` into a failure: a run that claims interop must have had it.
-Tests marked ``spark`` share one worker of pytest-xdist, tests marked ``interop`` another, so that each JVM starts once.
-Of the other tests, those of one file share a worker, so that the fixtures of a file are made once.
+Tests with the fixture ``spark`` share one worker of pytest-xdist, tests marked ``interop`` another, so that each JVM
+starts once. Of the other tests, those of one file share a worker, so that the fixtures of a file are made once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ ROOT = Path(__file__).parent
 # A JVM of a test lives too briefly to win back what its second compiler costs: half of its processor time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 IN_CI = os.environ.get("PAIMON_CI") == "1"
-WORKER_GROUPS = ("interop", "spark")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,9 +47,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left]
         config.hook.pytest_deselected(items=list(left))
     for item in items:
-        names = getattr(item, "fixturenames", ())
-        group = next((m for m in WORKER_GROUPS if item.get_closest_marker(m) or m in names), str(item.path))
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(_group_of_worker(item)))
+
+
+def _group_of_worker(item: pytest.Item) -> str:
+    """A test that is marked ``spark`` without the fixture starts programs with sessions of their own: it may run beside."""
+    names = getattr(item, "fixturenames", ())
+    if item.get_closest_marker("interop") or "interop" in names:
+        return "interop"
+    return "spark" if "spark" in names else str(item.path)
 
 
 @pytest.hookimpl(optionalhook=True)

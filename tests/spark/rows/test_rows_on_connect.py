@@ -8,9 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.long_runs import LONG, draws
 from support.paths import ROOT
 
 pytestmark = pytest.mark.spark
+
+
+TABLES = ["keyed", "append", "vectors"]
 
 
 def test_rows_on_connect(tmp_path: Path) -> None:
@@ -18,7 +22,7 @@ def test_rows_on_connect(tmp_path: Path) -> None:
     program = ROOT / "tests/support/programs/rows_on_connect.py"
     env = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYTHONPATH"))}
     env.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1", PYTHONPATH=f"{ROOT}{os.pathsep}{ROOT}/tests")
-    command = [sys.executable, str(program), str(tmp_path)]
+    command = [sys.executable, str(program), str(tmp_path), *(TABLES if LONG else [draws().choice(TABLES)])]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-8000:]
     assert "rows are as they should be" in done.stdout

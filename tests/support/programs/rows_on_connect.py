@@ -14,9 +14,10 @@ TABLES = {
 }
 
 
-def main(lake: str) -> None:
+def main(lake: str, *names: str) -> None:
     spark = session_on_a_free_port()
-    for name, options in TABLES.items():
+    for name in names:
+        options = TABLES[name]
         path = f"{lake}/{name}"
         frame = spark.range(6).selectExpr("id", "id * 10 v", "cast(id % 2 as string) p")
         frame.write.format("paimon").mode("append").options(**options).save(path)
