@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _group_of_worker(item: pytest.Item) -> str:
-    """A test that is marked ``spark`` without the fixture starts programs with sessions of their own: it may run beside."""
+    """A test that is marked ``spark`` without the fixture starts programs with sessions of their own."""
     names = getattr(item, "fixturenames", ())
     if item.get_closest_marker("interop") or "interop" in names:
         return "interop"

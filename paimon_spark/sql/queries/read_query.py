@@ -29,6 +29,8 @@ from paimon_spark.sql.text.names import Names, TableName
 
 _ALL_COLUMNS = frozenset({"PIVOT", "UNPIVOT", "IDENTIFIER", "MATCH_RECOGNIZE", "STREAM", "|>"})
 QUERY_VERBS = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES", "("})
+_QUERY_WORDS = frozenset({"SELECT", "WITH", "FROM"})
+_SORTING_WORDS = frozenset({"ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
 _FOLDED_WORD = re.compile(r"\w+")
 
 
@@ -88,6 +90,33 @@ def _not_understood(text: str, tokens: Sequence[Token], blamed: Reference, error
     )
 
 
+def enclosing_query(tokens: Sequence[Token], at: int) -> tuple[int, int] | None:
+    """(start, end) of the innermost query in parentheses around a token; None: there is none.
+
+    What sorts a query from outside of its parentheses may name columns that the query does not return.
+    """
+    depth = 0
+    for opening in range(at - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(tokens[opening].upper, 0)
+        if depth < 0:
+            depth = 0
+            closing = _closing(tokens, opening)
+            behind = tokens[closing + 1].upper if closing + 1 < len(tokens) else ""
+            if tokens[opening + 1].upper in _QUERY_WORDS and behind not in _SORTING_WORDS:
+                return tokens[opening].start, tokens[closing].end
+    return None
+
+
+def _closing(tokens: Sequence[Token], opening: int) -> int:
+    """The index of the parenthesis that closes another one; the last token if none does."""
+    depth = 0
+    for at in range(opening, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[at].upper, 0)
+        if depth == 0:
+            return at
+    return len(tokens) - 1
+
+
 def _qualifiers_of(use: Use, alias: str | None) -> list[tuple[str, ...]]:
     """What may stand before a column of a table: its alias, or else its name or the end of it."""
     if alias is not None:
@@ -106,7 +135,6 @@ class _Reading:
         self.tree = tree
         self.stars = stars(tree)
         self.why_all = self._why_all()
-        self.words = frozenset(fold(word) for word in _FOLDED_WORD.findall(text))
 
     def _why_all(self) -> str:
         """Why every table needs all columns; "" if the places of the tables tell."""
@@ -145,7 +173,7 @@ class _Reading:
             travel=reference.travel,
             increment=reference.increment,
             options=reference.options,
-            words=None if why_all else self.words,
+            words=None if why_all else self._words(reference.first),
             why_all=why_all,
             alias_at=None if alias or self._has_no_alias(reference) else self._behind_sample(reference),
             table_word=self._table_word(reference),
@@ -155,6 +183,15 @@ class _Reading:
         found = conditions(node)
         texts = where_parts(self.tokens, reference.end) if found else []
         return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, _qualifiers_of(use, alias)))
+
+    def _words(self, at: int) -> frozenset[str]:
+        """The words of the innermost query in parentheses around a token, or else of the text.
+
+        What stands outside sees only the columns that the query returns, and these are named in it.
+        """
+        around = enclosing_query(self.tokens, at)
+        text = self.text if around is None else self.text[slice(*around)]
+        return frozenset(fold(word) for word in _FOLDED_WORD.findall(text))
 
     def _has_no_alias(self, reference: Reference) -> bool:
         """A function, and a table in ``TABLE(t)``, are named by nothing, and cannot have an alias everywhere."""

@@ -148,11 +148,13 @@ def _is_common(node: Node) -> bool:
 
 
 def stars(tree: Node) -> list[tuple[Node | None, str | None]]:
-    """(SELECT, folded qualifier) of every star but that of ``count(*)``."""
+    """(SELECT, folded qualifier) of every star but those of ``count(*)`` and of ``EXISTS (SELECT * ...)``."""
     found = []
     for star in tree.find_all(exp.Star):
         parent = star.parent
         if isinstance(parent, exp.Count) and parent.this is star and not parent.expressions:
+            continue
+        if isinstance(parent, exp.Select) and isinstance(parent.parent, exp.Exists):
             continue
         qualifier = fold(parent.table) if isinstance(parent, exp.Column) and parent.table else None
         found.append((star.find_ancestor(exp.Select), qualifier))

@@ -103,10 +103,7 @@ class Drawing:
             text += f"{kind}{more}{on}"
         visible = scope + (outer or [])
         if stars and self.draw(st.booleans()):
-            items = "*"
-            for _, columns, number in scope:
-                if number >= 0:
-                    self.needs[number] |= set(columns)
+            items = "*"  # EXISTS asks for no column
         else:
             items = ", ".join(f"{self.column(visible)} c{i}" for i in range(width))
         return f"SELECT {items} FROM {text}{self.where(visible, depth)}"
