@@ -17,6 +17,7 @@ import bench_native
 import bench_orphans
 import bench_plan
 import bench_read
+import bench_rows
 import bench_spark
 import bench_system
 import bench_tpch
@@ -36,6 +37,7 @@ PARTS = {
     "spark": bench_spark.run,
     "native": bench_native.run,
     "tpch": bench_tpch.run,
+    "rows": bench_rows.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
 }
