@@ -207,44 +207,6 @@ def find_stored_table(
     return ReadableTable(root, confined(file_io, root, dynamic), schema, Options(schema.options), branch, time_zone)
 
 
-def open_planned(
-    location: str,
-    options: Mapping[str, str],
-    schema_ids: tuple[int, int],
-    branch: str,
-    *,
-    time_zone: TimeZone | None = None,
-) -> ReadableTable:
-    """The table as a process opened it that has planned a read, with no more files read than one or two schemas.
-
-    Options of time travel have been followed by the plan, and are not followed again.
-
-    Args:
-        location: the table directory, without a suffix.
-        options: as for open_table.
-        schema_ids: the schema of the read, and the one whose options hold.
-        branch: the branch that was read.
-        time_zone: as for open_table.
-
-    Raises:
-        CorruptFile: a schema does not exist or is damaged.
-        OptionError: an option or the time zone is unknown, has a bad value or contradicts the table.
-        UnsupportedFeature: the table uses a feature this release cannot read.
-    """
-    session_zone(time_zone)
-    root = absolute_location(location)
-    storage, dynamic = split_storage_options(options)
-    file_io = file_io_for(root, storage)
-    schemas = SchemaStore(file_io, root, branch)
-    latest = schemas.load(schema_ids[1])
-    schema = latest if schema_ids[0] == schema_ids[1] else schemas.load(schema_ids[0])
-    resolved = resolve_keys(dynamic, latest.names)
-    check_dynamic_options(latest, resolved)
-    merged = Options(latest.options).merged(resolved)
-    _check_supported(root, schema, merged)
-    return ReadableTable(root, confined(file_io, root, dynamic), schema, merged, branch, time_zone)
-
-
 def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
     check_dynamic_options(table.schema, dynamic)
     _check_supported(table.location, table.schema, table.options.merged(dynamic))

@@ -23,7 +23,6 @@ FILTER = "filter"
 PUSH_FILTERS = "push-filters"
 ROW_KINDS = "row-kinds"
 NATIVE = "read.native"
-SPLITS = "read.splits"
 ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
@@ -44,7 +43,7 @@ FAIL = "fail"
 _UNKNOWN = Option(UNKNOWN_BATCH, FAIL, parse_choice(FAIL, "skip", "write"))
 _PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
 _VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
-_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS, NATIVE, SPLITS)
+_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS, NATIVE)
 _NATIVE_VALUES: dict[str, bool | None] = {"auto": None, "true": True, "false": False}
 _WRITE_ONLY = (
     ROW_KIND_COLUMN,
@@ -90,7 +89,6 @@ class ReadOptions:
         table: dynamic table options and storage options.
         time_zone: in which `where` is read; None: nobody has said.
         native: the option `read.native`; None: auto, which is also the default.
-        splits: the splits to read, in place of a plan, as ``spark.source.carried_splits`` writes them; None: all.
     """
 
     path: str
@@ -101,7 +99,6 @@ class ReadOptions:
     table: Mapping[str, str] = field(default_factory=dict)
     time_zone: str | None = None
     native: bool | None = None
-    splits: str | None = None
 
 
 @dataclass(frozen=True)
@@ -157,9 +154,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     kinds = _bool(ROW_KINDS, given.pop(ROW_KINDS, "false"))
     zone = given.pop(TIME_ZONE, None)
     native = native_choice(given.pop(NATIVE, "auto"))
-    splits = given.pop(SPLITS, None)
     condition = where if where and where.strip() else None
-    return ReadOptions(path, names, condition, pushes, kinds, given, zone, native, splits)
+    return ReadOptions(path, names, condition, pushes, kinds, given, zone, native)
 
 
 def native_choice(text: str, key: str = NATIVE) -> bool | None:

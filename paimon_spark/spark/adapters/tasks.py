@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
 
+from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.store.metadata.messages import CommitMessage
 
 Task: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function for mapInArrow."""
 
+Piece = TypeVar("Piece")
+Work: TypeAlias = Callable[[Piece], Iterator[pa.RecordBatch]]
+
+_NUMBER_BYTES = 8
+_LARGE = 2**30
+"""Bytes: what is larger need not be told apart, and counting to the end of the range takes time."""
 _MESSAGES = "messages"
 MESSAGE_ROWS = f"{_MESSAGES} binary"
 """The Spark schema of message_rows."""
@@ -28,6 +36,34 @@ def one_a_task(spark: SparkSession, things: Sequence[object]) -> DataFrame:
     numbered = [(number, pickle.dumps(thing)) for number, thing in enumerate(things)]
     rows = spark.createDataFrame(numbered, "number int, thing binary")
     return rows.repartitionById(len(numbered), sf.col("number")).select("thing")
+
+
+def rows_of_tasks(
+    spark: SparkSession, pieces: Sequence[Piece], work: Work[Piece], schema: StructType, size: int
+) -> DataFrame:
+    """The rows that tasks make, each of one of the pieces.
+
+    Spark chooses a join by the sizes of both sides. It takes the rows of a function to be as large as what the function
+    is given, and those of a Python data source to be larger than any other. So each task is given one number of a range
+    that is as large as the rows will be; a filter, which does not count in such estimates, drops the other numbers.
+
+    Args:
+        spark: the session.
+        pieces: picklable, at least one.
+        work: makes batches of the schema of a piece; it runs in a task.
+        schema: of the rows.
+        size: of all rows in bytes, about.
+    """
+    pieces = list(pieces)
+    step = max(min(size, _LARGE) // (_NUMBER_BYTES * len(pieces)), 1)
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():  # one
+                yield from work(pieces[number // step])
+
+    numbers = spark.range(0, len(pieces) * step, 1, len(pieces))
+    return numbers.where(f"id % {step} = 0").mapInArrow(plainly(task), schema)
 
 
 def with_plain_names(df: DataFrame) -> DataFrame:

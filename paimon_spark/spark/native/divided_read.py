@@ -1,4 +1,4 @@
-"""The read of one state in up to three parts: by Spark's own scan, by our data source, or by this process."""
+"""The read of one state in up to three parts: by Spark's own scan, by our reader in tasks, or by this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, columns_of
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.options.core_options import SCAN_SNAPSHOT_ID
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
@@ -21,13 +20,12 @@ from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_sche
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
 from paimon_spark.spark.native.key_lookup import is_key_lookup, local_rows, read_here
+from paimon_spark.spark.native.merged_read import merged_rows
 from paimon_spark.spark.native.parquet_scan import scan_files
 from paimon_spark.spark.native.requests import ReadExplanation
 from paimon_spark.spark.native.session_settings import SessionSettings
-from paimon_spark.spark.native.source_read import read_by_source
 from paimon_spark.spark.native.store_probe import store_refusal
-from paimon_spark.spark.native.table_reading import Reading, pinned_state_of, travels
-from paimon_spark.spark.source.carried_splits import MAX_FILES, encode_splits
+from paimon_spark.spark.native.table_reading import Reading
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.splits import Split
@@ -71,15 +69,12 @@ class DividedRead:
         if found.rest and is_key_lookup(self.table, scan.predicate, splits):
             frame = read_here(self.spark, scan, splits, self.reading.shown)
             return frame, replace(told, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
-        if told.merged_files > MAX_FILES:
-            return self._whole(plan), self._explain(plan, self._all_refused(splits))
         frames = self._native_frames(scan, plan, found)
         if isinstance(condition, Column):
             frames = [frame.where(condition) for frame in frames]
         frames = self._shown(scan.predicate, frames)
         if found.rest:
-            text = encode_splits(found.rest, pinned_state_of(self.table))
-            frames.append(read_by_source(self.spark, self.reading, text))
+            frames.append(merged_rows(self.spark, self.reading, scan, found.rest))
         if not frames:
             frames.append(local_rows(self.spark, self._no_rows(), self.reading.shown))
         return functools.reduce(DataFrame.unionAll, frames), told
@@ -127,15 +122,6 @@ class DividedRead:
             return frames
         names = [quoted(name) for name in self.reading.shown.names]
         return [frame.select(*names) for frame in frames]
-
-    def _whole(self, plan: Plan) -> DataFrame:
-        """The read by our data source, which plans it again, at the same snapshot."""
-        pin = {} if plan.snapshot is None or travels(self.table) else {SCAN_SNAPSHOT_ID.key: str(plan.snapshot.id)}
-        return read_by_source(self.spark, self.reading, more=pin)
-
-    def _all_refused(self, splits: Sequence[Split]) -> SortedFiles:
-        reason = f"more than {MAX_FILES:,} files must be read by the Python source"
-        return FileSorter(self.table, self.reading.fields, self.settings.case_sensitive).sort(splits, reason)
 
     def _no_rows(self) -> pa.Table:
         return spark_arrow_schema(self.reading.shown).empty_table()

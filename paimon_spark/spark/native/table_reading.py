@@ -11,14 +11,12 @@ from paimon_spark.format.schema import ROW_KIND_FIELD
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import FILTER, PUSH_FILTERS, TIME_ZONE, ReadOptions
 from paimon_spark.spark.native.requests import ReadExplanation
-from paimon_spark.spark.source.carried_splits import Pinned
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.scan.increments import reads_increment
 from paimon_spark.store.scan.split_plan import merges_postponed
 from paimon_spark.store.scan.table_scan import Scan
-from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
 if TYPE_CHECKING:
     from paimon_spark.spark.adapters.readable_columns import Readable
@@ -93,14 +91,3 @@ def whole_read_reason(reading: Reading) -> str | None:
     if merges_postponed(table.options):
         return "it merges postponed rows"
     return None
-
-
-def pinned_state_of(table: ReadableTable) -> Pinned:
-    """The schemas and the branch that a later process must open to read splits of a plan."""
-    latest = table.schemas.latest() if travels(table) else None
-    return Pinned(table.schema.id, table.schema.id if latest is None else latest.id, table.branch)
-
-
-def travels(table: ReadableTable) -> bool:
-    """True if options choose the state that is read."""
-    return any(table.options.is_set(option) for option in TIME_TRAVEL_OPTIONS)

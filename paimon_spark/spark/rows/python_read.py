@@ -1,13 +1,12 @@
 """The read of splits by our own reader in Spark tasks, with the places of rows where they are needed.
 
-The data source would do the same read, but tells no places, and takes its splits as text, of which there may be much.
+The data source would do the same read, but tells no places.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -16,14 +15,12 @@ from pyspark.sql import types as st
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Predicate
-from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import POSITION
 from paimon_spark.format.types import DataField
-from paimon_spark.merge.keys.sections import SortedRun
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
-from paimon_spark.spark.adapters.errors import plainly
-from paimon_spark.spark.adapters.tasks import Task, one_a_task
+from paimon_spark.spark.adapters.sizes import size_of_splits
+from paimon_spark.spark.adapters.tasks import Work, rows_of_tasks
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.file_rows import FileRequest
 from paimon_spark.store.read.split_reader import SplitReader
@@ -53,22 +50,21 @@ def python_rows(spark: SparkSession, read: PythonRead, splits: Sequence[Split]) 
     """The rows of splits, read when the DataFrame runs; small splits share a task."""
     options = read.table.options
     target, cost = options.value(o.SOURCE_SPLIT_TARGET_SIZE), options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
-    groups = [tuple(map(_bare_split, group)) for group in group_splits(splits, target, cost)]
-    return one_a_task(spark, groups).mapInArrow(plainly(_task(read)), read.schema)
+    groups = group_splits([split.without_statistics() for split in splits], target, cost)
+    size = size_of_splits(splits, read.fields, read.table.schema.fields)
+    return rows_of_tasks(spark, groups, _work(read), read.schema, size)
 
 
-def _task(read: PythonRead) -> Task:
+def _work(read: PythonRead) -> Work[Sequence[Split]]:
     arrow = spark_arrow_schema(read.schema)
 
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def work(group: Sequence[Split]) -> Iterator[pa.RecordBatch]:
         reader = SplitReader(read.table, read.fields, read.predicate)
-        for batch in batches:
-            for group in batch.column(0).to_pylist():  # one
-                for split in pickle.loads(group):
-                    rows = _placed(reader, split) if read.placed else reader.read(split)
-                    yield from (conform_batch(part, arrow) for part in rows)
+        for split in group:
+            rows = _placed(reader, split) if read.placed else reader.read(split)
+            yield from (conform_batch(part, arrow) for part in rows)
 
-    return task
+    return work
 
 
 def _placed(reader: SplitReader, split: Split) -> Iterator[pa.RecordBatch]:
@@ -82,13 +78,3 @@ def _placed(reader: SplitReader, split: Split) -> Iterator[pa.RecordBatch]:
             place = [pa.repeat(pa.scalar(file.file_name), rows.num_rows), rows.column(POSITION)]
             columns = [*(rows.column(name) for name in names), *place]
             yield pa.RecordBatch.from_arrays(columns, names=[*names, "file", "row"])
-
-
-def _bare_split(split: Split) -> Split:
-    """The split without the statistics of its files, which plans need and readers do not."""
-    sections = tuple(tuple(SortedRun(tuple(map(_bare, run.files))) for run in section) for section in split.sections)
-    return replace(split, raw_files=tuple(map(_bare, split.raw_files)), sections=sections)
-
-
-def _bare(file: DataFileMeta) -> DataFileMeta:
-    return replace(file, value_stats=EMPTY_STATS, value_stats_cols=None, embedded_index=None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.options import ReadOptions, read_options
 from paimon_spark.spark.adapters.readable_columns import Readable
-from paimon_spark.store.open import ReadableTable, find_system_table, open_planned, open_table
+from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.system_tables.names import is_of_warehouse
 
 
@@ -15,12 +15,10 @@ def open_readable(options: Mapping[str, str]) -> tuple[Readable, ReadOptions]:
     """What the options of a read name, opened, and the options.
 
     Raises:
-        OptionError: an option does not fit the path, or splits of a plan do not fit the table.
+        OptionError: an option does not fit the path.
         PaimonError: nothing there can be read, as in open_table.
     """
     read = read_options(options)
-    if read.splits is not None:
-        return _open_planned(read, read.splits), read
     if read.native:
         raise OptionError(
             f"reading {read.path}: 'read.native' = 'true' cannot hold here, because Spark takes rows of a Python data "
@@ -30,14 +28,6 @@ def open_readable(options: Mapping[str, str]) -> tuple[Readable, ReadOptions]:
     if system is not None and read.row_kinds:
         raise OptionError(f"reading {read.path}: a system table has no row kinds but those that it shows")
     return system or open_table(read.path, read.table, time_zone=read.time_zone), read
-
-
-def _open_planned(read: ReadOptions, splits: str) -> ReadableTable:
-    from paimon_spark.spark.source.carried_splits import pinned_state
-
-    pinned = pinned_state(splits)
-    ids = (pinned.schema_id, pinned.options_schema_id)
-    return open_planned(read.path, read.table, ids, pinned.branch, time_zone=read.time_zone)
 
 
 def _find_system(read: ReadOptions) -> Readable | None:

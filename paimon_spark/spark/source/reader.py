@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -20,7 +20,6 @@ from paimon_spark.spark.adapters.readable_columns import Readable, asked_columns
 from paimon_spark.spark.source.filters import push_filters
 
 if TYPE_CHECKING:
-    from paimon_spark.store.read.splits import Split
     from paimon_spark.store.scan.table_scan import Scan
     from paimon_spark.store.system_tables.table import SystemScan, UnitReader
 
@@ -45,7 +44,6 @@ class PaimonReader(DataSourceReader):
         where: the text of the `filter` option.
         push_filters: whether to take over filters from Spark. It is safe only where a loaded DataFrame is scanned once:
             Spark keeps one planned read for it, and each scan, filtered or not, runs the one planned last.
-        splits: what to read; None: what the plan of the table says.
     """
 
     def __init__(
@@ -54,10 +52,8 @@ class PaimonReader(DataSourceReader):
         schema: StructType,
         where: str | None,
         push_filters: bool = False,
-        splits: tuple[Split, ...] | None = None,
     ) -> None:
         self._table = table
-        self._splits = splits
         self._push_filters = push_filters
         self._columns = asked_columns(table, schema)
         self._predicate: Predicate = as_predicate(where, table.schema.fields, table.time_zone)
@@ -79,9 +75,7 @@ class PaimonReader(DataSourceReader):
     @plainly
     def partitions(self) -> list[InputPartition]:
         """One per task; none for an empty result, for which Spark then runs one task with nothing to read."""
-        scan = self._scan()
-        tasks = scan.tasks() if self._splits is None else cast("Scan", scan).tasks_of(self._splits)
-        return [SplitPartition(splits) for splits in tasks]
+        return [SplitPartition(splits) for splits in self._scan().tasks()]
 
     @plainly
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -6,7 +6,7 @@ what its step needs, and this module itself nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from paimon_spark.spark.source.writer import PaimonWriter
-    from paimon_spark.store.metadata.table import Table
 
 
 def register(spark: SparkSession) -> None:
@@ -94,12 +93,7 @@ class PaimonDataSource(DataSource):
         from paimon_spark.spark.source.reader import PaimonReader
 
         table, options = open_readable(self.options)
-        splits = None
-        if options.splits is not None:
-            from paimon_spark.spark.source.carried_splits import decode_splits
-
-            splits = decode_splits(options.splits, cast("Table", table))
-        return PaimonReader(table, schema, options.where, options.push_filters, splits)
+        return PaimonReader(table, schema, options.where, options.push_filters)
 
     @plainly
     def writer(self, schema: StructType, overwrite: bool) -> PaimonWriter:

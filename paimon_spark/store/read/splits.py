@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
-from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
-from paimon_spark.merge.keys.sections import Section
+from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
+from paimon_spark.merge.keys.sections import Section, SortedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,17 @@ class Split(_Files):
                 return None
             total += file.row_count - (0 if deletion is None else deletion.cardinality or 0)
         return total
+
+    def without_statistics(self) -> Split:
+        """The split without the statistics of its files, which plans need and readers do not: it travels to tasks."""
+        sections = tuple(
+            tuple(SortedRun(tuple(map(_without_statistics, run.files))) for run in section) for section in self.sections
+        )
+        return replace(self, raw_files=tuple(map(_without_statistics, self.raw_files)), sections=sections)
+
+
+def _without_statistics(file: DataFileMeta) -> DataFileMeta:
+    return replace(file, value_stats=EMPTY_STATS, value_stats_cols=None, embedded_index=None)
 
 
 @dataclass(frozen=True, slots=True)
