@@ -77,9 +77,9 @@ def open_stream(options: Mapping[str, str]) -> OpenedStream:
     """
     stream, others = split_stream_options(options)
     read = read_options(others)
-    if read.push_filters or read.native or read.splits is not None:
+    if read.push_filters or read.native:
         raise OptionError(
-            f"streaming from {read.path}: 'push-filters', 'read.native' and 'read.splits' are options of reads that "
+            f"streaming from {read.path}: 'push-filters' and 'read.native' are options of reads that "
             "end; leave them out, the options 'columns' and 'filter' make the stream smaller"
         )
     system = find_system_table(read.path, read.table, time_zone=read.time_zone)
