@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.result import RowChangeResult
@@ -23,7 +24,7 @@ from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
-from paimon_spark.store.rows.ways import Statement
+from paimon_spark.store.rows.ways import Statement, Way, way_of
 from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.storage.retrying import retry
@@ -78,41 +79,59 @@ def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) 
 
 def _read_target(job: Job, table: ReadableTable) -> Target:
     table = replace(table.without_fallback, time_zone=job.spark.conf.get("spark.sql.session.timeZone"))
-    if table.schema.primary_keys and skips_level_zero(table.options):
-        _show_all_rows(job, table)
+    settled = _settled_level(table, job.statement)
+    if settled:
+        _settle_rows(job, table, settled)
     return Target(job.spark, table, table.snapshots.latest())
 
 
-def _show_all_rows(job: Job, table: ReadableTable) -> None:
-    """Compacts rows that wait on level 0, where no reader sees them: an update of what they replace would be lost.
+def _settled_level(table: ReadableTable, statement: Statement) -> int:
+    """The lowest level on which files may lie when a statement reads the table; 0: on any.
+
+    Readers may not see level 0. Where files are rewritten, their rows must be in the changelog already, which a
+    compaction writes: the rewritten ones will not be written to it.
+    """
+    if not table.schema.primary_keys:
+        return 0
+    producer = table.options.value(o.CHANGELOG_PRODUCER)
+    rewrites = way_of(table, statement) is Way.MERGED_BUCKETS
+    if rewrites and producer is ChangelogProducer.FULL_COMPACTION:
+        return compaction_rules(table.options).num_levels - 1
+    return int(skips_level_zero(table.options) or (rewrites and producer.is_compaction))
+
+
+def _settle_rows(job: Job, table: ReadableTable, settled: int) -> None:
+    """Compacts rows that wait below a level: an update of what they replace would be lost, or they would be told late.
 
     Raises:
         UnsupportedFeature: the table is not compacted by its writers.
         CommitConflict: rows wait again.
     """
-    waiting = _waiting(table, table.snapshots.latest())
+    waiting = _waiting(table, settled)
     if not waiting:
         return
+    problem = f"{waiting} files wait for a compaction, and their rows are not visible yet, or not in the changelog"
     if table.options.value(o.WRITE_ONLY):
         raise UnsupportedFeature(
-            f"{job.statement} of {table.location}: {waiting} files wait on level 0 for a compaction, their rows are "
-            "not visible, and 'write-only' leaves compaction to another job; run that first"
+            f"{job.statement} of {table.location}: {problem}; 'write-only' leaves compaction to another job, so run "
+            "that first"
         )
     runner = SparkRunner(job.spark)
     try:
-        compact_table(table, runner, full=False)
+        compact_table(
+            table, runner, full=table.options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.FULL_COMPACTION
+        )
     finally:
         runner.stop()
-    waiting = _waiting(table, table.snapshots.latest())
-    if waiting:
+    if _waiting(table, settled):
         raise CommitConflict(
-            f"{job.statement} of {table.location}: {waiting} files wait on level 0, and their rows are not visible; "
-            "compact the table, then run the statement again"
+            f"{job.statement} of {table.location}: {problem}; compact the table, then run the statement again"
         )
 
 
-def _waiting(table: ReadableTable, snapshot: Snapshot | None) -> int:
-    return sum(entry.file.level == 0 for bucket in live_buckets(table, snapshot) for entry in bucket.entries)
+def _waiting(table: ReadableTable, settled: int) -> int:
+    buckets = live_buckets(table, table.snapshots.latest())
+    return sum(entry.file.level < settled for bucket in buckets for entry in bucket.entries)
 
 
 def _of_metadata(made: TruncateResult, number: int) -> RowChangeResult:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 
 from pyspark.sql import Column
@@ -11,7 +13,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.rows.assignments import Assignment
-from paimon_spark.spark.rows.changes import UPDATE
+from paimon_spark.spark.rows.changes import DELETE, UPDATE
 from paimon_spark.store.metadata.table import Table
 
 _GROUP = ".sequence-group"
@@ -35,9 +37,13 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
         falls = before < after if table.options.value(o.SEQUENCE_SORT_ORDER) == "descending" else after < before
         kind = _unless(falls, kind, _falls(table, fields))
     groups = sequence_groups(table)
-    for keys in groups:
+    for keys, members in groups.items():
         if assigned.intersection(keys):
             kind = _unless(_struct(new, keys) < _struct(old, keys), kind, _falls(table, keys))
+        for name in sorted(assigned.intersection(members)):
+            changes = ~new[name].eqNullSafe(old[name])
+            without = functools.reduce(operator.and_, (new[key].isNull() for key in keys))
+            kind = _unless(changes & without, kind, _unordered(table, name, keys))
     if table.options.value(o.MERGE_ENGINE) is MergeEngine.PARTIAL_UPDATE:
         grouped = {name for keys, members in groups.items() for name in (*keys, *members)}
         for name in sorted(assigned - grouped):
@@ -47,6 +53,25 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
             )
             kind = _unless(new[name].isNull() & old[name].isNotNull(), kind, text)
     return kind
+
+
+def delete_kind(table: Table, alias: str) -> Column:
+    """The kind -D, or an error of the job for a row that the merge engine would not remove.
+
+    Args:
+        alias: of the table, whose columns are the values of the row.
+    """
+    kind, names = sf.lit(DELETE), table.options.value(o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+    if table.options.value(o.MERGE_ENGINE) is not MergeEngine.PARTIAL_UPDATE or not names:
+        return kind
+    groups = [keys for keys in sequence_groups(table) if set(keys).intersection(names)]
+    empty = [sf.col(f"{quoted(alias)}.{quoted(key)}").isNull() for keys in groups for key in keys]
+    text = (
+        f"deleting rows of {table.location}: {', '.join(names)}, the sequence field of "
+        f"'{o.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key}', is NULL in a row, so that the merge engine would "
+        "keep it; give the field a value first"
+    )
+    return _unless(functools.reduce(operator.and_, empty), kind, text) if empty else kind
 
 
 def sequence_groups(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:
@@ -65,6 +90,13 @@ def _struct(columns: dict[str, Column], names: Sequence[str]) -> Column:
 
 def _unless(wrong: Column, kind: Column, text: str) -> Column:
     return sf.when(wrong, sf.raise_error(sf.lit(text)).cast("string")).otherwise(kind)
+
+
+def _unordered(table: Table, name: str, keys: Sequence[str]) -> str:
+    return (
+        f"updating {table.location}: the sequence field {', '.join(keys)} of the group of '{name}' is NULL, so that "
+        "the merge engine would keep the stored value; give the sequence field a value too"
+    )
 
 
 def _falls(table: Table, fields: Sequence[str]) -> str:

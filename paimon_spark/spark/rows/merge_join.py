@@ -27,7 +27,7 @@ from paimon_spark.spark.rows.assignments import (
 )
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Wanted, place_columns
 from paimon_spark.spark.rows.clauses import Action, Clause, When
-from paimon_spark.spark.rows.guards import update_kind
+from paimon_spark.spark.rows.guards import delete_kind, update_kind
 from paimon_spark.spark.rows.merge_keys import SameColumns
 from paimon_spark.store.metadata.table import Table
 
@@ -196,7 +196,8 @@ def _result(plan: MergePlan, rows: DataFrame, clause: Clause) -> Column:
     fields = plan.fields
     if clause.action is Action.DELETE:
         values = [_old(plan, field).alias(field.name) for field in fields]
-        return sf.struct(sf.lit(DELETE).alias(KIND), *values)
+        kind = sf.lit(DELETE) if plan.wanted.places else delete_kind(plan.table, plan.alias)
+        return sf.struct(kind.alias(KIND), *values)
     given = assignments_of(plan, rows, clause)
     if clause.action is Action.INSERT:
         return sf.struct(sf.lit(INSERT).alias(KIND), *new_values(rows, None, fields, given, plan.what))

@@ -8,51 +8,47 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
-from paimon_spark.errors import CommitConflict, UnsupportedFeature
+from paimon_spark.errors import CommitConflict
 from paimon_spark.format.manifest import ManifestEntry
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.partition import Place
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
-from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, collect_messages
+from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import Pruning
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.commit_write import abort_job
-from paimon_spark.spark.write.dynamic_write import PlacedRows, write_task
 from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.spark.write.task_rows import align_rows
+from paimon_spark.spark.write.task_rows import align_rows, current_task
+from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.compact.commit import place_of
 from paimon_spark.store.read.splits import Split
+from paimon_spark.store.rows.bucket_rewrite import BucketRewrite, tells_changes
 from paimon_spark.store.rows.live_files import live_entries
 from paimon_spark.store.rows.merged_buckets import by_place, replaced_buckets
 from paimon_spark.store.scan.split_plan import skips_level_zero
 
 _NUMBER = "_paimon_bucket"
+_GOES = "_paimon_goes"
 
 
 def delete_from_buckets(target: Target, condition: Column, alias: str, pruning: Pruning) -> Outcome:
     """Writes the buckets that hold matching rows again, without these rows.
 
+    The changelog, if the table has one, tells of the deleted rows.
+
     Raises:
-        UnsupportedFeature: `changelog-producer` = input, whose changelog would miss the deletes.
         CommitConflict: rows wait on level 0 that were not read.
     """
     table = target.table
-    if table.options.value(o.CHANGELOG_PRODUCER) is ChangelogProducer.INPUT:
-        raise UnsupportedFeature(
-            f"DELETE of {table.location}: the merge engine removes no rows by kind, so files are rewritten, and with "
-            "'changelog-producer' = 'input' the changelog would miss the deleted rows; use another changelog producer, "
-            "or let the engine remove rows (such as 'partial-update.remove-record-on-delete')"
-        )
     began = time.monotonic()
     candidates = target.splits(pruning.predicate)
     places = sorted({_place(target, split) for split in candidates})
@@ -72,24 +68,40 @@ def delete_from_buckets(target: Target, condition: Column, alias: str, pruning: 
     entries = by_place(table, live_entries(table, target.snapshot, {split.partition for split in whole}))
     live = {place: entries[place] for place in touched}
     _check_all_read(target, live)
-    numbers = {place: number for number, place in enumerate(sorted(touched))}
-    stays = _rows(target, whole, sorted(touched)).alias(alias).where(~condition.eqNullSafe(sf.lit(True)))
+    goes = sf.coalesce(condition, sf.lit(False))
+    rows = _rows(target, whole, sorted(touched)).alias(alias).withColumn(_GOES, goes)
+    rows = rows if tells_changes(table) else rows.where(~sf.col(_GOES))
     keys = [quoted(field.name) for field in table.schema.key_fields]
-    brought = stays.repartition(len(numbers), _NUMBER).sortWithinPartitions(_NUMBER, *keys)
-    buckets = np.array([bucket for _, bucket in sorted(touched)], np.int32)
-
-    def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[PlacedRows]:
-        for batch in batches:
-            rows = align_rows(batch.drop_columns([_NUMBER]), table.schema.fields)
-            yield rows, None, buckets[batch.column(_NUMBER).to_numpy()]
-
-    written = collect_messages(brought.mapInArrow(plainly(write_task(job, placed)), MESSAGE_ROWS))
+    brought = rows.repartition(len(touched), _NUMBER).sortWithinPartitions(_NUMBER, *keys)
+    written = collect_messages(brought.mapInArrow(plainly(_rewriting(job, sorted(touched))), MESSAGE_ROWS))
     try:
         messages = replaced_buckets(table, target.snapshot, live, written)
     except BaseException:
         abort_job(job, written)
         raise
     return Outcome(job, tuple(messages), 0, deleted, 0, read, millis)
+
+
+def _rewriting(job: WriteJob, places: Sequence[Place]) -> Task:
+    fields = job.table.schema.fields
+    buckets = np.array([bucket for _, bucket in places], np.int32)
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with nothing_committed():
+            write = BucketRewrite(job.table, job.commit_user, current_task(), job.plan)
+            try:
+                for batch in batches:
+                    goes = batch.column(_GOES)
+                    for part, take in ((batch.filter(pc.invert(goes)), write.keep), (batch.filter(goes), write.remove)):
+                        rows = align_rows(part.drop_columns([_NUMBER, _GOES]), fields)
+                        take(rows, buckets[part.column(_NUMBER).to_numpy()])
+                messages = write.finish()
+            except BaseException:
+                write.abort()
+                raise
+        yield from message_rows(messages)
+
+    return task
 
 
 def _place(target: Target, split: Split) -> Place:

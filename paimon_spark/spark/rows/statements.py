@@ -17,7 +17,7 @@ from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, new_values, read_assignments
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns
-from paimon_spark.spark.rows.guards import update_kind
+from paimon_spark.spark.rows.guards import delete_kind, update_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.outcome import Outcome
@@ -74,7 +74,9 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         if way is Way.ROWS_WITH_KINDS:
             found = target.rows(table.schema.fields, pruning.predicate)
             rows = _matching(found.frame, statement)
-            changes = rows.select(sf.lit(DELETE).alias(KIND), *(quoted(f.name) for f in table.schema.fields))
+            changes = rows.select(
+                delete_kind(table, statement.alias).alias(KIND), *(quoted(f.name) for f in table.schema.fields)
+            )
             return write_keyed(target, Changes(changes, found.file_count, {}))
         found = target.rows(_needed(table.schema.fields, [statement.condition]), pruning.predicate, placed=True)
         rows = _matching(found.frame, statement)

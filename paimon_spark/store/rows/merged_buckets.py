@@ -16,10 +16,8 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.overwrite import upgraded
 from paimon_spark.store.commit.vector_files import find_vector_files, vector_changes
 from paimon_spark.store.compact.commit import place_of
-from paimon_spark.store.metadata.file_paths import changelog_paths
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.storage.discard import discard
 
 
 def replaced_buckets(
@@ -27,20 +25,19 @@ def replaced_buckets(
 ) -> list[CommitMessage]:
     """The messages that replace all files of buckets.
 
-    Rows of the new files were there before, so they make no changelog, and new files that are one sorted run go to the
-    highest level: there are no older rows below them.
+    New files that are one sorted run go to the highest level: there are no older rows below them.
 
     Args:
         table: the table, with the options of the write.
         snapshot: that was read.
         live: the live files of each bucket that is replaced.
-        written: the new files, each in a bucket of live.
+        written: the new files, and changelog files with the rows that go, each in a bucket of live.
 
     Raises:
         CorruptFile: an index file of deletion vectors is missing or damaged.
         StorageError: the storage failed.
     """
-    messages = [_upgraded(table, _without_changelog(table, message)) for message in written]
+    messages = [_upgraded(table, message) for message in written]
     vectors = find_vector_files(table, snapshot) if table.options.value(o.DELETION_VECTORS_ENABLED) else {}
     for entries in live.values():
         first = entries[0]
@@ -65,11 +62,6 @@ def by_place(table: Table, entries: Sequence[ManifestEntry]) -> dict[Place, list
         if entry.bucket >= 0:
             found.setdefault(place_of(table, entry.partition, entry.bucket), []).append(entry)
     return found
-
-
-def _without_changelog(table: Table, message: CommitMessage) -> CommitMessage:
-    discard(table.file_io, list(changelog_paths(table, message)))
-    return replace(message, changelog_files=())
 
 
 def _upgraded(table: Table, message: CommitMessage) -> CommitMessage:

@@ -1,0 +1,336 @@
+"""Lives of tables in which genuine Java and we write, delete, update, merge and alter in turns.
+
+After every step both readers see the rows that a naive model has, and the checker finds nothing. The changelog of the
+whole life, replayed, leads to the rows too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+import java_changes
+import java_dynamic
+import java_rows
+import our_dynamic
+import our_engine
+import pytest
+from genuine import NO_OPTIONS, Genuine
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from readers import assert_same
+from row_tables import Kind, draw_table
+from support.draws.row_merges import drawn_steps, merge_changes
+from support.draws.row_pieces import Piece, drawn_condition, drawn_value
+from support.oracles.checker import check_table
+from support.oracles.naive_table import Lost, NaiveTable, Role, Values
+
+from paimon_spark import PaimonTable, open_table
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.type_text import parse_type
+from paimon_spark.spark.rows.clauses import Action
+from paimon_spark.store.evolution import changes as c
+from paimon_spark.store.evolution.alter import alter_table
+from paimon_spark.store.rescale.postpone_compact import compact_postponed
+
+WRITE_ONLY = {"write-only": "true"}
+
+
+class RowHistory:
+    """One table and what was done to it; log is shown when something is wrong."""
+
+    def __init__(self, seed: int, kind: Kind, path: str, java: Genuine, spark: SparkSession) -> None:
+        self.random = Random(f"{kind.name} {seed}")
+        self.path, self.java, self.spark = path, java, spark
+        self.table = draw_table(self.random, kind)
+        self.model: NaiveTable = self.table.model
+        self.log: list[str] = []
+        self.done: Counter[str] = Counter()
+        self.altered = 0
+
+    def run(self, rounds: int) -> None:
+        maker: Any = self.random.choice([our_engine, self.java])
+        table = self.table
+        self._note(f"create {table.types} keys {table.keys} partitions {table.partitions} {table.options}")
+        maker.create(self.path, table.types, table.keys, table.partitions, table.options)
+        self.random.choice((self._java_writes, self._we_write))()
+        for _ in range(rounds):
+            for deed in (self.random.choice(self._java_deeds()), self._alter, self._we_write, self._change_rows):
+                if deed not in (self._alter, self._we_write) or self.random.random() < 0.3:
+                    deed()
+                    self.check()
+        if table.producer != "none":
+            self.check_changelog()
+
+    def check(self) -> None:
+        """Both readers see the rows of the model, and the table is sound."""
+        ours, model = assert_same(self.path, [self.java]), self.model.counted(self._names)
+        assert ours == model, f"only in the table: {list(ours - model)}; only in the model: {list(model - ours)}"
+        check_table(self.path)
+
+    def check_changelog(self) -> None:
+        """The changelog of all snapshots, as Java streams it, leads to the rows."""
+        if self.table.producer in ("lookup", "full-compaction"):
+            our_engine.compact(self.path, full=True)
+            self.check()
+        table = self.table
+        state = NaiveTable(table.keys, table.kind.engine, dict(self.model.roles))
+        strict = table.producer != "input"
+        for kind, row in self.java.run(java_rows.streamed_changelog, self.path, 1):
+            values = dict(zip(self._names, row, strict=True))
+            self._note(f"changelog: {kind} {values}")
+            if not strict:
+                state.put(values, kind)
+            elif kind in ("-U", "-D"):
+                state.rows.remove(values)
+            else:
+                assert not any(all(values[k] == other[k] for k in table.keys) for other in state.rows), (kind, row)
+                state.rows.append(values)
+        replayed, model = state.counted(self._names), self.model.counted(self._names)
+        told = f"only in the changelog: {list(replayed - model)}; only in the model: {list(model - replayed)}"
+        assert replayed == model, told
+
+    # ------------------------------------------------------------------------------------------------------- Java
+
+    def _java_deeds(self) -> list[Callable[[], None]]:
+        deeds = [self._java_writes, self._java_writes, self._java_compacts]
+        if self.table.kind.engine == "append":
+            return [*deeds, self._java_changes_files, self._java_changes_files]
+        deletes = [self._java_deletes] if self.table.kind.removes else []
+        updates = [self._java_updates] if self.table.kind.engine == "deduplicate" else []
+        return [*deeds, *deletes, *updates]
+
+    def _java_writes(self) -> None:
+        rows = self.table.rows(self.random, self.random.randint(1, 6))
+        self._java_puts(rows, ["+I"] * len(rows))
+
+    def _java_deletes(self) -> None:
+        condition = self._condition()
+        rows = [row for row in self.model.rows if condition.of(row, {})]
+        self._java_puts(rows, ["-D"] * len(rows))
+
+    def _java_updates(self) -> None:
+        condition, sets = self._condition(), self._sets()
+        rows = [
+            {**row, **{name: piece.of(row, {}) for name, piece in sets.items()}}
+            for row in self.model.rows
+            if condition.of(row, {})
+        ]
+        self._java_puts(rows, ["+U"] * len(rows))
+
+    def _java_puts(self, rows: Sequence[Values], kinds: Sequence[str]) -> None:
+        if not rows:
+            return
+        values, options = self._tuples(rows), NO_OPTIONS
+        if self.table.kind.name == "across partitions":
+            self.java.run(java_dynamic.write_cross_partition, self.path, self._by_name(rows, "kpv"), kinds)
+        else:
+            if not self.table.hides_new_files and self.random.random() < 0.4:
+                options = WRITE_ONLY
+            self.java.write(self.path, values, kinds, options)
+        self._note(f"Java writes {dict(options)} {list(zip(kinds, rows, strict=True))}")
+        self._moves_postponed()
+        for row, kind in zip(rows, kinds, strict=True):
+            self.model.put(row, kind)
+
+    def _java_compacts(self) -> None:
+        if self.java.files(self.path) and self.table.options["bucket"] != "-2":
+            full = self.model.keys == () or self.random.random() < 0.5
+            self._note(f"Java compacts, full: {full}")
+            self.java.compact(self.path, full)
+
+    def _java_changes_files(self) -> None:
+        """DELETE or UPDATE of an append table: copied files, or vectors and new rows."""
+        condition, sets = self._condition(), self.random.choice(({}, self._sets()))
+        self._note(f"Java changes {condition.sql}: { {name: piece.sql for name, piece in sets.items()} }")
+        files = self.java.run(java_rows.rows_by_file, self.path)
+        chosen: dict[str, list[int]] = {}
+        for name, rows in files.items():
+            places = [n for n, row in enumerate(rows) if condition.of(dict(zip(self._names, row, strict=True)), {})]
+            chosen |= {name: places} if places else {}
+        changes = self.model.deleted(lambda row: condition.of(row, {}))
+        if sets:
+            changes = self.model.updated(lambda row: condition.of(row, {}), _on_target(sets))
+        new = self._tuples([change.after for change in changes if change.after is not None])
+        if self.table.has_vectors:
+            if chosen:
+                self.java.delete_positions(self.path, chosen)
+            if new:
+                self.java.write(self.path, new, options=WRITE_ONLY)
+        elif chosen:
+            kept = [row for name, at in chosen.items() for n, row in enumerate(files[name]) if n not in at]
+            self.java.run(java_rows.rewrite_files, self.path, list(chosen), [*kept, *new])
+        self.model.change(changes)
+
+    # --------------------------------------------------------------------------------------------------------- ours
+
+    def _we_write(self) -> None:
+        rows = self.table.rows(self.random, self.random.randint(1, 6))
+        self._note(f"we write {rows}")
+        if self.table.kind.name == "across partitions":
+            our_dynamic.write_cross_partition(self.path, self._by_name(rows, "kpv"), None)
+        else:
+            our_engine.write(self.path, [(self._tuples(rows), None)])
+        self._moves_postponed()
+        if self.table.hides_new_files:
+            our_engine.compact(self.path, full=False)
+        for row in rows:
+            self.model.put(row)
+
+    def _change_rows(self) -> None:
+        self.random.choice((self._delete, self._delete, self._update, self._update, self._merge))()
+
+    def _delete(self) -> None:
+        condition = self._condition()
+        self._note(f"we delete {condition.sql}")
+        table = PaimonTable.forPath(self.spark, self.path).alias("t")
+        try:
+            changes = self.model.deleted(lambda row: condition.of(row, {}))
+        except Lost as reason:
+            if not self._is_of_files(condition):
+                self._note(f"refused: {reason}")
+                self._expect(PySparkException, "NULL", lambda: table.delete(condition.sql))
+            return
+        result = table.delete(condition.sql)
+        self.done["DELETE"] += 1
+        if not self._is_of_files(condition):
+            assert result.rows_deleted == len(changes)
+        self.model.change(changes)
+
+    def _update(self) -> None:
+        condition, sets = self._condition(), self._sets()
+        given = {name: piece.sql for name, piece in sets.items()}
+        self._note(f"we update {condition.sql}: {given}")
+        table = PaimonTable.forPath(self.spark, self.path).alias("t")
+        if self.table.kind.engine in ("aggregation", "first-row"):
+            self._expect(UnsupportedFeature, "cannot be updated", lambda: table.update(condition.sql, given))
+            return
+        try:
+            changes = self.model.updated(lambda row: condition.of(row, {}), _on_target(sets))
+        except Lost as reason:
+            self._note(f"refused: {reason}")
+            self._expect(PySparkException, "sequence|NULL", lambda: table.update(condition.sql, given))
+            return
+        result = table.update(condition.sql, given)
+        self.done["UPDATE"] += 1
+        assert result.rows_updated == len(changes)
+        self.model.change(changes)
+
+    def _merge(self) -> None:
+        on = self.table.keys or ("k",)
+        rows = self.table.rows(self.random, self.random.randint(1, 5), on)
+        steps = drawn_steps(self.random, self.table.types, self.table.settable)
+        self._note(f"we merge {rows}: {[step.clause for step in steps]}")
+        schema = ", ".join(f"{name} {kind.removesuffix(' NOT NULL')}" for name, kind in self.table.types.items())
+        source = self.spark.createDataFrame([tuple(row.values()) for row in rows], schema)
+        match = " and ".join(f"t.{name} = s.{name}" for name in on)
+        merge = PaimonTable.forPath(self.spark, self.path).alias("t").merge(source.alias("s"), match)
+        for step in steps:
+            merge = merge.with_clause(step.clause)
+        deletes = any(step.clause.action is Action.DELETE for step in steps)
+        if self.table.kind.engine in ("aggregation", "first-row") or (deletes and not self.table.kind.removes):
+            self._expect(UnsupportedFeature, "cannot be updated|does not remove", merge.execute)
+            return
+        try:
+            changes = merge_changes(self.model, rows, steps, on)
+        except Lost as reason:
+            self._note(f"refused: {reason}")
+            self._expect(PySparkException, "sequence|NULL", merge.execute)
+            return
+        merge.execute()
+        self.done["MERGE"] += 1
+        self.model.change(changes)
+
+    def _expect(self, error: type[Exception], text: str, call: Callable[[], object]) -> None:
+        """A refusal leaves the table as it is."""
+        self.done["refused"] += 1
+        with pytest.raises(error, match=text):
+            call()
+
+    # ------------------------------------------------------------------------------------------------------- schemas
+
+    def _alter(self) -> None:
+        if self.table.kind.name == "across partitions":
+            return
+        change = self._drawn_change()
+        by_us = self.random.random() < 0.5
+        self._note(f"{'we' if by_us else 'Java'}: {change}")
+        if by_us:
+            alter_table(open_table(self.path), (change,))
+        else:
+            assert self.java.run(java_changes.alter_all, [(self.path, (change,))]) == [None]
+        self.done["ALTER"] += 1
+
+    def _drawn_change(self) -> c.SchemaChange:
+        """A change, that the model has made."""
+        types, roles = self.table.types, self.model.roles
+        self.altered += 1
+        plain = [name for name in self.table.free if roles[name] is Role.PLAIN]
+        numbers = [name for name in self.table.free if types[name] == "INT" and roles[name] in (Role.PLAIN, Role.SUM)]
+        match self.random.choice(("add", "add", "rename", "drop", "type")):
+            case "rename":
+                old, new = self.random.choice(self.table.free), f"r{self.altered}"
+                types[new] = types.pop(old)
+                self.model.rename(old, new)
+                return c.RenameColumn((old,), new)
+            case "drop" if len(plain) > 1:
+                name = self.random.choice(plain)
+                del types[name]
+                self.model.drop(name)
+                return c.DropColumn((name,))
+            case "type" if numbers:
+                name = self.random.choice(numbers)
+                types[name] = "BIGINT"
+                return c.UpdateType((name,), parse_type("BIGINT"))
+        name, kind = f"c{self.altered}", self.random.choice(("INT", "STRING"))
+        types[name] = kind
+        self.model.add(name)
+        position = self.random.choice((None, c.Position(c.Place.FIRST)))
+        return c.AddColumn((name,), parse_type(kind), None, position)
+
+    # ------------------------------------------------------------------------------------------------------- helpers
+
+    def _note(self, text: str) -> None:
+        self.log.append(f"{len(self.log)}: {text}")
+
+    @property
+    def _names(self) -> list[str]:
+        return [field.name for field in open_table(self.path).schema.fields]
+
+    def _tuples(self, rows: Sequence[Values]) -> list[tuple[Any, ...]]:
+        return self._by_name(rows, self._names)
+
+    def _by_name(self, rows: Sequence[Values], names: Sequence[str]) -> list[Any]:
+        return [tuple(row[name] for name in names) for row in rows]
+
+    def _condition(self) -> Piece:
+        return drawn_condition(self.random, self.table.types)
+
+    def _sets(self) -> dict[str, Piece]:
+        names = self.random.sample(self.table.settable, self.random.choice((1, 1, 2)))
+        return {name: drawn_value(self.random, self.table.types, name) for name in names}
+
+    def _is_of_files(self, condition: Piece) -> bool:
+        """Whether a DELETE counts the rows of files, before equal keys are merged."""
+        forced = self.table.options.get("delete.force-produce-changelog") == "true"
+        return condition.names <= set(self.table.partitions) and not forced
+
+    def _moves_postponed(self) -> None:
+        if self.table.options["bucket"] != "-2":
+            return
+        by_us = self.random.random() < 0.5
+        self._note(f"{'we' if by_us else 'Java'} place postponed rows")
+        if by_us:
+            compact_postponed(open_table(self.path))
+        else:
+            self.java.compact_postponed(self.path, 2)
+
+
+def _on_target(sets: Mapping[str, Piece]) -> dict[str, Callable[[Values], Any]]:
+    return {name: _of_target(piece) for name, piece in sets.items()}
+
+
+def _of_target(piece: Piece) -> Callable[[Values], Any]:
+    return lambda row: piece.of(row, {})

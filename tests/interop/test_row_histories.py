@@ -1,0 +1,52 @@
+"""Rows changed by us and by genuine Java in turns: after every step both read what a naive model has.
+
+``PAIMON_ROW_HISTORIES`` sets how many histories of each kind of table are tried, ``PAIMON_ROW_HISTORIES_FROM`` the seed
+of the first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from genuine import Genuine, table_path
+from pyspark.sql import SparkSession
+from readers import telling
+from row_histories import RowHistory
+from row_tables import KINDS, Kind
+from support.long_runs import draws, tries
+
+pytestmark = [pytest.mark.interop, pytest.mark.spark]
+COUNT = tries("PAIMON_ROW_HISTORIES", ci=0, long=26)
+FIRST = int(os.environ.get("PAIMON_ROW_HISTORIES_FROM", "0"))
+# Without a number, three kinds of table are tried, others in each run.
+DRAWN = [(kind, seed) for kind in draws().sample(KINDS, 3) for seed in [draws().randrange(10**6)]]
+ALL = [(kind, seed) for seed in range(FIRST, FIRST + COUNT) for kind in KINDS]
+
+
+# What Spark compiles for a plan takes longer than rows as few as these.
+FAST_PLANS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+@pytest.fixture
+def fast(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, without compiled plans."""
+    before = {key: spark.conf.get(key) for key in FAST_PLANS}
+    for key, value in FAST_PLANS.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key, value in before.items():
+        spark.conf.set(key, value)
+
+
+@pytest.mark.parametrize(("kind", "seed"), ALL or DRAWN, ids=lambda value: getattr(value, "name", str(value)))
+def test_rows_are_changed_alike(kind: Kind, seed: int, java: Genuine, fast: SparkSession, tmp_path: Path) -> None:
+    history = RowHistory(seed, kind, table_path(tmp_path), java, fast)
+    with telling(history.log):
+        history.run(2)

@@ -1,0 +1,120 @@
+"""Random conditions and values over the columns of a table, in SQL and in Python; NULL is None in both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+Cells = Mapping[str, Any]
+TEXTS = (None, "", "a", "b", "é1")
+NUMBERS = (None, 0, 1, 4, 7, -3)
+_REQUIRED = " NOT NULL"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A condition or a value.
+
+    Attributes:
+        sql: its text; columns have the alias t or s before them.
+        of: its result for a row of the table and a row of the source.
+        names: the columns that it reads.
+    """
+
+    sql: str
+    of: Callable[[Cells, Cells], Any]
+    names: frozenset[str]
+
+
+def is_text(type_text: str) -> bool:
+    """Whether values of a column are texts; else they are numbers."""
+    return type_text.startswith("STRING")
+
+
+def drawn_condition(r: Random, columns: Mapping[str, str], aliases: str = "t") -> Piece:
+    """A condition; columns: name -> type, the same in the table and in the source; aliases: "t", "s" or both."""
+    left = _comparison(r, columns, r.choice(aliases))
+    match r.choice(("one", "one", "one", "not", "and", "or")):
+        case "not":
+            return Piece(f"not ({left.sql})", lambda t, s: _negated(left.of(t, s)), left.names)
+        case "and":
+            right = _comparison(r, columns, r.choice(aliases))
+            names = left.names | right.names
+            return Piece(f"({left.sql}) and ({right.sql})", lambda t, s: _both(left.of(t, s), right.of(t, s)), names)
+        case "or":
+            right = _comparison(r, columns, r.choice(aliases))
+            names = left.names | right.names
+            return Piece(f"({left.sql}) or ({right.sql})", lambda t, s: _either(left.of(t, s), right.of(t, s)), names)
+    return left
+
+
+def _comparison(r: Random, columns: Mapping[str, str], alias: str) -> Piece:
+    name = r.choice(list(columns))
+    column = f"{alias}.{name}"
+    made: list[tuple[str, Callable[[Any], Any]]] = [
+        (f"{column} is null", lambda v: v is None),
+        (f"{column} is not null", lambda v: v is not None),
+    ]
+    if is_text(columns[name]):
+        text = r.choice(("x", "y", "a", "b"))
+        made += [
+            (f"{column} = '{text}'", lambda v: None if v is None else v == text),
+            (f"{column} <> '{text}'", lambda v: None if v is None else v != text),
+            (f"length({column}) > 1", lambda v: None if v is None else len(v) > 1),
+            (f"coalesce({column}, 'a') in ('a', '{text}')", lambda v: ("a" if v is None else v) in ("a", text)),
+        ]
+    else:
+        number = r.randrange(6)
+        made += [
+            (f"{column} = {number}", lambda v: None if v is None else v == number),
+            (f"{column} > {number}", lambda v: None if v is None else v > number),
+            (f"{column} between 1 and {number}", lambda v: None if v is None else 1 <= v <= number),
+            (f"pmod({column}, 2) = 0", lambda v: None if v is None else v % 2 == 0),
+        ]
+    sql, of = r.choice(made)
+    return Piece(sql, _on(alias, name, of), frozenset((name,)))
+
+
+def _on(alias: str, name: str, of: Callable[[Any], Any]) -> Callable[[Cells, Cells], Any]:
+    return lambda t, s: of((t if alias == "t" else s)[name])
+
+
+def drawn_value(r: Random, columns: Mapping[str, str], name: str, aliases: str = "t") -> Piece:
+    """A value for a column."""
+    column_type, alias = columns[name], r.choice(aliases)
+    kind = column_type.removesuffix(_REQUIRED)
+    alike = [other for other, its in columns.items() if its.removesuffix(_REQUIRED) == kind]
+    other = name if _REQUIRED in column_type else r.choice(alike)
+    made: list[tuple[str, Callable[[Any], Any]]] = [("'x'", lambda v: "x")] if is_text(kind) else [("5", lambda v: 5)]
+    if not is_text(kind):
+        made += [(f"{alias}.{other} + 1", lambda v: None if v is None else v + 1)] * 2
+    if _REQUIRED not in column_type:
+        made += [(f"{alias}.{other}", lambda v: v), ("NULL", lambda v: None)]
+        if is_text(kind):
+            made += [
+                (f"concat({alias}.{other}, 'z')", lambda v: None if v is None else v + "z"),
+                (f"upper({alias}.{other})", lambda v: None if v is None else v.upper()),
+            ]
+    sql, of = r.choice(made)
+    return Piece(sql, _on(alias, other, of), frozenset((other,)))
+
+
+def drawn_cell(r: Random, type_text: str) -> Any:
+    """A value as it is stored."""
+    return r.choice(TEXTS if is_text(type_text) else NUMBERS)
+
+
+def _negated(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _both(left: bool | None, right: bool | None) -> bool | None:
+    values: Sequence[bool | None] = (left, right)
+    return False if False in values else None if None in values else True
+
+
+def _either(left: bool | None, right: bool | None) -> bool | None:
+    values: Sequence[bool | None] = (left, right)
+    return True if True in values else None if None in values else False
