@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.paths import ROOT
-from support.shares import SHARES, left_out
+from support.shares import ONE_OF, SHARES, left_out
 
 pytest_plugins = ["pytester"]
 
@@ -49,6 +49,21 @@ def test_the_shares_name_modules_that_are_there() -> None:
     named = [module for modules in SHARES.values() for module in modules]
     assert [module for module in named if not (ROOT / "tests" / module).is_file()] == []
     assert len(named) == len(set(named))
+    for module, _, test in (name.partition("::") for group in ONE_OF for name in group):
+        assert f"\ndef {test}(" in (ROOT / "tests" / module).read_text("utf-8")
+
+
+def test_a_whole_run_tries_one_test_of_a_group(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("support.shares.ROOT", pytester.path)
+    monkeypatch.setenv("PAIMON_SHARES", "1")
+    (group, *_) = ONE_OF
+    names = [name.partition("::") for name in group]
+    items = pytester.getitems("\n".join(f"def {test}(): pass" for _, _, test in names))
+    for item, (module, _, _) in zip(items, names, strict=True):
+        item.path = pytester.path / module
+    assert len(left_out(items)) == len(group) - 1
+    monkeypatch.setenv("PAIMON_SHARES", "0")
+    assert left_out(items) == []
 
 
 @pytest.mark.parametrize(("of_run", "tried"), [("1", 3), ("0", 10)])

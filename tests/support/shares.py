@@ -20,9 +20,11 @@ ROOT = Path(__file__).parents[1]
 SHARES = {
     2: (
         "catalogs/test_catalog_refusals.py",
+        "cdc/formats/test_debezium.py",
         "cli/picture/test_picture.py",
         "cli/test_messages.py",
         "interop/test_casts_like_java.py",
+        "docs/test_docs_site.py",
         "interop/test_expiry_like_java.py",
         "interop/test_repair_like_java.py",
         "spark/native/test_native_conditions.py",
@@ -35,6 +37,7 @@ SHARES = {
         "store/history/test_tags.py",
         "store/read/test_postpone_merge.py",
         "store/rescale/test_rescale.py",
+        "test_packaging.py",
     ),
     3: (
         "arrow/predicates/test_predicate_against_spark.py",
@@ -46,7 +49,10 @@ SHARES = {
         "interop/test_partitions_like_java.py",
         "interop/test_upkeep_like_java.py",
         "procedures/call/test_calls.py",
+        "shell/test_sql_command.py",
         "spark/adapters/test_spark_sessions.py",
+        "spark/cdc/test_decode.py",
+        "spark/cdc/test_sync.py",
         "spark/jobs/test_compact_job.py",
         "spark/native/test_native_golden.py",
         "spark/native/test_native_settings.py",
@@ -103,6 +109,15 @@ SHARES = {
     ),
 }
 """One of how many tests is run, and the modules of which."""
+ONE_OF = (
+    (
+        "spark/adapters/test_spark_sessions.py::test_spark_connect",
+        "spark/native/test_native_on_connect.py::test_native_reads_on_connect",
+        "spark/rows/test_rows_on_connect.py::test_rows_on_connect",
+    ),
+)
+"""Tests of which a run tries one of each group: each starts a server of Spark Connect, which takes most of its time."""
+_ALONE = frozenset(name for group in ONE_OF for name in group)
 _OF_RUN = "PAIMON_SHARES"
 
 
@@ -120,8 +135,13 @@ def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     by_module: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.path.is_relative_to(ROOT):
-            by_module[item.path.relative_to(ROOT).as_posix()].append(item)
+            module = item.path.relative_to(ROOT).as_posix()
+            name = f"{module}::{item.name.partition('[')[0]}"
+            by_module[name if name in _ALONE else module].append(item)
     found: list[pytest.Item] = []
+    for group in ONE_OF:
+        chosen = random.Random(f"{run_id()} {group[0]}").choice(group)
+        found += [item for name in group if name != chosen for item in by_module.pop(name, [])]
     for share, modules in SHARES.items():
         for module in modules:
             tests = by_module.get(module, [])
