@@ -68,12 +68,30 @@ class Once:
         version: the number, which grows from write to write.
         skips_older: whether a version below the last one is skipped; else it is an error.
         user: the commit user, where it is not made from the application.
+        of_stream: whether Spark numbers the writes as batches of a stream; else the application does.
     """
 
     application: str
     version: int
     skips_older: bool = False
     user: str | None = None
+    of_stream: bool = False
+
+    @staticmethod
+    def of(once: tuple[str, int] | None, skips_older: bool = False) -> Once | None:
+        """What a caller of PaimonTable says.
+
+        Raises:
+            OptionError: it is not a name and a number.
+        """
+        match once:
+            case None if skips_older:
+                raise OptionError("once_skips_older=True needs once=(application, version)")
+            case None:
+                return None
+            case (str(application), int(version)) if application.strip() and not isinstance(version, bool):
+                return Once(application, version, skips_older)
+        raise OptionError(f"once={once!r:.200}: expected the name of an application and a whole number, as a tuple")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,13 +20,19 @@ from paimon_spark.store.upkeep.finish_write import finish_write
 
 
 def run_write(
-    spark: SparkSession, df: DataFrame, job: WriteJob, before_commit: Callable[[], object] = lambda: None
+    spark: SparkSession,
+    df: DataFrame,
+    job: WriteJob,
+    before_commit: Callable[[], object] = lambda: None,
+    watermark: Callable[[], int | None] | None = None,
 ) -> WriteResult:
     """Writes the rows, commits them, and does what follows a commit.
 
     Args:
         df: the rows, with the columns of the job.
         before_commit: is called when all files are written; if it fails, they are deleted and nothing is committed.
+        watermark: tells that of the snapshot, in epoch milliseconds, when all files of a job with a name and a number
+            are written; None: as the job says.
 
     Raises:
         PaimonError: the rows do not fit, or the commit failed.
@@ -33,7 +40,7 @@ def run_write(
     """
     began = time.monotonic()
     if job.batch is not None:
-        return _run_once(spark, df, job, before_commit)
+        return _run_once(spark, df, job, before_commit, watermark)
     messages = place_staged_with_spark(spark, job, write_by_bucket(df, job))
     try:
         before_commit()
@@ -48,7 +55,13 @@ def run_write(
     return WriteResult(result.rows, result.files, result.bytes, millis, result.snapshot_id, compaction)
 
 
-def _run_once(spark: SparkSession, df: DataFrame, job: WriteJob, before_commit: Callable[[], object]) -> WriteResult:
+def _run_once(
+    spark: SparkSession,
+    df: DataFrame,
+    job: WriteJob,
+    before_commit: Callable[[], object],
+    watermark: Callable[[], int | None] | None,
+) -> WriteResult:
     """As run_write, for a job with a name and a number: nothing is computed when the table has it."""
     began = time.monotonic()
     assert job.batch is not None, "the job has a name and a number"
@@ -61,6 +74,8 @@ def _run_once(spark: SparkSession, df: DataFrame, job: WriteJob, before_commit: 
     messages = place_staged_with_spark(spark, job, write_by_bucket(df, job))
     try:
         before_commit()
+        if watermark is not None and messages:  # Spark observes nothing where it has found out that there is no row
+            job = replace(job, watermark=watermark())
     except BaseException:
         abort_job(job, messages)
         raise

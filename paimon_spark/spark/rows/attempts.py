@@ -13,21 +13,28 @@ from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, Sto
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.spark.adapters.options import FAIL, Once
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.commit_write import abort_job
+from paimon_spark.spark.write.named_write import batch_of
 from paimon_spark.spark.write.write_job import nothing_committed
 from paimon_spark.store.clean.truncate import TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
-from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
 from paimon_spark.store.compact.compaction import compact_table
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.rows.ways import Statement, Way, way_of
 from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.storage.retrying import retry
+from paimon_spark.store.stream_sink.batch import Batch
+from paimon_spark.store.stream_sink.once import commit_new, end_batch, finish_written
+from paimon_spark.store.stream_sink.rules import batch_rules
+from paimon_spark.store.stream_sink.written import Written, find_written
 from paimon_spark.store.upkeep.finish_write import finish_write
 
 if TYPE_CHECKING:
@@ -42,11 +49,15 @@ class Job:
         spark: the session.
         open_table: opens the table in its newest schema; called for every attempt.
         statement: what is done.
+        once: the name and number under which it is done once; None: each call does it.
+        unknown: what to do when nobody can tell whether it is done: fail, skip or write.
     """
 
     spark: SparkSession
     open_table: Callable[[], ReadableTable]
     statement: Statement
+    once: Once | None = None
+    unknown: str = FAIL
 
 
 def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) -> RowChangeResult:
@@ -63,12 +74,19 @@ def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) 
     began = time.monotonic()
     table = job.open_table()
     refuse_travel(table, "changed")
+    batch = None if job.once is None else batch_of(table, job.once, str(job.statement), job.unknown)
+    if batch is not None:
+        written = find_written(table, batch)
+        if written is not None:
+            return _repeated(job, table, batch, written, began)
 
     def attempt(number: int) -> RowChangeResult:
-        target = _read_target(job, table if number == 1 else job.open_table())
+        target = replace(_read_target(job, table if number == 1 else job.open_table()), batch=batch)
         begun = time.monotonic()
         made = write(target)
         if isinstance(made, TruncateResult):
+            if batch is not None:
+                end_batch(table, batch, made.snapshot_id)
             return _of_metadata(made, number)
         spent = round((time.monotonic() - begun) * 1000)
         return replace(_commit(job, target, made, spent), attempts=number)
@@ -140,24 +158,46 @@ def _of_metadata(made: TruncateResult, number: int) -> RowChangeResult:
     )
 
 
+def _repeated(job: Job, table: ReadableTable, batch: Batch, written: Written, began: float) -> RowChangeResult:
+    """What had been done by an earlier call; what follows a commit is done now, if that broke off."""
+    done = finish_written(table, batch, written, (), SparkRunner(job.spark), batch_rules(table, batch))
+    millis = round((time.monotonic() - began) * 1000)
+    return RowChangeResult(snapshot_id=done.snapshot_id, millis=millis, repeated=True)
+
+
 def _commit(job: Job, target: Target, made: Outcome, spent: int) -> RowChangeResult:
     """One commit, on the state that was read. Files of a commit that is refused are deleted."""
     began = time.monotonic()
-    plan = made.job.plan
-    commit = TableCommit(target.table, made.job.commit_user, plan.since, plan.base)
+    batch = target.batch
+    nothing = RowChangeResult(files_read=made.files_read, find_millis=made.find_millis)
     if made.updated + made.deleted + made.inserted == 0:
         abort_job(made.job, made.messages)
-        return RowChangeResult(files_read=made.files_read, find_millis=made.find_millis)
-    with nothing_committed():
-        try:
-            done = commit.append(made.messages, operation=job.statement.value, read=target.read_state)
-        except (CommitConflict, RetriesExhausted, DataError, StorageError):
-            abort_job(made.job, made.messages)
-            raise
+        if batch is not None:
+            end_batch(target.table, batch, None)
+        return nothing
+    write = made.job if batch is None else replace(made.job, commit_user=batch.user, batch=batch)
+    commit = TableCommit(target.table, write.commit_user, write.plan.since, write.plan.base)
+
+    def publish() -> CommitResult | None:
+        with nothing_committed():
+            try:
+                operation, read = job.statement.value, target.read_state
+                return commit.append(made.messages, write.identifier, operation=operation, read=read)
+            except (CommitConflict, RetriesExhausted, DataError, StorageError):
+                abort_job(write, made.messages)
+                raise
+
+    if batch is None:
+        done = publish()
+        millis = round((time.monotonic() - began) * 1000)
+        if done is not None:
+            finish_write(target.table, made.messages, SparkRunner(job.spark))
+    else:
+        rules = batch_rules(target.table, batch)
+        done = commit_new(target.table, batch, made.messages, publish, SparkRunner(job.spark), rules).result
+        millis = round((time.monotonic() - began) * 1000)
     if done is None:
-        return RowChangeResult(files_read=made.files_read, find_millis=made.find_millis)
-    millis = round((time.monotonic() - began) * 1000)
-    finish_write(target.table, made.messages, SparkRunner(job.spark))
+        return nothing
     return RowChangeResult(
         rows_updated=made.updated,
         rows_deleted=made.deleted,

@@ -22,6 +22,7 @@ class RowChangeResult(Result):
         millis: wall time of the call.
         attempts: how often it ran, because other jobs changed the same rows meanwhile.
         snapshot_id: the snapshot it made; None: no row was to be changed.
+        repeated: True: the statement had been done already, under the same name and number; nothing was done.
     """
 
     rows_updated: int = 0
@@ -37,6 +38,7 @@ class RowChangeResult(Result):
     millis: int = 0
     attempts: int = 1
     snapshot_id: int | None = None
+    repeated: bool = False
 
     @property
     def rows_matched(self) -> int:

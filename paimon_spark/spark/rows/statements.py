@@ -68,7 +68,8 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         pruning = _pruning(statement, table)
         if _is_of_partitions(pruning, table):
             whole = isinstance(pruning.predicate, AlwaysTrue)
-            return truncate_table(table) if whole else drop_partitions(table, pruning.predicate)
+            name = target.name_commit()
+            return truncate_table(table, name) if whole else drop_partitions(table, pruning.predicate, name)
         if way is Way.MERGED_BUCKETS:
             return delete_from_buckets(target, _condition(statement), statement.alias, pruning)
         if way is Way.ROWS_WITH_KINDS:

@@ -21,11 +21,14 @@ from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER, scan_fi
 from paimon_spark.spark.native.session_settings import session_settings
 from paimon_spark.spark.native.store_probe import store_refusal
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows
+from paimon_spark.store.clean.truncate import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, files_by_name
 from paimon_spark.store.scan.table_scan import BranchScan
+from paimon_spark.store.stream_sink.batch import Batch
+from paimon_spark.store.stream_sink.once import begin_batch
 
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable
@@ -57,11 +60,19 @@ class Target:
         spark: the session.
         table: the table in its newest schema.
         snapshot: what is read; None: the table has no snapshot, and so no rows.
+        batch: the name and number under which the statement is done once; None: it has none.
     """
 
     spark: SparkSession
     table: ReadableTable
     snapshot: Snapshot | None
+    batch: Batch | None = None
+
+    def name_commit(self) -> CommitName | None:
+        """The name of a commit that is made right now by metadata alone, which is noted before; None: it has none."""
+        if self.batch is None:
+            return None
+        return CommitName(self.batch.user, self.batch.number, begin_batch(self.table, self.batch).since)
 
     @property
     def read_state(self) -> ReadState:

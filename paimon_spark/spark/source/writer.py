@@ -57,13 +57,19 @@ class PaimonWriter(DataSourceArrowWriter):
     The commit user was drawn with the job, so all copies share it.
     """
 
-    def __init__(self, job: WriteJob) -> None:
+    def __init__(self, job: WriteJob, repeats: bool = False) -> None:
+        """repeats: whether the table has what is written, by an earlier job of the same name and number."""
         self._job = job
+        self._repeats = repeats
 
     @plainly
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFiles:
         from paimon_spark.spark.write.task_rows import current_task, write_rows
 
+        if self._repeats:
+            for _ in iterator:  # Spark has computed the rows: it asks nobody before
+                pass
+            return WrittenFiles(())
         return WrittenFiles(tuple(write_rows(self._job, current_task(), iterator)))
 
     @plainly
@@ -72,6 +78,11 @@ class PaimonWriter(DataSourceArrowWriter):
         from paimon_spark.store.upkeep.finish_write import finish_write
         from paimon_spark.store.upkeep.maintenance import finish_maintenance
 
+        if self._job.batch is not None:
+            from paimon_spark.spark.write.commit_named import commit_named
+
+            commit_named(self._job, _files(messages), None)
+            return
         files = place_job(self._job, _files(messages))
         if commit_job(self._job, files) is not None:
             finish_write(self._job.table, files, _LateRunner())
@@ -104,7 +115,11 @@ def open_writer(options: WriteOptions, schema: StructType, overwrite: bool) -> P
         from paimon_spark.store.write.dynamic_buckets import cross_partition_refusal
 
         raise cross_partition_refusal(job.table.location)
-    return PaimonWriter(job)
+    if job.batch is None:
+        return PaimonWriter(job)
+    from paimon_spark.store.stream_sink.written import find_written
+
+    return PaimonWriter(job, find_written(job.table, job.batch) is not None)
 
 
 def _files(messages: list[WriterCommitMessage | None]) -> list[CommitMessage]:

@@ -70,12 +70,12 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
 
     @plainly
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        from paimon_spark.spark.stream_sink.commit_batch import commit_batch
+        from paimon_spark.spark.write.commit_named import commit_named
 
         tasks = [task for task in messages if isinstance(task, BatchFiles)]
         if not any(task.messages for task in tasks) and not self._job.overwrites:
             return  # an empty batch leaves no trace, as in the official system
-        commit_batch(self._named(tasks, batchId), self._options, _files(tasks))
+        commit_named(self._named(tasks, batchId), _files(tasks), self._options.compact_budget)
 
     @plainly
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

@@ -9,6 +9,7 @@ from typing import Self
 
 from pyspark.sql import DataFrame, SparkSession
 
+from paimon_spark.spark.adapters.options import FAIL, Once
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.builder import MergeBuilder
@@ -26,6 +27,7 @@ class RowMethods(ABC):
 
     _spark: SparkSession
     _path: str
+    _unknown: str = FAIL
     _alias: str | None = None
 
     @abstractmethod
@@ -37,7 +39,12 @@ class RowMethods(ABC):
         named._alias = name
         return named
 
-    def delete(self, condition: Expression | None = None) -> RowChangeResult:
+    def delete(
+        self,
+        condition: Expression | None = None,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> RowChangeResult:
         """Deletes the rows for which a condition is true, in one commit. NULL is not true.
 
         A condition on partitions alone is done by metadata: no data file is read (unless
@@ -46,24 +53,36 @@ class RowMethods(ABC):
         Args:
             condition: in Spark's SQL, with sub-queries and functions, read in the time zone of the session; or a
                 Column. None: all rows.
+            once: the name of an application and a number, under which it is done once; see ``append``.
+            once_skips_older: whether a lower number than the last one is skipped; else it is an error.
 
         Raises:
+            StaleBatch, CommitStateUnknown: as for ``append``, with `once`.
             UnsupportedFeature: rows of this table cannot be deleted; the message says why.
             CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
             CommitStateUnknown: the storage did not answer; nothing was deleted.
             AnalysisException: Spark does not understand the condition.
         """
-        return delete_where(RowStatement(self._job(Statement.DELETE), self._alias or _ALIAS, condition))
+        job = self._job(Statement.DELETE, Once.of(once, once_skips_older))
+        return delete_where(RowStatement(job, self._alias or _ALIAS, condition))
 
-    def update(self, condition: Expression | None, set: Mapping[str, Expression]) -> RowChangeResult:
+    def update(
+        self,
+        condition: Expression | None,
+        set: Mapping[str, Expression],
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> RowChangeResult:
         """Gives columns new values in the rows for which a condition is true, in one commit.
 
         Args:
             condition: as for delete; None: all rows.
             set: expressions by the names of columns, or of fields in them such as ``address.city``. They may name the
                 old values of all columns. A value is cast as Spark stores it (ANSI store assignment).
+            once, once_skips_older: as for delete.
 
         Raises:
+            StaleBatch, CommitStateUnknown: as for ``append``, with `once`.
             SqlError: a column is unknown, assigned twice, or part of the primary key.
             DataError: a value cannot be stored in its column.
             UnsupportedFeature: rows of this table cannot be updated; the message says why.
@@ -71,9 +90,17 @@ class RowMethods(ABC):
             CommitStateUnknown: the storage did not answer; nothing was deleted.
             AnalysisException: Spark does not understand an expression.
         """
-        return update_where(RowStatement(self._job(Statement.UPDATE), self._alias or _ALIAS, condition, dict(set)))
+        job = self._job(Statement.UPDATE, Once.of(once, once_skips_older))
+        return update_where(RowStatement(job, self._alias or _ALIAS, condition, dict(set)))
 
-    def merge(self, source: DataFrame, condition: Expression, source_alias: str | None = None) -> MergeBuilder:
+    def merge(
+        self,
+        source: DataFrame,
+        condition: Expression,
+        source_alias: str | None = None,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> MergeBuilder:
         """Merges the rows of a source into the table: says which rows match, the calls on the result what is done.
 
         Args:
@@ -81,6 +108,7 @@ class RowMethods(ABC):
             condition: when a row of the source and one of the table match, such as ``t.id = s.id``; the table has the
                 name that ``alias`` gave it.
             source_alias: the name of the source in expressions; None: the one that the DataFrame has.
+            once, once_skips_older: as for delete; the source is not computed when the table has the number.
 
         Returns:
             The MERGE to be completed, and done by ``execute``, which raises:
@@ -92,8 +120,8 @@ class RowMethods(ABC):
             - CommitStateUnknown: the storage did not answer; nothing was deleted.
             - Spark's exception for a failed job, if several rows of the source match one row; it shows the key.
         """
-        job, alias = self._job(Statement.MERGE), self._alias or _ALIAS
+        job, alias = self._job(Statement.MERGE, Once.of(once, once_skips_older)), self._alias or _ALIAS
         return MergeBuilder(lambda clauses: run_merge(Merge(job, alias, source, source_alias, condition, clauses)))
 
-    def _job(self, statement: Statement) -> Job:
-        return Job(self._spark, self._open, statement)
+    def _job(self, statement: Statement, once: Once | None) -> Job:
+        return Job(self._spark, self._open, statement, once, self._unknown)

@@ -23,11 +23,14 @@ from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
     COLUMNS,
     DYNAMIC_OVERWRITE,
+    FAIL,
     FILTER,
     NATIVE,
     OVERWRITE_WHERE,
     PATH,
     TIME_ZONE,
+    UNKNOWN_BATCH,
+    Once,
     write_options,
 )
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
@@ -39,6 +42,7 @@ from paimon_spark.spark.table.new_table import NewTable
 from paimon_spark.spark.table.optimizer import TableOptimizer
 from paimon_spark.spark.table.row_methods import RowMethods
 from paimon_spark.spark.table.schema_methods import SchemaMethods
+from paimon_spark.spark.table.stream_methods import StreamMethods
 from paimon_spark.spark.table.sync_methods import SyncMethods
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.write_job import WriteResult
@@ -58,12 +62,15 @@ _DETAIL = (
 )
 
 
-class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods, SyncMethods, ForeignNames):
+class PaimonTable(
+    HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods, StreamMethods, SyncMethods, ForeignNames
+):
     """A table at a path. It holds no state of the table: every call sees the latest one.
 
     - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``
     - Read: ``toDF``, ``createOrReplaceTempView``
     - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
+    - Streams: ``write_stream``
     - Change rows: ``delete``, ``update``, ``merge`` (with ``alias``)
     - Follow a database: ``sync``
     - Look: ``detail``, ``history``, ``files``, ``partitions``, ``buckets``, ``schemas``, ``tags``, ``branches``,
@@ -86,6 +93,7 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods,
         self._path = path
         self._options = _of_table(options)
         self._time_zone, self._native = _last(options, TIME_ZONE), _last(options, NATIVE)
+        self._unknown = _last(options, UNKNOWN_BATCH) or FAIL
 
     def __repr__(self) -> str:
         """The path and the options, without those of the storage, which hold secrets. It reads nothing."""
@@ -193,19 +201,39 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods,
         """
         self._read(self._path, None, None, {**self._options, **options}).createOrReplaceTempView(name)
 
-    def append(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteResult:
+    def append(
+        self,
+        df: Rows,
+        options: Mapping[str, str] = _NO_OPTIONS,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> WriteResult:
         """Adds the rows, or upserts them if the table has a primary key.
 
         Args:
             df: a DataFrame of Spark or pandas, or a pyarrow Table.
             options: of this write; ``row-kind-column`` among them.
+            once: the name of an application and a number that grows from write to write, such as that of a batch: the
+                write happens once. It is looked up before a row is computed; a repeated call does nothing and says so
+                (``repeated``). Several writes of one batch need names of their own.
+            once_skips_older: whether a lower number than the last one is skipped; else it is an error.
 
         Raises:
+            StaleBatch: the application has written a later number; the message names the ways out.
+            CommitStateUnknown: an earlier call broke off, and the snapshots have expired that could tell whether it
+                was committed; the option `write.stream.unknown-batch` = skip or write decides.
             PaimonError: the DataFrame, the options and the table do not fit, or the commit failed.
         """
-        return self._write(df, options, overwrite=False)
+        return self._write(df, options, False, Once.of(once, once_skips_older))
 
-    def overwrite(self, df: Rows, where: str | None = None, options: Mapping[str, str] = _NO_OPTIONS) -> WriteResult:
+    def overwrite(
+        self,
+        df: Rows,
+        where: str | None = None,
+        options: Mapping[str, str] = _NO_OPTIONS,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> WriteResult:
         """Replaces all rows, or those of some partitions, in one snapshot.
 
         In a session with ``spark.sql.sources.partitionOverwriteMode`` = ``dynamic`` and without a condition it replaces
@@ -215,14 +243,21 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods,
             df: as for append.
             where: SQL text that gives partition columns their values, such as ``dt = '2026-11-01'``; rows of other
                 partitions are refused.
+            once, once_skips_older: as for append.
         """
         rows = as_dataframe(self._spark, df)
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
-        return self._write(rows, {**options, **chosen}, overwrite=True)
+        return self._write(rows, {**options, **chosen}, True, Once.of(once, once_skips_older))
 
-    def dynamic_partition_overwrite(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteResult:
-        """Replaces the partitions that the rows belong to, and no other; df as for append."""
-        return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, overwrite=True)
+    def dynamic_partition_overwrite(
+        self,
+        df: Rows,
+        options: Mapping[str, str] = _NO_OPTIONS,
+        once: tuple[str, int] | None = None,
+        once_skips_older: bool = False,
+    ) -> WriteResult:
+        """Replaces the partitions that the rows belong to, and no other; arguments as for append."""
+        return self._write(df, {**options, DYNAMIC_OVERWRITE: "true"}, True, Once.of(once, once_skips_older))
 
     def _overwrite_of_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """What the session says of overwrites, as option, unless the call says something."""
@@ -350,16 +385,20 @@ class PaimonTable(HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods,
             zone = self._session_zone()
         return rest if zone is None else {**rest, TIME_ZONE: zone}
 
-    def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool) -> WriteResult:
+    def _stream_options(self) -> Mapping[str, str]:
+        return {UNKNOWN_BATCH: self._unknown, **self._options}
+
+    def _write(self, rows: Rows, options: Mapping[str, str], overwrite: bool, once: Once | None) -> WriteResult:
         df = as_dataframe(self._spark, rows)
-        given = {**self._options, **options, PATH: self._path}
-        job = open_job(write_options(self._in_session(given)), df.schema, overwrite)
+        given = self._in_session({**self._options, **options, PATH: self._path})
+        read = write_options({**given, UNKNOWN_BATCH: _last(options, UNKNOWN_BATCH) or self._unknown})
+        job = open_job(read if once is None else replace(read, once=once), df.schema, overwrite)
         return run_write(self._spark, df, job)
 
 
 def _of_table(options: Mapping[str, str]) -> dict[str, str]:
-    """The options but for those of the reads alone that every read of a table object shares."""
-    return {key: value for key, value in options.items() if key.lower() not in (TIME_ZONE, NATIVE)}
+    """The options but for those of reads or writes alone that all those of a table object share."""
+    return {key: value for key, value in options.items() if key.lower() not in (TIME_ZONE, NATIVE, UNKNOWN_BATCH)}
 
 
 def _last(options: Mapping[str, str], name: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,11 +13,9 @@ from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.options import (
     DYNAMIC_OVERWRITE,
-    FAIL,
     OVERWRITE_SCHEMA,
     OVERWRITE_WHERE,
     ROW_KIND_COLUMN,
-    Once,
     WriteOptions,
 )
 from paimon_spark.spark.write.task_rows import align_rows
@@ -88,26 +85,11 @@ def job_for(table: Table, options: WriteOptions, schema: StructType, overwrite: 
         replaced = replaced_partitions(table.schema, options.overwrite_where, table.time_zone)
     plan = plan_write(table, overwrite)
     job = WriteJob(table, new_user(table), plan, overwrite, replaced, kind_column, omissible, completes, evolution)
-    return job if options.once is None else named_job(job, options.once, options.unknown)
+    if options.once is None:
+        return job
+    from paimon_spark.spark.write.named_write import named_job
 
-
-def named_job(job: WriteJob, once: Once, unknown: str = FAIL, operation: str | None = None) -> WriteJob:
-    """A job that happens once under a name and a number.
-
-    Args:
-        operation: what it does; None: as the job says.
-
-    Raises:
-        OptionError: the number cannot be one.
-    """
-    from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch, stream_user
-
-    user = once.user or stream_user(job.table, once.application)
-    what = operation or ("OVERWRITE" if job.overwrites else "APPEND")
-    batch = Batch(
-        user, once.version, what, unknown=UnknownBatch(unknown), skips_older=once.skips_older, named=once.user is None
-    )
-    return replace(job, commit_user=user, batch=batch)
+    return named_job(job, options.once, options.unknown)
 
 
 def _to_open(options: WriteOptions) -> dict[str, str]:

@@ -25,6 +25,7 @@ from paimon_spark.format.paths import (
     manifest_directory,
     schema_directory,
     snapshot_directory,
+    stream_sink_directory,
     tag_directory,
 )
 from paimon_spark.store.holds.hold_marks import HOLD_PREFIX
@@ -260,7 +261,8 @@ def _metadata_places(table: Table, branches: Iterable[str]) -> dict[str, Callabl
         places[changelog_directory(table.location, branch)] = _changelog_stage
         tags = tag_directory(table.location, branch)
         schemas = schema_directory(table.location, branch)
-        for directory in (schemas, tags, f"{tags}/tag-success-file", f"{root}/consumer"):
+        notes = stream_sink_directory(table.location, branch)
+        for directory in (schemas, tags, f"{tags}/tag-success-file", f"{root}/consumer", notes):
             places[directory] = _work_stage
     return places
 

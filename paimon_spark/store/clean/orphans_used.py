@@ -105,7 +105,7 @@ def _whole_branches(table: Table) -> list[str]:
 
 
 def _holds_files(file_io: FileIO, root: str) -> bool:
-    parts = ("snapshot", "tag", "changelog", "consumer")
+    parts = ("snapshot", "tag", "changelog", "consumer", "stream-sink")
     return any(not status.is_directory for part in parts for status in file_io.list(f"{root}/{part}"))
 
 

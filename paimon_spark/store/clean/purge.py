@@ -1,5 +1,7 @@
 """Purges a table: deletes its rows, history, branches, tags and consumers (features 7; Java: purgeFiles).
 
+The notes of streams go too: the table is like a new one for them.
+
 One snapshot is kept, which has only rows that were committed concurrently. Files that writers have not committed yet
 are kept too, while Java treats them as orphans; so writers need not be stopped. After a crash the table is readable,
 and a second purge finishes the work; files of branches that were deleted by then are removed as old orphan files.
@@ -31,6 +33,7 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.expire.used import ReferencedFiles, add_root, all_roots, tagged_snapshots
 from paimon_spark.store.history.branches import branch_names, delete_branch, on_branch
 from paimon_spark.store.history.consumers import clear_consumers
+from paimon_spark.store.history.stream_notes import clear_stream_notes
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.holds.retention import Moment, Retention, RetentionRules
 from paimon_spark.store.metadata.table import Table
@@ -94,6 +97,7 @@ def purge_files(table: Table, orphans_older_than: Moment | None = None, dry_run:
         return _told(table, branches, tags, [*deleted, *named], began)
     deleted_tags = delete_tags(table, tags)
     consumers = clear_consumers(table).names
+    clear_stream_notes(table)
     truncate_table(table)
     expired = expire_snapshots_by(table, _only_the_latest())
     changelogs = expire_all_changelogs(table)

@@ -46,8 +46,26 @@ class TruncateResult(Result):
     snapshot_id: int | None
 
 
-def truncate_table(table: Table) -> TruncateResult:
+@dataclass(frozen=True)
+class CommitName:
+    """The name under which a commit happens once.
+
+    Attributes:
+        user, identifier: the name.
+        since: the id of a snapshot (0: none): only newer ones can be the commit.
+    """
+
+    user: str
+    identifier: int
+    since: int
+
+
+def truncate_table(table: Table, name: CommitName | None = None) -> TruncateResult:
     """Removes all rows, including concurrently committed ones, in one OVERWRITE snapshot (operation TRUNCATE).
+
+    Args:
+        table: the table, with the options of the call.
+        name: of the commit; None: a new one.
 
     Raises:
         OptionError: an option chooses a snapshot.
@@ -56,15 +74,16 @@ def truncate_table(table: Table) -> TruncateResult:
         CommitStateUnknown: the store did not answer.
     """
     refuse_travel(table, "truncated")
-    return take_away(table, lambda state: overwritten(state, CommitChanges(), None), "TRUNCATE")
+    return take_away(table, lambda state: overwritten(state, CommitChanges(), None), "TRUNCATE", name=name)
 
 
-def drop_partitions(table: Table, where: str | Predicate) -> TruncateResult:
+def drop_partitions(table: Table, where: str | Predicate, name: CommitName | None = None) -> TruncateResult:
     """Removes all rows of the partitions that satisfy a condition, in one OVERWRITE snapshot.
 
     Args:
         table: the table, with the options of the call.
         where: a condition on partition columns, such as ``dt < '2026-11-01'``.
+        name: of the commit; None: a new one.
 
     Raises:
         PredicateError: the condition does not fit the table.
@@ -78,8 +97,8 @@ def drop_partitions(table: Table, where: str | Predicate) -> TruncateResult:
         raise OptionError(f"dropping partitions of {table.location}: no condition is given; truncate() takes all rows")
     chosen = partition_condition(table, where)
     if isinstance(chosen, AlwaysTrue):
-        return truncate_table(table)
-    return take_away(table, lambda state: without_partitions(state, _partitions(state, chosen)), "TRUNCATE")
+        return truncate_table(table, name)
+    return take_away(table, lambda state: without_partitions(state, _partitions(state, chosen)), "TRUNCATE", name=name)
 
 
 def without_partitions(state: TableState, rows: Iterable[bytes]) -> CommitChanges:
@@ -88,7 +107,11 @@ def without_partitions(state: TableState, rows: Iterable[bytes]) -> CommitChange
 
 
 def take_away(
-    table: Table, changes: Callable[[TableState], CommitChanges], operation: str | None, dry_run: bool = False
+    table: Table,
+    changes: Callable[[TableState], CommitChanges],
+    operation: str | None,
+    dry_run: bool = False,
+    name: CommitName | None = None,
 ) -> TruncateResult:
     """Commits one OVERWRITE snapshot that only deletes, or none if there is nothing to delete.
 
@@ -97,6 +120,7 @@ def take_away(
         changes: returns the deletions; called in every attempt, so that it includes concurrently added files.
         operation: the operation that the snapshot records.
         dry_run: True only reports what would be deleted.
+        name: of the commit; None: a new one.
 
     Raises:
         OptionError: an option chooses a snapshot.
@@ -116,8 +140,9 @@ def take_away(
         gone = changes(state)
         return Proposal(None if gone.is_empty else gone, None)
 
-    request = CommitRequest(new_user(table), BATCH_COMMIT_IDENTIFIER, CommitKind.OVERWRITE, operation, propose, True)
-    made = commit_request(table, request, latest.id)
+    named = name or CommitName(new_user(table), BATCH_COMMIT_IDENTIFIER, latest.id)
+    request = CommitRequest(named.user, named.identifier, CommitKind.OVERWRITE, operation, propose, True)
+    made = commit_request(table, request, named.since)
     gone = None if made.proposal is None else made.proposal.changes
     return _metrics(table, () if gone is None else gone.files, began, made.snapshot_id)
 

@@ -36,7 +36,9 @@ _log = logging.getLogger(__name__)
 
 _READ_BRANCHES = ("scan.fallback-branch", "scan.primary-branch")
 _ROUNDS = 5  # few jobs commit to a branch being deleted
-_DIRECTORIES = ("snapshot", "tag/tag-success-file", "tag", "changelog", "consumer", "schema")  # in deletion order
+_DIRECTORIES = (  # in deletion order
+    "snapshot", "tag/tag-success-file", "tag", "changelog", "consumer", "stream-sink", "schema"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

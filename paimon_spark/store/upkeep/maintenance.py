@@ -21,6 +21,7 @@ from paimon_spark.store.expire.changelogs import expire_changelogs_by
 from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.history.auto_tags import create_batch_tag, create_due_tags, expire_tags_by_options
 from paimon_spark.store.history.consumers import expire_consumers
+from paimon_spark.store.history.stream_notes import expire_stream_notes
 from paimon_spark.store.holds.retention import retention_rules
 from paimon_spark.store.metadata.table import Table
 
@@ -49,11 +50,18 @@ def expire_by_options(table: Table) -> None:
         expire_changelogs_by(table, rules.changelogs)
 
 
+def _expire_notes(table: Table) -> None:
+    """Looks for them only where consumers expire too: elsewhere the first batch of a new stream does."""
+    if table.options.value(o.CONSUMER_EXPIRATION_TIME) is not None:
+        expire_stream_notes(table)
+
+
 _STEPS = (
     _Step("creating tags", create_due_tags),
     _Step("expiring tags", expire_tags_by_options),
     _Step("expiring partitions", expire_due_partitions),
     _Step("expiring consumers", expire_consumers),
+    _Step("expiring the notes of streams", _expire_notes),
     _Step("expiring snapshots", expire_by_options),
 )
 _BATCH_TAG = _Step("creating the tag of a batch", create_batch_tag)  # for every batch job, even `write-only`

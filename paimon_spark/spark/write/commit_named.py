@@ -1,10 +1,9 @@
-"""The commit of a batch of ``df.writeStream``, in a process of the driver that has no Spark session."""
+"""The commit of a batch of a stream, or of another write with a name and a number, in a process without Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_spark.spark.stream_sink.options import StreamOptions
 from paimon_spark.spark.write.commit_write import commit_job, place_job
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.compact.local_pool import LocalRunner
@@ -15,17 +14,21 @@ from paimon_spark.store.stream_sink.written import find_written
 from paimon_spark.store.upkeep.maintenance import finish_maintenance
 
 
-def commit_batch(job: WriteJob, options: StreamOptions, files: Sequence[CommitMessage]) -> Batched:
+def commit_named(job: WriteJob, files: Sequence[CommitMessage], budget: int | None) -> Batched:
     """Commits what the tasks wrote, once, and does what follows a commit.
+
+    Args:
+        job: with a name and a number.
+        budget: how many bytes the compaction may read that follows a batch of a stream; None: no bound.
 
     Raises:
         StaleBatch: the table has a later batch; nothing was written.
         CommitStateUnknown: nobody can tell whether the batch is in the table; nothing was deleted.
         PaimonError: the commit failed.
     """
-    assert job.batch is not None, "a batch of a stream has a number"
+    assert job.batch is not None, "the job has a name and a number"
     table, batch = job.table, job.batch
-    rules = batch_rules(table, batch, options.compact_budget)
+    rules = batch_rules(table, batch, budget)
     written = find_written(table, batch)
     if written is not None:
         done = finish_written(table, batch, written, files, LocalRunner(), rules)

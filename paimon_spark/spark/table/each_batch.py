@@ -1,0 +1,110 @@
+"""One batch of ``PaimonTable.write_stream``, which Spark hands over as an ordinary DataFrame.
+
+On Spark Connect this runs in a process of its own on the server, with a session of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import TimestampType
+
+from paimon_spark.errors import OptionError
+from paimon_spark.format.quoting import quoted
+from paimon_spark.spark.adapters.options import Once
+from paimon_spark.spark.jobs.write_run import run_write
+from paimon_spark.spark.stream_sink.options import COMMIT_USER, StreamOptions
+from paimon_spark.spark.stream_sink.query import QUERY_ID
+from paimon_spark.spark.write.open_write import open_job
+
+_LATEST = "latest"
+
+
+@dataclass(frozen=True)
+class EachBatch:
+    """The function for ``foreachBatch``; picklable.
+
+    Attributes:
+        options: of the stream, with the path of the table.
+        checkpoint: where the query keeps its state; None: not told.
+        watermark_column: of the rows; None: none.
+        overwrites: whether each batch replaces all rows.
+        known: the id of the query, as soon as it is known.
+    """
+
+    options: StreamOptions
+    checkpoint: str | None
+    watermark_column: str | None
+    overwrites: bool = False
+    known: list[str] = field(default_factory=list)
+
+    def __call__(self, rows: DataFrame, number: int) -> None:
+        """Writes the batch, if the table does not have it.
+
+        Raises:
+            PaimonError: the rows do not fit the table, or the commit failed; the query fails.
+        """
+        spark, options = rows.sparkSession, self.options
+        user = options.commit_user
+        name = user or self._query(spark)
+        once = Once(name, number, user=user, of_stream=True)
+        job = open_job(replace(options.write, once=once), rows.schema, self.overwrites)
+        if self.watermark_column is None:
+            run_write(spark, rows, job)
+            return
+        seen, latest = Observation(), _latest_millis(rows, self.watermark_column)
+        observed = rows.observe(seen, latest.alias(_LATEST))
+
+        def watermark() -> int | None:
+            found: int | None = seen.get[_LATEST]
+            return None if found is None else found - options.watermark_delay
+
+        run_write(spark, observed, job, watermark=watermark)
+
+    def _query(self, spark: SparkSession) -> str:
+        """The id of the query: it is the same after a restart, and new when the checkpoint is.
+
+        Raises:
+            OptionError: it cannot be found out, or the checkpoint is that of another query.
+        """
+        if not self.known:
+            self.known.append(self._found(spark))
+        return self.known[0]
+
+    def _found(self, spark: SparkSession) -> str:
+        seen = _local_query(spark)
+        if self.checkpoint is None and seen is not None:
+            return seen
+        if self.checkpoint is None:
+            raise OptionError(
+                "Spark Connect does not show which query a batch belongs to: give the checkpoint, with "
+                "write_stream(df, checkpoint='...'), or a name for the stream with the option "
+                f"'{COMMIT_USER.key}'"
+            )
+        lines = spark.read.text(f"{self.checkpoint.rstrip('/')}/metadata").collect()
+        named: str = json.loads(lines[0][0])["id"]
+        if seen not in (None, named):
+            raise OptionError(
+                f"write_stream was given the checkpoint {self.checkpoint}, which is that of the query {named}, but "
+                f"this query is {seen}: give the same checkpoint to both, or leave option('checkpointLocation') out"
+            )
+        return named
+
+
+def _local_query(spark: SparkSession) -> str | None:
+    """What classic Spark tells the thread of a batch; None on Spark Connect."""
+    context = getattr(spark, "_sc", None)
+    return None if context is None else context.getLocalProperty(QUERY_ID)
+
+
+def _latest_millis(rows: DataFrame, column: str) -> Column:
+    """The greatest time in milliseconds, rounded down; one without a zone is a time in UTC."""
+    named = sf.col(quoted(column))
+    if isinstance(rows.schema[column].dataType, TimestampType):
+        micros = sf.unix_micros(named)
+    else:
+        micros = sf.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {quoted(column)})")
+    return sf.max(sf.floor(micros / 1000).cast("long"))

@@ -1,0 +1,271 @@
+"""Streams into tables as a user has them: exactly once, whatever becomes of the query and its checkpoint."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from paimon_spark import PaimonTable
+from paimon_spark.errors import OptionError, StaleBatch
+from paimon_spark.spark.source.source import PaimonDataSource
+from paimon_spark.store.checks.table import check
+from paimon_spark.store.open import open_table
+
+pytestmark = pytest.mark.spark
+KEYED = {"primary-key": "id", "bucket": "2"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered(spark: SparkSession) -> None:
+    spark.dataSource.register(PaimonDataSource)
+
+
+class Events:
+    """A source of files: each is a batch of ten rows."""
+
+    def __init__(self, spark: SparkSession, path: Path) -> None:
+        self._spark, self._path, self._files = spark, path, 0
+        path.mkdir()
+
+    def add(self, files: int = 1) -> None:
+        for _ in range(files):
+            first = self._files * 10
+            lines = (
+                json.dumps({"id": i, "v": i % 3, "at": f"2026-11-01T00:00:{i % 60:02d}.500Z"})
+                for i in range(first, first + 10)
+            )
+            (self._path / f"{self._files:04d}.json").write_text("\n".join(lines))
+            self._files += 1
+
+    def stream(self) -> DataFrame:
+        reader = self._spark.readStream.schema("id int, v long, at timestamp").option("maxFilesPerTrigger", "1")
+        return reader.json(str(self._path))
+
+
+@pytest.fixture
+def events(spark: SparkSession, tmp_path: Path) -> Events:
+    found = Events(spark, tmp_path / "events")
+    found.add(2)
+    return found
+
+
+def run(df: DataFrame, table: Path, checkpoint: Path, mode: str = "append", **options: str) -> None:
+    writer = df.writeStream.format("paimon").outputMode(mode).options(**options)
+    query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start(str(table))
+    query.awaitTermination()
+
+
+def ids(table: Path) -> list[int]:
+    return sorted(open_table(str(table)).scan("id").to_arrow().column(0).to_pylist())
+
+
+def batches(table: Path) -> list[tuple[int, str]]:
+    store = open_table(str(table)).snapshots
+    return [
+        (s.commit_identifier, str(s.commit_kind)) for s in map(store.load, store.ids()) if s.commit_kind != "COMPACT"
+    ]
+
+
+def note(table: Path) -> dict[str, object]:
+    (path,) = (table / "stream-sink").iterdir()
+    found: dict[str, object] = json.loads(path.read_text())
+    return found
+
+
+def refused(call: Callable[[], object], *words: str) -> None:
+    with pytest.raises(StreamingQueryException) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_each_batch_is_one_snapshot_and_a_restart_goes_on(events: Events, tmp_path: Path) -> None:
+    table, checkpoint = tmp_path / "t", tmp_path / "ck"
+    stream = events.stream()
+    run(stream, table, checkpoint, **KEYED, **{"watermark-column": "at", "watermark-delay": "2 s"})
+    assert ids(table) == list(range(20))
+    assert batches(table) == [(0, "APPEND"), (1, "APPEND")]
+    latest = open_table(str(table)).snapshots.latest()
+    assert latest is not None
+    assert latest.watermark == 1793491219500 - 2000
+    query = json.loads((checkpoint / "metadata").read_text())["id"]
+    assert latest.commit_user == f"spark-{query}"
+    events.add()
+    moved = tmp_path / "moved"
+    shutil.copytree(checkpoint, moved)
+    run(stream, table, moved)
+    assert ids(table) == list(range(30)), "a checkpoint at another place is the same query"
+    older = tmp_path / "older"
+    shutil.copytree(checkpoint, older)
+    events.add(2)
+    run(stream, table, moved)
+    refused(lambda: run(stream, table, older), "StaleBatch", "Put the newest checkpoint", "write.stream.commit-user")
+    assert ids(table) == list(range(50))
+    run(stream, table, older, **{"write.stream.commit-user": "again"})
+    assert ids(table) == list(range(50)), "rows with keys replace themselves"
+    assert not check(open_table(str(table))).problems
+
+
+def test_a_batch_that_was_written_is_not_written_again(events: Events, tmp_path: Path) -> None:
+    """Spark replays it because its own log does not have it."""
+    table, checkpoint = tmp_path / "t", tmp_path / "ck"
+    stream = events.stream()
+    run(stream, table, checkpoint)
+    for lost in (checkpoint / "commits" / "1", checkpoint / "commits" / ".1.crc"):
+        lost.unlink()
+    run(stream, table, checkpoint)
+    assert (ids(table), batches(table)) == (list(range(20)), [(0, "APPEND"), (1, "APPEND")])
+    assert note(table)["state"] == "committed"
+    offsets = checkpoint / "offsets" / "1"
+    offsets.write_text(offsets.read_text().replace('"batchTimestampMs":1', '"batchTimestampMs":2'))
+    for lost in (checkpoint / "commits" / "1", checkpoint / "commits" / ".1.crc", checkpoint / "offsets" / ".1.crc"):
+        lost.unlink()
+    refused(lambda: run(stream, table, checkpoint), "StaleBatch", "cut at another time")
+    run(stream, table, checkpoint, **{"write.stream.unknown-batch": "skip"})
+    assert ids(table) == list(range(20))
+
+
+def test_a_deleted_checkpoint_writes_all_again_and_drops_nothing(events: Events, tmp_path: Path) -> None:
+    table, checkpoint = tmp_path / "t", tmp_path / "ck"
+    run(events.stream(), table, checkpoint)
+    shutil.rmtree(checkpoint)
+    run(events.stream(), table, checkpoint)
+    assert ids(table) == sorted([*range(20), *range(20)])
+
+
+def test_complete_replaces_all_rows(events: Events, tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    counts = events.stream().groupBy("v").agg(sf.count("*").alias("n"))
+    run(counts, table, tmp_path / "ck", mode="complete")
+    assert batches(table) == [(0, "OVERWRITE"), (1, "OVERWRITE")]
+    rows = open_table(str(table)).scan().to_arrow().to_pylist()
+    assert sorted((row["v"], row["n"]) for row in rows) == [(0, 7), (1, 7), (2, 6)]
+
+
+def test_what_does_not_fit_is_said_before_a_row_is_written(spark: SparkSession, events: Events, tmp_path: Path) -> None:
+    table, stream = tmp_path / "t", events.stream()
+    run(stream, table, tmp_path / "ck", **KEYED)
+    PaimonTable.forPath(spark, str(table)).update_schema().rename_column("v", "w").commit()
+    events.add()
+    refused(lambda: run(stream, table, tmp_path / "ck"), "v", "columns")
+    assert batches(table) == [(0, "APPEND"), (1, "APPEND")]
+    for options in (
+        {"overwrite-where": "v = 1"},
+        {"once.application": "a", "once.version": "1"},
+        {"watermark-delay": "1 s"},
+    ):
+        refused(lambda options=options: run(stream, table, tmp_path / "other", **options), "OptionError")
+
+
+def test_a_table_made_in_sql_words_is_no_target(events: Events, tmp_path: Path) -> None:
+    writer = events.stream().writeStream.format("paimon").option("checkpointLocation", str(tmp_path / "ck"))
+    with pytest.raises(Exception, match=r"USING paimon is not supported|path|not support"):
+        writer.trigger(availableNow=True).toTable("no_such_table").awaitTermination()
+
+
+def test_write_stream_shuffles_compacts_and_updates(spark: SparkSession, events: Events, tmp_path: Path) -> None:
+    path, checkpoint = tmp_path / "t", tmp_path / "ck"
+    PaimonTable.create(spark).location(str(path)).addColumns("v long, n long").primaryKey("v").property(
+        "bucket", "1"
+    ).property("full-compaction.delta-commits", "2").execute()
+    table = PaimonTable.forPath(spark, str(path))
+    counts = events.stream().groupBy("v").agg(sf.count("*").alias("n"))
+
+    def go(**options: str) -> None:
+        writer = table.write_stream(counts, str(checkpoint), options).outputMode("update")
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    go()
+    assert batches(path) == [(0, "APPEND"), (1, "APPEND")]
+    assert sorted(tuple(r) for r in table.toDF().collect()) == [(0, 7), (1, 7), (2, 6)]
+    for lost in (checkpoint / "commits" / "1", checkpoint / "commits" / ".1.crc"):
+        lost.unlink()
+    events.add()
+    go()
+    assert batches(path) == [(0, "APPEND"), (1, "APPEND"), (2, "APPEND")]
+    assert sorted(tuple(r) for r in table.toDF().collect()) == [(0, 10), (1, 10), (2, 10)]
+    compacted = [
+        s for s in map(table._open().snapshots.load, table._open().snapshots.ids()) if s.commit_kind == "COMPACT"
+    ]
+    assert [s.commit_identifier < 2**62 for s in compacted] == [False] * len(compacted)
+    assert len(compacted) == 1, "after batch 1, and not after 0 and 2"
+
+
+def test_write_stream_replaces_rows_in_the_mode_complete(spark: SparkSession, events: Events, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    PaimonTable.create(spark).location(str(path)).addColumns("v long, n long, at timestamp").execute()
+    table = PaimonTable.forPath(spark, str(path))
+    counts = events.stream().groupBy("v").agg(sf.count("*").alias("n"), sf.max("at").alias("at"))
+    writer = table.write_stream(counts, options={"watermark-column": "at"}).outputMode("complete")
+    writer.option("checkpointLocation", str(tmp_path / "ck")).trigger(availableNow=True).start().awaitTermination()
+    assert batches(path) == [(0, "OVERWRITE"), (1, "OVERWRITE")]
+    assert sorted((r.v, r.n) for r in table.toDF().collect()) == [(0, 7), (1, 7), (2, 6)]
+    latest = open_table(str(path)).snapshots.latest()
+    assert latest is not None
+    assert latest.watermark == 1793491219500
+
+
+def test_a_stopped_query_goes_on(events: Events, tmp_path: Path) -> None:
+    table, checkpoint = tmp_path / "t", tmp_path / "ck"
+    events.add(3)
+    for _ in range(2):
+        writer = events.stream().writeStream.format("paimon").option("checkpointLocation", str(checkpoint))
+        query = writer.start(str(table))
+        while query.lastProgress is None:
+            query.awaitTermination(1)
+        query.stop()
+    run(events.stream(), table, checkpoint)
+    assert ids(table) == list(range(50))
+    assert [number for number, _ in batches(table)] == list(range(5))
+
+
+@pytest.fixture
+def rows(spark: SparkSession) -> DataFrame:
+    return spark.range(4).selectExpr("cast(id as int) id", "id v").coalesce(1)
+
+
+def test_writes_with_a_name_happen_once(spark: SparkSession, rows: DataFrame, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    rows.limit(0).write.format("paimon").mode("append").options(**KEYED).save(path)
+    table = PaimonTable.forPath(spark, path)
+    assert [table.append(rows, once=("load", 7)).repeated for _ in range(2)] == [False, True]
+    assert [table.delete("id = 0", once=("load", 8)).repeated for _ in range(2)] == [False, True]
+    assert [table.update("id = 1", {"v": "10"}, once=("load", 9)).repeated for _ in range(2)] == [False, True]
+    source = rows.selectExpr("id + 2 id", "v * 100 v")
+
+    def merge(version: int) -> bool:
+        merged = table.merge(source.alias("s"), "target.id = s.id", once=("load", version))
+        return merged.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute().repeated
+
+    assert [merge(10), merge(10)] == [False, True]
+    assert sorted(tuple(r) for r in table.toDF().collect()) == [(1, 10), (2, 0), (3, 100), (4, 200), (5, 300)]
+    with pytest.raises(StaleBatch, match=r"once_skips_older=True"):
+        table.append(rows, once=("load", 9))
+    with pytest.raises(StaleBatch, match=r"MERGE has been done under this name"):
+        table.append(rows, once=("load", 10))
+    assert table.append(rows, once=("load", 9), once_skips_older=True).repeated
+    assert not table.overwrite(rows.where("id = 1"), once=("load", 11)).repeated
+    assert [tuple(r) for r in table.toDF().collect()] == [(1, 1)]
+    assert [table.delete(once=("load", 12)).repeated for _ in range(2)] == [False, True]
+    assert table.delete("id = 3", once=("load", 13)).snapshot_id is None
+    assert table.delete("id = 3", once=("load", 13)).repeated, "a delete that found nothing is done too"
+    for wrong in (("", 1), ("a", "1"), ("a", -1), ("a/b", 1), "ab"):
+        with pytest.raises(OptionError):
+            table.append(rows, once=wrong)  # type: ignore[arg-type]  # that is what is tested
+
+
+def test_df_write_with_a_name_happens_once(rows: DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    for names in (("once.application", "once.version"), ("txnAppId", "txnVersion")):
+        named = dict(zip(names, ("load", "3"), strict=True))
+        rows.write.format("paimon").mode("append").options(**named).save(str(path))
+    assert ids(path) == [0, 1, 2, 3]
+    with pytest.raises(Exception, match=r"both 'once\.application' and 'once.version'"):
+        rows.write.format("paimon").mode("append").option("txnAppId", "load").save(str(path))
