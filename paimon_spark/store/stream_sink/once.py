@@ -21,7 +21,7 @@ from paimon_spark.store.storage.discard import discard
 from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.stream_sink.note import StreamNote
 from paimon_spark.store.stream_sink.note_file import find_note, store_note
-from paimon_spark.store.stream_sink.written import Written
+from paimon_spark.store.stream_sink.written import Written, check_newest
 from paimon_spark.store.upkeep.finish_write import finish_write
 from paimon_spark.store.upkeep.write_rules import CompactionRules
 
@@ -97,9 +97,12 @@ def begin_batch(table: Table, batch: Batch) -> StreamNote:
     The first note of a writer is the time to remove those that are a year old.
 
     Raises:
-        StorageError: the note may not be written: nothing may be committed.
+        StaleBatch: another process has gone on to a later batch; nothing may be committed.
+        StorageError: the note may not be written; nothing may be committed.
     """
-    if find_note(table, batch.user) is None:
+    before = find_note(table, batch.user)
+    check_newest(table, batch, before)
+    if before is None:
         expire_stream_notes(table)
     latest = table.snapshots.latest()
     since, base = (0, None) if latest is None else (latest.id, latest.base_manifest_list)
@@ -118,7 +121,10 @@ def end_batch(table: Table, batch: Batch, snapshot_id: int | None) -> None:
     Raises:
         StorageError: the batch is in the table; when it comes again, it is looked for.
     """
-    now = time.time_ns() // 1_000_000
+    now, other = time.time_ns() // 1_000_000, find_note(table, batch.user)
+    if other is not None and other.batch > batch.number:
+        _log.warning("%s is committed; another process has gone on to %d", batch.words(table), other.batch)
+        return
     note = StreamNote(batch.number, batch.operation, 0, None, now, True, snapshot_id, batch.rows, batch.cut_millis)
     store_note(table, batch.user, note)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_spark.errors import CommitStateUnknown, StaleBatch
@@ -14,6 +15,7 @@ from paimon_spark.store.stream_sink.note import StreamNote
 from paimon_spark.store.stream_sink.note_file import find_note
 
 _log = logging.getLogger(__name__)
+RECENT = 32  # snapshots
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,10 @@ def find_written(table: Table, batch: Batch) -> Written | None:
         StorageError: the storage failed.
     """
     note = find_note(table, batch.user)
-    if note is None or note.batch < batch.number:
+    if note is None:
         return None  # every commit is noted before it begins
+    if note.batch < batch.number:
+        return _look_after(table, batch, note)
     if note.batch > batch.number:
         if batch.skips_older:
             return Written(None)
@@ -53,16 +57,34 @@ def find_written(table: Table, batch: Batch) -> Written | None:
     return _look(table, batch, note)
 
 
+def _look_after(table: Table, batch: Batch, note: StreamNote) -> Written | None:
+    """Looks for a batch that the note does not know: only a query that was stopped, and goes on beside the new one, can
+    have written a note over that of the batch. So a look at the newest snapshots will do.
+    """
+    latest, before = table.snapshots.latest(), note.snapshot if note.is_done else note.since
+    if latest is None or before is None:
+        return None
+    since = max(before, latest.id - RECENT)
+    return _found(recent_snapshots(table.snapshots, latest, since), batch)
+
+
+def _found(snapshots: Iterable[Snapshot], batch: Batch) -> Written | None:
+    for snapshot in snapshots:
+        named = (snapshot.commit_user, snapshot.commit_identifier) == (batch.user, batch.number)
+        if named and snapshot.commit_kind != CommitKind.COMPACT:
+            return Written(snapshot.id, snapshot)
+    return None
+
+
 def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
     """Looks for a batch whose commit was begun among the snapshots that are there."""
     store = table.snapshots
     latest = store.latest()
     begun = store.find(note.since)
     is_base = begun is not None and begun.base_manifest_list == note.base
-    for snapshot in recent_snapshots(store, latest, note.since if is_base else None):
-        named = (snapshot.commit_user, snapshot.commit_identifier) == (batch.user, batch.number)
-        if named and snapshot.commit_kind != CommitKind.COMPACT:
-            return Written(snapshot.id, snapshot)
+    found = _found(recent_snapshots(store, latest, note.since if is_base else None), batch)
+    if found is not None:
+        return found
     if latest is None or is_base or _has_all_since(table, note):
         return None
     if batch.unknown is UnknownBatch.FAIL:
@@ -104,6 +126,16 @@ def _check_same(table: Table, batch: Batch, note: StreamNote) -> None:
         if both[0] != both[1]:
             raise _older(table, batch, note)
     elif None not in (batch.rows, note.rows) and batch.rows != note.rows:
+        raise _older(table, batch, note)
+
+
+def check_newest(table: Table, batch: Batch, note: StreamNote | None) -> None:
+    """Whether a batch may be noted: no other process has gone on to a later one.
+
+    Raises:
+        StaleBatch: one has.
+    """
+    if note is not None and note.batch > batch.number:
         raise _older(table, batch, note)
 
 

@@ -11,6 +11,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.types import StructType
 
 from paimon_spark import PaimonTable
 from paimon_spark.errors import OptionError, StaleBatch
@@ -152,7 +153,8 @@ def test_complete_replaces_all_rows(events: Events, tmp_path: Path) -> None:
 def test_what_does_not_fit_is_said_before_a_row_is_written(spark: SparkSession, events: Events, tmp_path: Path) -> None:
     table, stream = tmp_path / "t", events.stream()
     run(stream, table, tmp_path / "ck", **KEYED)
-    PaimonTable.forPath(spark, str(table)).update_schema().rename_column("v", "w").commit()
+    with PaimonTable.forPath(spark, str(table)).update_schema() as changes:
+        changes.rename_column("v", "w")
     events.add()
     refused(lambda: run(stream, table, tmp_path / "ck"), "v", "columns")
     assert batches(table) == [(0, "APPEND"), (1, "APPEND")]
@@ -172,9 +174,9 @@ def test_a_table_made_in_sql_words_is_no_target(events: Events, tmp_path: Path) 
 
 def test_write_stream_shuffles_compacts_and_updates(spark: SparkSession, events: Events, tmp_path: Path) -> None:
     path, checkpoint = tmp_path / "t", tmp_path / "ck"
-    PaimonTable.create(spark).location(str(path)).addColumns("v long, n long").primaryKey("v").property(
-        "bucket", "1"
-    ).property("full-compaction.delta-commits", "2").execute()
+    PaimonTable.create(spark).location(str(path)).addColumns(StructType.fromDDL("v long, n long")).primaryKey(
+        "v"
+    ).property("bucket", "1").property("full-compaction.delta-commits", "2").execute()
     table = PaimonTable.forPath(spark, str(path))
     counts = events.stream().groupBy("v").agg(sf.count("*").alias("n"))
 
@@ -200,7 +202,9 @@ def test_write_stream_shuffles_compacts_and_updates(spark: SparkSession, events:
 
 def test_write_stream_replaces_rows_in_the_mode_complete(spark: SparkSession, events: Events, tmp_path: Path) -> None:
     path = tmp_path / "t"
-    PaimonTable.create(spark).location(str(path)).addColumns("v long, n long, at timestamp").execute()
+    PaimonTable.create(spark).location(str(path)).addColumns(
+        StructType.fromDDL("v long, n long, at timestamp")
+    ).execute()
     table = PaimonTable.forPath(spark, str(path))
     counts = events.stream().groupBy("v").agg(sf.count("*").alias("n"), sf.max("at").alias("at"))
     writer = table.write_stream(counts, options={"watermark-column": "at"}).outputMode("complete")
