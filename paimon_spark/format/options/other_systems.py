@@ -21,8 +21,8 @@ _NO_TEXT = (
     "snapshot a name"
 )
 _NO_TRANSACTION = (
-    "a write that is repeated is committed again; in a table with a primary key and the merge engine 'deduplicate' its "
-    "rows replace themselves"
+    "it is an option of df.write, as 'once.application' and 'once.version' are: with them a write that is repeated is "
+    "done once; PaimonTable.append(df, once=(name, number)) does not even compute its rows again"
 )
 _SHUFFLE = "leave it out: PaimonTable.append brings the rows of a bucket together by itself"
 _DYNAMIC = "'dynamic-partition-overwrite' = 'true' with mode('overwrite') replaces the partitions that have new rows"
