@@ -121,7 +121,9 @@ class Life:
         put(replace(open_table(str(self.query.path)), file_io=store), [(self.others, "x", 0)])
 
     def _expire(self, store: FileIO) -> None:
-        expire_snapshots_by(replace(open_table(str(self.query.path)), file_io=store), rules(self.chance.choice((1, 2, 10))))
+        expire_snapshots_by(
+            replace(open_table(str(self.query.path)), file_io=store), rules(self.chance.choice((1, 2, 10)))
+        )
 
     def _compact(self, store: FileIO) -> None:
         compact_table(replace(open_table(str(self.query.path)), file_io=store), LocalRunner(1), full=True)
