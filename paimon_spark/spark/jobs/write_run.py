@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,6 +13,8 @@ from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.commit_write import abort_job, commit_job
 from paimon_spark.spark.write.write_job import WriteJob, WriteResult
+from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.stream_sink.once import commit_new, finish_written
 from paimon_spark.store.stream_sink.rules import batch_rules
 from paimon_spark.store.stream_sink.written import find_written
@@ -66,9 +68,13 @@ def _run_once(
     began = time.monotonic()
     assert job.batch is not None, "the job has a name and a number"
     table, batch, rules = job.table, job.batch, batch_rules(job.table, job.batch)
+
+    def finish(committed: Sequence[CommitMessage]) -> CompactResult | None:
+        return finish_write(table, committed, SparkRunner(spark), rules)
+
     written = find_written(table, batch)
     if written is not None:
-        done = finish_written(table, batch, written, (), SparkRunner(spark), rules)
+        done = finish_written(table, batch, written, (), finish)
         millis = round((time.monotonic() - began) * 1000)
         return WriteResult(0, 0, 0, millis, done.snapshot_id, done.compaction, repeated=True)
     messages = place_staged_with_spark(spark, job, write_by_bucket(df, job))
@@ -79,7 +85,7 @@ def _run_once(
     except BaseException:
         abort_job(job, messages)
         raise
-    done = commit_new(table, batch, messages, lambda: commit_job(job, messages), SparkRunner(spark), rules)
+    done = commit_new(table, batch, messages, lambda: commit_job(job, messages), finish)
     millis = round((time.monotonic() - began) * 1000)
     if done.result is None:
         return WriteResult(0, 0, 0, millis, None)

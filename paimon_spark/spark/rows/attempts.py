@@ -22,7 +22,7 @@ from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.named_write import batch_of
 from paimon_spark.spark.write.write_job import nothing_committed
-from paimon_spark.store.clean.truncate import TruncateResult
+from paimon_spark.store.clean.truncate import CommitName, TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
 from paimon_spark.store.compact.compaction import compact_table
@@ -32,7 +32,7 @@ from paimon_spark.store.scan.latest_only import refuse_travel
 from paimon_spark.store.scan.split_plan import skips_level_zero
 from paimon_spark.store.storage.retrying import retry
 from paimon_spark.store.stream_sink.batch import Batch
-from paimon_spark.store.stream_sink.once import commit_new, end_batch, finish_written
+from paimon_spark.store.stream_sink.once import Finish, begin_batch, commit_new, end_batch, finish_written
 from paimon_spark.store.stream_sink.rules import batch_rules
 from paimon_spark.store.stream_sink.written import Written, find_written
 from paimon_spark.store.upkeep.finish_write import finish_write
@@ -81,7 +81,8 @@ def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) 
             return _repeated(job, table, batch, written, began)
 
     def attempt(number: int) -> RowChangeResult:
-        target = replace(_read_target(job, table if number == 1 else job.open_table()), batch=batch)
+        now = table if number == 1 else job.open_table()
+        target = replace(_read_target(job, now), batch=batch, name_commit=lambda: _name(now, batch))
         begun = time.monotonic()
         made = write(target)
         if isinstance(made, TruncateResult):
@@ -93,6 +94,11 @@ def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) 
 
     result = retry(attempt, commit_retries(table.options), CommitConflict)
     return replace(result, millis=round((time.monotonic() - began) * 1000))
+
+
+def _name(table: ReadableTable, batch: Batch | None) -> CommitName | None:
+    """The name of a commit that is made right now by metadata alone, which is noted before; None: it has none."""
+    return None if batch is None else CommitName(batch.user, batch.number, begin_batch(table, batch).since)
 
 
 def _read_target(job: Job, table: ReadableTable) -> Target:
@@ -160,9 +166,13 @@ def _of_metadata(made: TruncateResult, number: int) -> RowChangeResult:
 
 def _repeated(job: Job, table: ReadableTable, batch: Batch, written: Written, began: float) -> RowChangeResult:
     """What had been done by an earlier call; what follows a commit is done now, if that broke off."""
-    done = finish_written(table, batch, written, (), SparkRunner(job.spark), batch_rules(table, batch))
+    done = finish_written(table, batch, written, (), _finish(job, table, batch))
     millis = round((time.monotonic() - began) * 1000)
     return RowChangeResult(snapshot_id=done.snapshot_id, millis=millis, repeated=True)
+
+
+def _finish(job: Job, table: ReadableTable, batch: Batch) -> Finish:
+    return lambda messages: finish_write(table, messages, SparkRunner(job.spark), batch_rules(table, batch))
 
 
 def _commit(job: Job, target: Target, made: Outcome, spent: int) -> RowChangeResult:
@@ -193,8 +203,8 @@ def _commit(job: Job, target: Target, made: Outcome, spent: int) -> RowChangeRes
         if done is not None:
             finish_write(target.table, made.messages, SparkRunner(job.spark))
     else:
-        rules = batch_rules(target.table, batch)
-        done = commit_new(target.table, batch, made.messages, publish, SparkRunner(job.spark), rules).result
+        finish = _finish(job, target.table, batch)
+        done = commit_new(target.table, batch, made.messages, publish, finish).result
         millis = round((time.monotonic() - began) * 1000)
     if done is None:
         return nothing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,6 @@ from paimon_spark.store.read.splits import Split
 from paimon_spark.store.rows.live_files import LiveFile, files_by_name
 from paimon_spark.store.scan.table_scan import BranchScan
 from paimon_spark.store.stream_sink.batch import Batch
-from paimon_spark.store.stream_sink.once import begin_batch
 
 if TYPE_CHECKING:
     from paimon_spark.store.open import ReadableTable
@@ -61,18 +60,14 @@ class Target:
         table: the table in its newest schema.
         snapshot: what is read; None: the table has no snapshot, and so no rows.
         batch: the name and number under which the statement is done once; None: it has none.
+        name_commit: notes that a commit by metadata alone is made right now, and tells its name; None: it has none.
     """
 
     spark: SparkSession
     table: ReadableTable
     snapshot: Snapshot | None
     batch: Batch | None = None
-
-    def name_commit(self) -> CommitName | None:
-        """The name of a commit that is made right now by metadata alone, which is noted before; None: it has none."""
-        if self.batch is None:
-            return None
-        return CommitName(self.batch.user, self.batch.number, begin_batch(self.table, self.batch).since)
+    name_commit: Callable[[], CommitName | None] = lambda: None
 
     @property
     def read_state(self) -> ReadState:

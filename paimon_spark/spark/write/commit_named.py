@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from paimon_spark.spark.write.commit_write import commit_job, place_job
 from paimon_spark.spark.write.write_job import WriteJob
+from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.local_pool import LocalRunner
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.stream_sink.once import Batched, commit_new, finish_written
 from paimon_spark.store.stream_sink.rules import batch_rules
 from paimon_spark.store.stream_sink.written import find_written
+from paimon_spark.store.upkeep.finish_write import finish_write
 from paimon_spark.store.upkeep.maintenance import finish_maintenance
 
 
@@ -29,11 +31,15 @@ def commit_named(job: WriteJob, files: Sequence[CommitMessage], budget: int | No
     assert job.batch is not None, "the job has a name and a number"
     table, batch = job.table, job.batch
     rules = batch_rules(table, batch, budget)
+
+    def finish(committed: Sequence[CommitMessage]) -> CompactResult | None:
+        return finish_write(table, committed, LocalRunner(), rules)
+
     written = find_written(table, batch)
     if written is not None:
-        done = finish_written(table, batch, written, files, LocalRunner(), rules)
+        done = finish_written(table, batch, written, files, finish)
     else:
         placed = place_job(job, files)
-        done = commit_new(table, batch, placed, lambda: commit_job(job, placed), LocalRunner(), rules)
+        done = commit_new(table, batch, placed, lambda: commit_job(job, placed), finish)
     finish_maintenance()  # Spark may end this process without waiting for its threads
     return done

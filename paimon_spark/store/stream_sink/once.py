@@ -6,12 +6,11 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from paimon_spark.errors import MissingFile
 from paimon_spark.format.manifest import FileKind, ManifestEntry
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.commit.table_commit import CommitResult
-from paimon_spark.store.compact.compaction import CompactResult, TaskRunner
 from paimon_spark.store.history.stream_notes import expire_stream_notes
 from paimon_spark.store.metadata.file_paths import created_paths
 from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
@@ -22,10 +21,14 @@ from paimon_spark.store.stream_sink.batch import Batch
 from paimon_spark.store.stream_sink.note import StreamNote
 from paimon_spark.store.stream_sink.note_file import find_note, store_note
 from paimon_spark.store.stream_sink.written import Written, check_newest
-from paimon_spark.store.upkeep.finish_write import finish_write
-from paimon_spark.store.upkeep.write_rules import CompactionRules
+
+if TYPE_CHECKING:
+    from paimon_spark.store.commit.table_commit import CommitResult
+    from paimon_spark.store.compact.compaction import CompactResult
 
 _log = logging.getLogger(__name__)
+Finish: TypeAlias = "Callable[[Sequence[CommitMessage]], CompactResult | None]"
+"""Does what follows the commit of messages: as finish_write, with a runner and rules."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,7 @@ def commit_new(
     batch: Batch,
     messages: Sequence[CommitMessage],
     publish: Callable[[], CommitResult | None],
-    runner: TaskRunner,
-    rules: CompactionRules,
+    finish: Finish,
 ) -> Batched:
     """Commits a batch of which find_written says that it is not in the table, and does what follows a commit.
 
@@ -57,8 +59,7 @@ def commit_new(
         table: with the options of the write.
         messages: what is committed.
         publish: commits them under the name and number of the batch; deletes their files if it certainly failed.
-        runner: runs the tasks of the compaction; stopped on return.
-        rules: what the compaction does.
+        finish: does what follows a commit, for the messages that were committed.
 
     Raises:
         CommitStateUnknown: the store did not answer; when the batch comes again, it is looked for.
@@ -72,12 +73,11 @@ def commit_new(
         raise
     result = publish()
     if result is None:
-        runner.stop()
         end_batch(table, batch, None)
         return Batched(None)
     if result.found:
         messages = _instead(table, messages, result.snapshot_id)
-    compaction = finish_write(table, messages, runner, rules)
+    compaction = finish(messages)
     end_batch(table, batch, result.snapshot_id)
     return Batched(result.snapshot_id, result, compaction)
 
@@ -134,8 +134,7 @@ def finish_written(
     batch: Batch,
     written: Written,
     tried: Sequence[CommitMessage],
-    runner: TaskRunner,
-    rules: CompactionRules,
+    finish: Finish,
 ) -> Batched:
     """Deletes the files of a try of a batch that is in the table, and does what follows a commit if that was cut off.
 
@@ -151,9 +150,8 @@ def finish_written(
             known = table.snapshots.find(written.snapshot_id)
         discard_tried(table, tried, known)
     if written.unfinished is None:
-        runner.stop()
         return Batched(written.snapshot_id)
-    compaction = finish_write(table, _messages_of(table, written.unfinished), runner, rules)
+    compaction = finish(_messages_of(table, written.unfinished))
     end_batch(table, batch, written.snapshot_id)
     return Batched(written.snapshot_id, None, compaction)
 
