@@ -13,7 +13,6 @@ from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, Sto
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
-from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.spark.adapters.options import FAIL, Once
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.rows.outcome import Outcome

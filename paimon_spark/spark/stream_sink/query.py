@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.errors import OptionError, PaimonError
 from paimon_spark.file_io import absolute_location, file_io_for, is_same_store
@@ -36,6 +37,18 @@ def task_query() -> tuple[str, int]:
             "option 'write.stream.commit-user'"
         )
     return query, int(batch)
+
+
+def local_query(spark: SparkSession) -> str | None:
+    """The id of the query whose batch the thread runs, as classic Spark tells; None: Connect, or no stream."""
+    context = getattr(spark, "_sc", None)
+    found: str | None = None if context is None else context.getLocalProperty(QUERY_ID)
+    return found
+
+
+def compute(rows: DataFrame) -> None:
+    """Computes the rows of a batch that is not written again: a stateful query keeps its state only by that."""
+    rows.write.format("noop").mode("append").save()
 
 
 def checkpoint_query(table: Table, checkpoint: str | None, options: Mapping[str, str]) -> str | None:

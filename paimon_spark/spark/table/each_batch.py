@@ -17,7 +17,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.options import Once
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.stream_sink.options import COMMIT_USER, StreamOptions
-from paimon_spark.spark.stream_sink.query import QUERY_ID
+from paimon_spark.spark.stream_sink.query import compute, local_query
 from paimon_spark.spark.write.open_write import open_job
 
 _LATEST = "latest"
@@ -53,7 +53,8 @@ class EachBatch:
         once = Once(name, number, user=user, of_stream=True)
         job = open_job(replace(options.write, once=once), rows.schema, self.overwrites)
         if self.watermark_column is None:
-            run_write(spark, rows, job)
+            if run_write(spark, rows, job).repeated:
+                compute(rows)
             return
         seen, latest = Observation(), _latest_millis(rows, self.watermark_column)
         observed = rows.observe(seen, latest.alias(_LATEST))
@@ -62,7 +63,8 @@ class EachBatch:
             found: int | None = seen.get[_LATEST]
             return None if found is None else found - options.watermark_delay
 
-        run_write(spark, observed, job, watermark=watermark)
+        if run_write(spark, observed, job, watermark=watermark).repeated:
+            compute(rows)
 
     def _query(self, spark: SparkSession) -> str:
         """The id of the query: it is the same after a restart, and new when the checkpoint is.
@@ -75,7 +77,7 @@ class EachBatch:
         return self.known[0]
 
     def _found(self, spark: SparkSession) -> str:
-        seen = _local_query(spark)
+        seen = local_query(spark)
         if self.checkpoint is None and seen is not None:
             return seen
         if self.checkpoint is None:
@@ -92,12 +94,6 @@ class EachBatch:
                 f"this query is {seen}: give the same checkpoint to both, or leave option('checkpointLocation') out"
             )
         return named
-
-
-def _local_query(spark: SparkSession) -> str | None:
-    """What classic Spark tells the thread of a batch; None on Spark Connect."""
-    context = getattr(spark, "_sc", None)
-    return None if context is None else context.getLocalProperty(QUERY_ID)
 
 
 def _latest_millis(rows: DataFrame, column: str) -> Column:

@@ -36,6 +36,7 @@ from paimon_spark.spark.adapters.options import (
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
+from paimon_spark.spark.stream_sink.query import compute, local_query
 from paimon_spark.spark.table.history_methods import HistoryMethods
 from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.new_table import NewTable
@@ -393,7 +394,10 @@ class PaimonTable(
         given = self._in_session({**self._options, **options, PATH: self._path})
         read = write_options({**given, UNKNOWN_BATCH: _last(options, UNKNOWN_BATCH) or self._unknown})
         job = open_job(read if once is None else replace(read, once=once), df.schema, overwrite)
-        return run_write(self._spark, df, job)
+        done = run_write(self._spark, df, job)
+        if done.repeated and local_query(self._spark) is not None:
+            compute(df)
+        return done
 
 
 def _of_table(options: Mapping[str, str]) -> dict[str, str]:
