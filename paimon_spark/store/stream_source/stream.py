@@ -142,6 +142,10 @@ class TableStream:
     def _look(self, start: Position, at: Position) -> _Planned | None:
         """The snapshot at a position with its units; None if there is nothing to read yet."""
         if self._target is not None and at.snapshot > self._target:
+            if at == start:
+                self._ahead.check_before(at)
+                if at.snapshot > self._target + 1:
+                    self._ahead.check_missing(at)
             return None
         if self._rests(at):
             return None

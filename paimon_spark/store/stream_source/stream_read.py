@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates.expressions import Expr, as_predicate
@@ -42,13 +43,18 @@ class StreamRead:
     settings: StreamSettings
     reader: UnitReader
 
-    def start(self) -> TableStream:
-        """A run of the stream."""
+    def start(self, clock: Callable[[], float] = time.monotonic) -> TableStream:
+        """A run of the stream.
+
+        Args:
+            clock: seconds of a clock that never goes back.
+        """
         rows = self.reader.reader
         planner = UnitPlanner(
             self.table, rows.predicate, self.settings.overwrites, rows.row_kinds, created_since(self.settings)
         )
-        return TableStream(self.table, self.settings, planner, SchemaWatch(self.table, rows.fields, rows.predicate))
+        watch = SchemaWatch(self.table, rows.fields, rows.predicate)
+        return TableStream(self.table, self.settings, planner, watch, clock)
 
     def tasks(self, units: Sequence[StreamUnit]) -> list[Task]:
         """The units in groups, one for each task."""
