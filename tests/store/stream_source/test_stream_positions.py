@@ -8,6 +8,7 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,9 +64,10 @@ def test_a_batch_that_is_run_again_has_the_same_rows(mode: str, dies_in: int, tm
         for number in range(4, 8):
             append(table, [(number, number, "a")])
     seen: dict[int, list[int]] = {}
-    with pytest.raises(Died):
+    with suppress(Died):
         for number, rows in Query(table, options, checkpoint).run(dies_after=dies_in + 1):
             seen[number] = sorted(row["k"] for row in rows)
+    assert len(checkpoint.offsets) == checkpoint.commits + 1  # it died before the last batch was recorded
     for number in range(10, 14):
         append(table, [(number, number, "b")])
     again = {number: sorted(row["k"] for row in rows) for number, rows in Query(table, options, checkpoint).run()}
@@ -83,7 +85,7 @@ def test_an_offset_is_small_and_survives_json() -> None:
     assert parse_position(json.loads(text)) == position
     with pytest.raises(OptionError, match=r"official connector.*'scan.snapshot-id' = '8'"):
         parse_position({"snapshotId": 7, "index": 3, "scanSnapshot": False})
-    with pytest.raises(OptionError, match="another|cannot read"):
+    with pytest.raises(OptionError, match="cannot read"):
         parse_position({"v": 9, "snapshotId": 7, "index": 3, "scanSnapshot": False})
 
 
@@ -171,7 +173,7 @@ def test_a_schema_that_changes_under_the_stream(changes: list[SchemaChange], sto
     if not stops:
         assert keys([rows for _, rows in query.run()]) == [[5]]
         return
-    with pytest.raises(TableChanged, match="Restart the query.*checkpoint stays valid"):
+    with pytest.raises(TableChanged, match=r"Restart the query.*checkpoint stays valid"):
         list(query.run())
     assert keys(drained(changed, FROM_FIRST, checkpoint)) == [[5]]
 
@@ -339,7 +341,7 @@ def test_one_bucket(tmp_path: Path) -> None:
 
 def test_options_that_a_stream_cannot_have(tmp_path: Path) -> None:
     table = new_table(tmp_path / "t", {"changelog-producer": "lookup"})
-    with pytest.raises(OptionError, match="streaming-read-overwrite.*twice"):
+    with pytest.raises(OptionError, match=r"streaming-read-overwrite.*twice"):
         opened(table, {"streaming-read-overwrite": "true"})
     with pytest.raises(UnsupportedFeature, match="two branches"):
         opened(open_table(table.location), {"scan.fallback-branch": "x"})
