@@ -40,6 +40,7 @@ _PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "History": {
         "snapshots": ("listings", "The snapshots, oldest first."),
+        "tail": ("tailing", "Prints rows as they come, or every change; Ctrl-C ends it."),
         "diff": ("rows", "What changed between two states: rows added, removed, changed."),
         "schemas": ("listings", "The schemas that the table has had."),
         "tags": ("listings", "The tags."),

@@ -16,6 +16,7 @@ from paimon_spark.format.type_text import type_sql
 from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.store.history.branches import branch_names
 from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.consumer_lag import ConsumerLag, consumer_lag
 from paimon_spark.store.holds.retention import Retention, retention_rules
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.open import find_system_table, open_table
@@ -111,7 +112,7 @@ class TableFacts:
         snapshot: whose state this is; None before the first commit.
         first, last, snapshots: the oldest and the newest snapshot, and how many there are.
         changelogs: how many live longer than their snapshots.
-        consumers: what each reads next.
+        consumers: what each reads next, and how far it is behind.
         problems: what the user may want to do something about, in words.
     """
 
@@ -139,7 +140,7 @@ class TableFacts:
     stored: StoredFacts
     tags: tuple[TagFacts, ...]
     branches: tuple[str, ...]
-    consumers: Mapping[str, int]
+    consumers: Mapping[str, ConsumerLag]
     retention: RetentionFacts
     problems: tuple[str, ...] = ()
 
@@ -235,7 +236,10 @@ def _facts(table: Table, files: pa.Table, runs: pa.Table) -> TableFacts:
         stored=_stored(table, files, runs, trigger),
         tags=_tags(table),
         branches=tuple(branch_names(table.file_io, table.location)),
-        consumers=consumer_positions(table.file_io, table.location, table.branch),
+        consumers={
+            name: consumer_lag(table.snapshots, position)
+            for name, position in consumer_positions(table.file_io, table.location, table.branch).items()
+        },
         retention=_retention(table, ids, kept),
     )
 

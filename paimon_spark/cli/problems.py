@@ -67,7 +67,9 @@ def _kept_too_long(view: TableView) -> Iterator[str]:
         return
     told = f"{count_text(due, 'snapshot')} are older than the retention and still there"
     holding = {
-        name: next_id for name, next_id in facts.consumers.items() if facts.first and next_id < facts.first.id + due
+        name: lag.next_snapshot
+        for name, lag in facts.consumers.items()
+        if facts.first and lag.next_snapshot < facts.first.id + due
     }
     if holding:
         name = min(holding, key=holding.__getitem__)

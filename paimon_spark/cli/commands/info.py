@@ -18,6 +18,7 @@ from paimon_spark.cli.problems import find_problems
 from paimon_spark.cli.tables import print_json, print_pairs, stdout_console
 from paimon_spark.cli.texts import count_text, printable, size_text, span_text
 from paimon_spark.errors import OptionError
+from paimon_spark.store.holds.consumer_lag import ConsumerLag
 
 app = typer.Typer()
 _SHOWN = 8  # tags, columns, branches: more do not help on one screen
@@ -111,8 +112,17 @@ def _history(facts: TableFacts) -> Iterator[tuple[str, str]]:
     if facts.branches:
         yield "branches", f"{len(facts.branches)}: {_some(facts.branches)}"
     if facts.consumers:
-        reads = [f"{name} reads snapshot {number} next" for name, number in sorted(facts.consumers.items())]
+        reads = [f"{name} {_lag(lag)}" for name, lag in sorted(facts.consumers.items())]
         yield "consumers", f"{len(reads)}: {_some(reads)}"
+
+
+def _lag(lag: ConsumerLag) -> str:
+    told = f"reads snapshot {lag.next_snapshot} next"
+    if not lag.snapshots:
+        return told
+    rows = "" if lag.rows is None else f", {count_text(lag.rows, 'row')}"
+    late = "" if lag.millis is None else f", {span_text(lag.millis)}"
+    return f"{told} ({count_text(lag.snapshots, 'snapshot')}{rows}{late} behind)"
 
 
 def _contents(facts: TableFacts) -> Iterator[tuple[str, str]]:
