@@ -1,8 +1,15 @@
-"""Reads through ``PaimonTable.toDF``, where Spark reads itself what needs no merge, against its own Parquet source."""
+"""Reads through ``PaimonTable.toDF``, where Spark reads itself what needs no merge, against its own Parquet source.
+
+``PAIMON_JVM_PYTHON`` and ``PAIMON_JVM_JAR`` name a peer for the reads that must merge, as for the part `cold`.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,6 +124,25 @@ def planning(results: Results, spark: SparkSession, table: Table) -> None:
     results.lower(f"planning of {FILES:,} files: toDF over spark.read.parquet", over, "ms", 100, note)
 
 
+def beside_jvm(results: Results, root: Path, merged: Table) -> None:
+    """The same SQL over the table that must be merged, here and by the JVM connector, each in a session of its own."""
+    best: dict[str, dict[str, float]] = {}
+    for kind in ("paimon", "jvm"):
+        jvm = kind == "jvm"
+        command = [os.environ["PAIMON_JVM_PYTHON"] if jvm else sys.executable]
+        command += [str(Path(__file__).with_name("merged_session.py")), kind, str(root), Path(merged.location).name]
+        command += [os.environ["PAIMON_JVM_JAR"]] if jvm else []
+        env = {key: value for key, value in os.environ.items() if not jvm or key != "PYTHONPATH"}
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True, check=True
+        )
+        best[kind] = json.loads(done.stdout.splitlines()[-1])
+    for what, goal in {"row by its key": 1.0, "2 columns": 0.8, "all columns": 0.7}.items():
+        ours, theirs = best["paimon"][what], best["jvm"][what]
+        note = f"{ours:.2f} s, JVM {theirs:.2f} s"
+        results.lower(f"cat.sql, {what} of a table that is not compacted: time / JVM", ours / theirs, "x", goal, note)
+
+
 def run(results: Results, root: Path, scale: float) -> None:
     spark, database = session(), root / "bench.db"
     count, upserts = int(5e6 * scale), int(2e5 * scale)
@@ -126,3 +152,6 @@ def run(results: Results, root: Path, scale: float) -> None:
     full_reads(results, spark, plain, "append table")
     full_reads(results, spark, compacted(spark, merged), "compacted key table")
     narrow_reads(results, spark, merged, plain)
+    spark.stop()
+    if "PAIMON_JVM_JAR" in os.environ:
+        beside_jvm(results, root, merged)
