@@ -27,6 +27,7 @@ SHARES = {
         "docs/test_docs_site.py",
         "interop/test_expiry_like_java.py",
         "interop/test_repair_like_java.py",
+        "spark/catalog/test_database_sync.py",
         "spark/native/test_native_conditions.py",
         "spark/rows/test_row_races.py",
         "spark/source/test_spark_system_tables.py",
@@ -59,6 +60,7 @@ SHARES = {
         "spark/rows/test_merge_model.py",
         "spark/rows/test_row_changes.py",
         "spark/source/test_spark_read.py",
+        "spark/stream_sink/test_stream_sink.py",
         "spark/table/test_history_methods.py",
         "spark/table/test_spark_analyze.py",
         "spark/table/test_spark_changes.py",
@@ -114,6 +116,7 @@ ONE_OF = (
         "spark/adapters/test_spark_sessions.py::test_spark_connect",
         "spark/native/test_native_on_connect.py::test_native_reads_on_connect",
         "spark/rows/test_rows_on_connect.py::test_rows_on_connect",
+        "spark/stream_sink/test_streams_on_connect.py::test_streams_on_connect",
     ),
 )
 """Tests of which a run tries one of each group: each starts a server of Spark Connect, which takes most of its time."""
