@@ -3,29 +3,64 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from paimon_spark.spark.adapters.options import PATH
+from paimon_spark.format.options.column_names import format_columns
+from paimon_spark.spark.adapters.options import COLUMNS, FILTER, PATH, ROW_KINDS
 from paimon_spark.spark.stream_sink.options import stream_options
 from paimon_spark.spark.stream_sink.watermark import event_time_column
 from paimon_spark.spark.table.each_batch import EachBatch
+from paimon_spark.store.stream_source.settings import STREAM
 
 _NO_OPTIONS: Mapping[str, str] = {}
 
 
 class StreamMethods(ABC):
-    """Streams into the table."""
+    """Streams into the table, and from it."""
 
     _spark: SparkSession
     _path: str
 
+    _options: Mapping[str, str]
+
+    @abstractmethod
+    def _in_session(self, options: Mapping[str, str]) -> Mapping[str, str]: ...
+
     @abstractmethod
     def _stream_options(self) -> Mapping[str, str]: ...
+
+    def stream(
+        self,
+        columns: str | Sequence[str] | None = None,
+        where: str | None = None,
+        row_kinds: bool = False,
+        options: Mapping[str, str] = _NO_OPTIONS,
+    ) -> DataFrame:
+        """The rows of the table as a stream: its state first, then every change as it is committed.
+
+        Args:
+            columns: names of the columns to read, in order, or one text such as "id, total"; None means all.
+            where: a condition in SQL, read in the time zone of the session.
+            row_kinds: True adds a column ``_row_kind`` with +I, -U, +U or -D, and keeps rows that take others back.
+            options: of the stream: where it begins (``scan.mode``, ``scan.snapshot-id``, ...), how much it takes at
+                once (``read.stream.maxFilesPerTrigger``, ...), ``consumer-id``, for which snapshots wait.
+
+        Raises:
+            OptionError: an option does not fit, or a column does not exist.
+            UnsupportedFeature: this release cannot stream from the table.
+        """
+        told = {FILTER: where} if where is not None else {}
+        given = {STREAM.key: "true", **self._in_session({**self._options, **options, **told})}
+        if columns is not None:
+            given[COLUMNS] = columns if isinstance(columns, str) else format_columns(tuple(columns))
+        if row_kinds:
+            given[ROW_KINDS] = "true"
+        return self._spark.readStream.format("paimon").options(**given).load(self._path)
 
     def write_stream(
         self, df: DataFrame, checkpoint: str | None = None, options: Mapping[str, str] = _NO_OPTIONS

@@ -71,7 +71,7 @@ class PaimonTable(
     - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``
     - Read: ``toDF``, ``createOrReplaceTempView``
     - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
-    - Streams: ``write_stream``
+    - Streams: ``write_stream``, ``stream``
     - Change rows: ``delete``, ``update``, ``merge`` (with ``alias``)
     - Follow a database: ``sync``
     - Look: ``detail``, ``history``, ``files``, ``partitions``, ``buckets``, ``schemas``, ``tags``, ``branches``,
