@@ -38,13 +38,17 @@ def spark_jars(*names: str) -> list[str]:
 
 
 def paimon_jar(version: str) -> Path:
-    """The jar of one Paimon release, resolved at the first call on a machine.
+    """The jar of one Paimon release; see java_jar."""
+    return java_jar(COORDINATES[version])
+
+
+def java_jar(coordinate: str) -> Path:
+    """The jar of a coordinate, without what it depends on, resolved at the first call on a machine.
 
     Raises:
         JavaUnavailable: it cannot be resolved; names what was tried and the first telling line of each try.
     """
-    coordinate = COORDINATES[version]
-    _, artifact, _ = coordinate.split(":")
+    _, artifact, version = coordinate.split(":")
     cache = Path(os.environ.get("PAIMON_JAVA_JARS") or Path.home() / ".cache" / "paimon-spark-jars")
     jar = cache / f"{artifact}-{version}.jar"
     if jar.exists():
