@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
@@ -121,7 +122,7 @@ def write_changes(
             raise OptionError("the rows hold dead letters: say with dead_letters= which table they go to")
         rows = rows.persist()
         try:
-            letters.append(_dead_letters(rows), {}, once)
+            letters.append(_dead_letters(rows), {}, _once_for_letters(once, table))
             return _write(rows.where(sf.col(ERROR).isNull()).drop(*_LETTERS), options, table, target, once)
         finally:
             rows.unpersist()
@@ -134,6 +135,11 @@ def _write(rows: DataFrame, options: Mapping[str, str], table: Table, target: Ta
     if table.schema.primary_keys:
         given[ROW_KIND_COLUMN] = ROW_KIND
     return target.append(changes.drop(*ORDER_COLUMNS), given, once)
+
+
+def _once_for_letters(once: Once | None, table: Table) -> Once | None:
+    """A name of its own for each table: several may have the same table for their dead letters."""
+    return None if once is None else (f"{once[0]}-{sha256(table.location.encode()).hexdigest()[:8]}", once[1])
 
 
 def _dead_letters(rows: DataFrame) -> DataFrame:

@@ -34,7 +34,13 @@ class SyncMethods(ABC):
     def _open(self) -> ReadableTable: ...
 
     @abstractmethod
-    def append(self, df: Rows, options: Mapping[str, str] = _NO_OPTIONS) -> WriteResult: ...
+    def append(
+        self,
+        df: Rows,
+        options: Mapping[str, str] = _NO_OPTIONS,
+        once: Once | None = None,
+        once_skips_older: bool = False,
+    ) -> WriteResult: ...
 
     def sync(
         self,
@@ -61,7 +67,8 @@ class SyncMethods(ABC):
             options: of the writes.
             dead_letters: the path of a table for malformed messages, made when the first comes: error, topic,
                 partition, offset, key, value. None: a malformed message is an error.
-            once: for a batch that is written in one's own foreachBatch: a name and the number of the batch.
+            once: for a batch that is written in one's own foreachBatch: a name and the number of the batch, as for
+                ``append``.
             decoding: with `format`, arguments of ``decode``: computed, metadata, metadata_prefix, case_sensitive,
                 ignore, type_mapping, binary, time_unit, time_zone.
 
@@ -101,7 +108,7 @@ class TableTarget:
         return self.table._open()
 
     def append(self, rows: DataFrame, options: Mapping[str, str], once: Once | None) -> WriteResult:
-        return self.table.append(rows, options)
+        return self.table.append(rows, options, once)
 
 
 def _run(

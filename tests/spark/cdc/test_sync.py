@@ -173,6 +173,29 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     assert rows_of(target) == [(2, "c", "1")]
 
 
+def test_each_batch_is_written_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark gives a batch again if it died before its own note of it."""
+    target, letters = table(spark, tmp_path / "t", "id INT", key=""), str(tmp_path / "letters")
+    folder = tmp_path / "messages"
+    frame(spark, values_batch({"type": "insert", "data": {"id": 1}}, "{")).write.parquet(str(folder))
+
+    def run() -> None:
+        stream = spark.readStream.schema(spark.read.parquet(str(folder)).schema).parquet(str(folder))
+        writer = target.sync(stream, "maxwell-json", checkpoint=str(tmp_path / "ck"), dead_letters=letters)
+        assert writer.trigger(availableNow=True).start().awaitTermination(120)
+
+    run()
+    for name in ("0", ".0.crc"):
+        (tmp_path / "ck" / "commits" / name).unlink()
+    run()
+    assert rows_of(target) == [(1,)]
+    assert PaimonTable.forPath(spark, letters).toDF().count() == 1
+    batch = frame(spark, values_batch({"type": "insert", "data": {"id": 2}}))
+    results = [target.sync(batch, "maxwell-json", once=("loader", 1)) for _ in range(2)]
+    assert [result.repeated for result in results] == [False, True]
+    assert rows_of(target) == [(1,), (2,)]
+
+
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     target = table(spark, tmp_path / "t", "id INT")
     messages: list[Message] = [(None, dumps({"type": "insert", "data": {"id": 1}}))]
