@@ -97,7 +97,12 @@ def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) 
 
 def _name(table: ReadableTable, batch: Batch | None) -> CommitName | None:
     """The name of a commit that is made right now by metadata alone, which is noted before; None: it has none."""
-    return None if batch is None else CommitName(batch.user, batch.number, begin_batch(table, batch).since)
+    if batch is None:
+        return None
+    note = begin_batch(table, batch)
+    if note.is_done:
+        raise CommitConflict(f"{batch.words(table)} has just been done by another process; nothing was committed")
+    return CommitName(batch.user, batch.number, note.since)
 
 
 def _read_target(job: Job, table: ReadableTable) -> Target:

@@ -67,10 +67,12 @@ def commit_new(
         Any error of publish, and StorageError: when the batch comes again, it is looked for.
     """
     try:
-        begin_batch(table, batch)
+        note = begin_batch(table, batch)
     except BaseException:
         discard_tried(table, messages)  # nothing was published
         raise
+    if note.is_done:
+        return finish_written(table, batch, Written(note.snapshot), messages, finish)
     result = publish()
     if result is None:
         end_batch(table, batch, None)
@@ -96,18 +98,25 @@ def begin_batch(table: Table, batch: Batch) -> StreamNote:
 
     The first note of a writer is the time to remove those that are a year old.
 
+    Returns:
+        The note; one that is done: another process has just committed the batch, and nothing was noted.
+
     Raises:
         StaleBatch: another process has gone on to a later batch; nothing may be committed.
         StorageError: the note may not be written; nothing may be committed.
     """
+    latest = table.snapshots.latest()  # before the note: who has not noted the batch yet will publish it above this one
+    since, base = (0, None) if latest is None else (latest.id, latest.base_manifest_list)
     before = find_note(table, batch.user)
     check_newest(table, batch, before)
+    began = time.time_ns() // 1_000_000
     if before is None:
         expire_stream_notes(table)
-    latest = table.snapshots.latest()
-    since, base = (0, None) if latest is None else (latest.id, latest.base_manifest_list)
-    now = time.time_ns() // 1_000_000
-    note = StreamNote(batch.number, batch.operation, since, base, now, rows=batch.rows, cut_millis=batch.cut_millis)
+    elif before.batch == batch.number:
+        if before.is_done:
+            return before
+        since, base, began = before.since, before.base, before.began_millis  # its try may have been published since
+    note = StreamNote(batch.number, batch.operation, since, base, began, rows=batch.rows, cut_millis=batch.cut_millis)
     store_note(table, batch.user, note)
     return note
 
