@@ -65,6 +65,8 @@ class PaimonDataSource(DataSource):
         ... .mode("overwrite").option("dynamic-partition-overwrite", "true")    # replaces the partitions of the rows
         ... .option("row-kind-column", "op")                                    # +I, -U, +U, -D per row; not stored
 
+        events.writeStream.format("paimon").option("checkpointLocation", ck).start("/lake/shop.db/orders")  # exactly once
+
     A missing table is created with the options given. To an existing one they apply for that write only, and one that
     contradicts the table is an error. Columns are matched by name. Spark itself answers for three calls this source
     cannot see: ``partitionBy`` (use the option `partition`), ``bucketBy`` (use `bucket` and `bucket-key`), and the modes
