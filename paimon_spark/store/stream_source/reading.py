@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -90,10 +89,9 @@ def _present(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _taken_back(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Rows of a state as rows that are no more (Java: ReverseReader)."""
-    updated = pc.equal(batch.column(_place(batch)), "+U").to_numpy(zero_copy_only=False)
-    kinds = pa.array(np.where(updated, "-U", "-D").tolist(), pa.string())
     place = _place(batch)
-    return batch.set_column(place, batch.schema.field(place), kinds.cast(batch.schema.field(place).type))
+    field = batch.schema.field(place)
+    return batch.set_column(place, field, pa.repeat(pa.scalar("-D", field.type), batch.num_rows))
 
 
 def _place(batch: pa.RecordBatch) -> int:

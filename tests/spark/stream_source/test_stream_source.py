@@ -65,7 +65,7 @@ def test_one_table_into_another_one(spark: SparkSession, tmp_path: Path) -> None
 
 
 def test_operators_that_keep_state(spark: SparkSession, tmp_path: Path) -> None:
-    table = new_table(tmp_path / "t", keys=())
+    table = new_table(tmp_path / "t", {"bucket": "-1"}, keys=())
     append(table, [(1, 10, "a"), (1, 10, "a"), (2, 20, "b")])
     stream = PaimonTable.forPath(spark, table.location).stream(options={"scan.mode": "latest-full"})
     timed = stream.withColumn("at", f.timestamp_seconds("a")).withWatermark("at", "1 minute")
