@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.tables.compacted_tables import append, new_table
+from support.tables.compacted_tables import append, batch, new_table
 from support.tables.micro_batches import FROM_FIRST, Checkpoint, Died, Query, Rows, drained, opened
 
 from paimon_spark.arrow.types import arrow_schema
@@ -379,3 +379,28 @@ class _Counting:
             return found(*args, **more)
 
         return call
+
+
+def test_overwrites_are_left_out_or_shown(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = filled(tmp_path / "t", 2)
+    _overwrite(table, [(7, 7, "o")])
+    with caplog.at_level(logging.WARNING):
+        assert keys(drained(table, FROM_FIRST)) == [[0, 1]]
+    assert "leaves out what snapshot 3, an overwrite, has changed" in caplog.text
+    shown = drained(table, {**FROM_FIRST, "streaming-read-overwrite": "true"}, row_kinds=True)
+    assert [(row["_row_kind"], row["k"]) for row in shown[0]] == [
+        ("+I", 0), ("+I", 1), ("-D", 0), ("-D", 1), ("+I", 7),
+    ]  # fmt: skip
+    assert keys(drained(table, {**FROM_FIRST, "streaming-read-overwrite": "true"})) == [[0, 1, 7]]
+    bare = new_table(tmp_path / "bare", {"bucket": "-1"}, keys=())
+    append(bare, [(1, 1, "a")])
+    _overwrite(bare, [(7, 7, "o")])
+    assert keys(drained(bare, FROM_FIRST)) == [[1]]
+    assert keys(drained(bare, {**FROM_FIRST, "streaming-read-append-overwrite": "true"})) == [[1, 7]]
+
+
+def _overwrite(table: Table, rows: list[tuple[int, int | None, str | None]]) -> None:
+    user = str(uuid.uuid4())
+    write = TableWrite(table, user)
+    write.write(batch(rows))
+    TableCommit(table, user).overwrite(write.finish(), None)
