@@ -31,6 +31,11 @@ ROOT = Path(__file__).parent
 # A JVM of a test lives too briefly to win back what its second compiler costs: half of its processor time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 IN_CI = os.environ.get("PAIMON_CI") == "1"
+QUICK_PLANS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -101,6 +106,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def quick_spark(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session for tests of a few rows in many statements: compiling a plan takes longer than running it."""
+    before = {key: spark.conf.get(key) for key in QUICK_PLANS}
+    for key, value in QUICK_PLANS.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key, value in before.items():
+        spark.conf.set(key, value or "")
 
 
 @pytest.fixture

@@ -50,6 +50,7 @@ class Job:
         statement: what is done.
         once: the name and number under which it is done once; None: each call does it.
         unknown: what to do when nobody can tell whether it is done: fail, skip or write.
+        refresh: called before every attempt but the first: what expressions read besides the table is read again too.
     """
 
     spark: SparkSession
@@ -57,13 +58,19 @@ class Job:
     statement: Statement
     once: Once | None = None
     unknown: str = FAIL
+    refresh: Callable[[], None] = lambda: None
 
 
-def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) -> RowChangeResult:
+def run_attempts(
+    job: Job,
+    write: Callable[[Target], Outcome | TruncateResult],
+    by_metadata: Callable[[ReadableTable], bool] = lambda table: False,
+) -> RowChangeResult:
     """Writes the changes and commits them; after a conflict again from the start (`commit.max-retries`).
 
     Args:
         write: finds and writes the changes at one state of the table, or does all of it by metadata.
+        by_metadata: whether it does so: then it does not matter which rows of a table wait for a compaction.
 
     Raises:
         CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
@@ -80,8 +87,11 @@ def run_attempts(job: Job, write: Callable[[Target], Outcome | TruncateResult]) 
             return _repeated(job, table, batch, written, began)
 
     def attempt(number: int) -> RowChangeResult:
+        if number > 1:
+            job.refresh()
         now = table if number == 1 else job.open_table()
-        target = replace(_read_target(job, now), batch=batch, name_commit=lambda: _name(now, batch))
+        read = _read_target(job, now, by_metadata)
+        target = replace(read, batch=batch, name_commit=lambda: _name(now, batch))
         begun = time.monotonic()
         made = write(target)
         if isinstance(made, TruncateResult):
@@ -105,9 +115,9 @@ def _name(table: ReadableTable, batch: Batch | None) -> CommitName | None:
     return CommitName(batch.user, batch.number, note.since)
 
 
-def _read_target(job: Job, table: ReadableTable) -> Target:
+def _read_target(job: Job, table: ReadableTable, by_metadata: Callable[[ReadableTable], bool]) -> Target:
     table = replace(table.without_fallback, time_zone=job.spark.conf.get("spark.sql.session.timeZone"))
-    settled = _settled_level(table, job.statement)
+    settled = 0 if by_metadata(table) else _settled_level(table, job.statement)
     if settled:
         _settle_rows(job, table, settled)
     return Target(job.spark, table, table.snapshots.latest())

@@ -86,7 +86,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             target, Changes(changes, found.file_count, dict(found.files)), way is Way.DELETION_VECTORS
         )
 
-    return run_attempts(statement.job, write)
+    return run_attempts(statement.job, write, lambda table: _is_of_partitions(_pruning(statement, table), table))
 
 
 def update_where(statement: RowStatement) -> RowChangeResult:

@@ -13,6 +13,8 @@ from paimon_spark.spark.queries.run_query import Args, is_temporary_view, run_qu
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_use
 from paimon_spark.spark.rows.clauses import Action, Clause, When
+from paimon_spark.spark.table.row_methods import refreshing
+from paimon_spark.sql.queries.query import Use
 from paimon_spark.sql.row_statements import PREFIX, Delete, Expression, Merge, Update
 
 
@@ -22,9 +24,9 @@ def run_delete(session: SqlSession, delete: Delete) -> DataFrame:
     Returns:
         No rows, as Spark does.
     """
-    with _views(session) as views:
+    with sub_query_views(session) as views:
         where = None if delete.where is None else views.text(delete.where)
-        session.table(delete.table).alias(delete.alias).delete(where)
+        refreshing(session.table(delete.table), views.refresh).alias(delete.alias).delete(where)
     return no_rows(session.spark)
 
 
@@ -34,9 +36,10 @@ def run_update(session: SqlSession, update: Update) -> DataFrame:
     Returns:
         No rows, as Spark does.
     """
-    with _views(session) as views:
+    with sub_query_views(session) as views:
         where = None if update.where is None else views.text(update.where)
-        session.table(update.table).alias(update.alias).update(where, views.texts(update.values))
+        table = refreshing(session.table(update.table), views.refresh).alias(update.alias)
+        table.update(where, views.texts(update.values))
     return no_rows(session.spark)
 
 
@@ -49,9 +52,9 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
     Returns:
         No rows, as Spark does.
     """
-    with _views(session) as views:
+    with sub_query_views(session) as views:
         source = run_query(session, merge.source, args)
-        target = session.table(merge.table).alias(merge.alias)
+        target = refreshing(session.table(merge.table), views.refresh).alias(merge.alias)
         builder = target.merge(source, views.text(merge.condition), merge.source_alias)
         for clause in merge.clauses:
             condition = None if clause.condition is None else views.text(clause.condition)
@@ -61,12 +64,22 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
     return no_rows(session.spark)
 
 
-class _Views:
+class SubQueryViews:
     """Temporary views over the tables of ours in sub-queries, since Spark reads an expression without DataFrames."""
 
     def __init__(self, session: SqlSession) -> None:
-        self.names: list[str] = []
+        self._uses: dict[str, Use] = {}
         self._session = session
+
+    @property
+    def names(self) -> list[str]:
+        """The views."""
+        return list(self._uses)
+
+    def refresh(self) -> None:
+        """Lets the views show their tables as they are now: a DataFrame keeps the snapshot it was made at."""
+        for view, use in self._uses.items():
+            self._show(view, use)
 
     def texts(self, values: Mapping[str, Expression]) -> dict[str, str]:
         """The values as Spark reads them."""
@@ -80,17 +93,21 @@ class _Views:
                 names.append(None)
                 continue
             view = f"paimon_{uuid.uuid4().hex}"
-            plan_use(self._session, use, {}).run(self._session.spark).frame.createOrReplaceTempView(view)
-            self.names.append(view)
+            self._uses[view] = use
+            self._show(view, use)
             names.append(view)
         views = {name: name for name in names if name is not None}
         text = query.render(names).format(**views) if views else query.text
         return text.removeprefix(PREFIX)
 
+    def _show(self, view: str, use: Use) -> None:
+        plan_use(self._session, use, {}).run(self._session.spark).frame.createOrReplaceTempView(view)
+
 
 @contextmanager
-def _views(session: SqlSession) -> Iterator[_Views]:
-    views = _Views(session)
+def sub_query_views(session: SqlSession) -> Iterator[SubQueryViews]:
+    """Views that are dropped at the end of the block."""
+    views = SubQueryViews(session)
     try:
         yield views
     finally:

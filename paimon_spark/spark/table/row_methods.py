@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Self, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -20,6 +21,7 @@ from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.rows.ways import Statement
 
 _ALIAS = "target"
+Changed = TypeVar("Changed", bound="RowMethods")
 
 
 class RowMethods(ABC):
@@ -29,6 +31,7 @@ class RowMethods(ABC):
     _path: str
     _unknown: str = FAIL
     _alias: str | None = None
+    _refresh: Callable[[], None] | None = None
 
     @abstractmethod
     def _open(self) -> ReadableTable: ...
@@ -124,4 +127,12 @@ class RowMethods(ABC):
         return MergeBuilder(lambda clauses: run_merge(Merge(job, alias, source, source_alias, condition, clauses)))
 
     def _job(self, statement: Statement, once: Once | None) -> Job:
-        return Job(self._spark, self._open, statement, once, self._unknown)
+        job = Job(self._spark, self._open, statement, once, self._unknown)
+        return job if self._refresh is None else replace(job, refresh=self._refresh)
+
+
+def refreshing(table: Changed, refresh: Callable[[], None]) -> Changed:
+    """The table, whose statements call a function before every attempt but the first: it reads sub-queries again."""
+    named = copy.copy(table)
+    named._refresh = refresh
+    return named

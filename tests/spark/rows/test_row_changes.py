@@ -117,6 +117,57 @@ def test_engines_that_remove_no_rows_get_their_buckets_rewritten(
     assert not table.check().problems
 
 
+SUMS = {**KEYED, "merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
+
+
+@pytest.mark.parametrize("producer", ["input", "lookup", "full-compaction"])
+def test_the_changelog_has_the_rows_that_a_rewrite_leaves_out(
+    quick_spark: SparkSession, tmp_path: Path, producer: str
+) -> None:
+    table = made(quick_spark, tmp_path, {**SUMS, "changelog-producer": producer, "write-only": "true"})
+    table.unset_options("write-only")  # the rows wait for a compaction to write them to the changelog
+    table.delete("id in (2, 4)")
+    snapshots = open_table(str(tmp_path / "t")).snapshots
+    counts = [
+        snapshots.load(number).changelog_record_count or 0 for number in range(1, (snapshots.latest_id() or 0) + 1)
+    ]
+    assert counts[-1] == 2
+    assert sum(counts) == len(ROWS) + 2
+    assert rows(table) == [row for row in ROWS if row[0] not in (2, 4)]
+
+
+def test_what_waits_for_a_compaction_does_not_matter_where_partitions_go(
+    quick_spark: SparkSession, tmp_path: Path
+) -> None:
+    waiting = {"changelog-producer": "lookup", "write-only": "true", "partition": "p", "primary-key": "p,id"}
+    table = made(quick_spark, tmp_path, {**SUMS, **waiting})
+    with pytest.raises(UnsupportedFeature, match="wait for a compaction"):
+        table.delete("id = 1")
+    assert table.delete("p = 'a'").rows_deleted == 3
+
+
+def test_a_rewrite_keeps_nulls_where_the_column_has_a_default(quick_spark: SparkSession, tmp_path: Path) -> None:
+    table = made(quick_spark, tmp_path, {**SUMS, "bucket": "-2", "postpone.default-bucket-num": "1"})
+    with table.update_schema() as change:
+        change.add_column("d", "int")
+    with table.update_schema() as change:
+        change.set_default("d", "7")
+    table.delete("id > 1")
+    assert rows(table) == [(*row, None) for row in ROWS[:2]]
+
+
+def test_a_group_without_its_sequence_field_is_not_changed(quick_spark: SparkSession, tmp_path: Path) -> None:
+    group = {"fields.v.sequence-group": "p", "partial-update.remove-record-on-sequence-group": "v"}
+    table = made(quick_spark, tmp_path, {**KEYED, "merge-engine": "partial-update", **group})
+    table.append(quick_spark.createDataFrame([(9, None, None)], SCHEMA))
+    for call in (lambda: table.update("id > 5", {"p": "'x'"}), lambda: table.delete("id > 5")):
+        with pytest.raises(PySparkException, match="NULL"):
+            call()
+    table.update("id > 5", {"v": "1", "p": "'x'"})
+    assert rows(table)[-1] == (9, 1, "x")
+    assert table.delete("id > 5").rows_deleted == 1
+
+
 def test_an_update_that_would_lose_to_the_stored_row_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     table = made(spark, tmp_path, {**KEYED, "sequence.field": "v"})
     with pytest.raises(PySparkException, match="sequence field v is older"):
