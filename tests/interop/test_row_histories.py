@@ -7,7 +7,6 @@ of the first.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,27 +25,10 @@ DRAWN = [(kind, seed) for kind in draws().sample(KINDS, 3) for seed in [draws().
 ALL = [(kind, seed) for seed in range(FIRST, FIRST + COUNT) for kind in KINDS]
 
 
-# What Spark compiles for a plan takes longer than rows as few as these.
-FAST_PLANS = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
-
-
-@pytest.fixture
-def fast(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session, without compiled plans."""
-    before = {key: spark.conf.get(key) for key in FAST_PLANS}
-    for key, value in FAST_PLANS.items():
-        spark.conf.set(key, value)
-    yield spark
-    for key, value in before.items():
-        spark.conf.set(key, value)
-
-
 @pytest.mark.parametrize(("kind", "seed"), ALL or DRAWN, ids=lambda value: getattr(value, "name", str(value)))
-def test_rows_are_changed_alike(kind: Kind, seed: int, java: Genuine, fast: SparkSession, tmp_path: Path) -> None:
-    history = RowHistory(seed, kind, table_path(tmp_path), java, fast)
+def test_rows_are_changed_alike(
+    kind: Kind, seed: int, java: Genuine, quick_spark: SparkSession, tmp_path: Path
+) -> None:
+    history = RowHistory(seed, kind, table_path(tmp_path), java, quick_spark)
     with telling(history.log):
         history.run(2)

@@ -141,12 +141,12 @@ def drawn_rows(chance: random.Random, ids: Sequence[int]) -> list[Row]:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_merge_does_what_its_clauses_say(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_a_merge_does_what_its_clauses_say(quick_spark: SparkSession, tmp_path: Path, kind: str) -> None:
     chance = random.Random(draws().random())
     path, schema = str(tmp_path / "t"), "id long, v long, p string"
     rows = drawn_rows(chance, range(10))
     for part in (rows[:6], rows[6:]):
-        frame = spark.createDataFrame(part, schema).coalesce(1)
+        frame = quick_spark.createDataFrame(part, schema).coalesce(1)
         frame.write.format("paimon").mode("append").options(**TABLES[kind]).save(path)
     now = sorted(rows, key=repr)
     for number in range(TRIES):
@@ -156,8 +156,8 @@ def test_a_merge_does_what_its_clauses_say(spark: SparkSession, tmp_path: Path, 
         clauses = [item.clause for item in steps]
         told = f"{kind}, statement {number}: {now} with {source}: {clauses}"
         expected = merged(now, source, steps)
-        job = Job(spark, lambda: open_table(path), Statement.MERGE)
-        merge = Merge(job, "t", spark.createDataFrame(source, schema), "s", "t.id = s.id", clauses)
+        job = Job(quick_spark, lambda: open_table(path), Statement.MERGE)
+        merge = Merge(job, "t", quick_spark.createDataFrame(source, schema), "s", "t.id = s.id", clauses)
         several = kind == "keyed" and len(source) > len(ids) and any(c.when is When.MATCHED for c in clauses)
         if expected is None or several:
             with pytest.raises(PySparkException, match="several rows of the source"):
@@ -166,7 +166,7 @@ def test_a_merge_does_what_its_clauses_say(spark: SparkSession, tmp_path: Path, 
         if kind == "keyed" and len(source) > len(ids):
             continue  # two rows with one new key: the engine keeps either
         result, before = run_merge(merge), len(now)
-        table = PaimonTable.forPath(spark, path)
+        table = PaimonTable.forPath(quick_spark, path)
         now = sorted((tuple(row) for row in table.toDF().collect()), key=repr)
         assert now == expected, told
         assert result.rows_inserted - result.rows_deleted == len(now) - before, told

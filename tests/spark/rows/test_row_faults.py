@@ -1,22 +1,23 @@
-"""Storage that fails while the driver reads, plans, commits and cleans up: the table is as before or after.
+"""DELETE, UPDATE and MERGE while the storage fails or processes die: the table is as before or after.
 
-What tasks write is tried by the tests of the store. The default draws a few operations of each statement;
-PAIMON_ROW_FAULTS says how many.
+Faults are on the driver, where a statement reads, plans, commits and cleans up, and in tasks, which write. The default
+draws a few operations of each statement; PAIMON_ROW_FAULTS says how many.
 """
 
 from __future__ import annotations
 
-import copy
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from support.faults.faulty_store import FaultyFileIO, When, fault_points
+from support.faults.faulty_store import FaultyFileIO, When, fail, fault_points, is_killed, kill
+from support.faults.sides import DriverFaults, TaskFaults
 from support.long_runs import draws, tries
 
 from paimon_spark.errors import PaimonError
@@ -31,23 +32,23 @@ from paimon_spark.store.open import ReadableTable, open_table
 from paimon_spark.store.rows.ways import Statement
 
 pytestmark = pytest.mark.spark
-TRIES = tries("PAIMON_ROW_FAULTS", ci=2, long=60)
+TRIES = tries("PAIMON_ROW_FAULTS", ci=1, long=60)
 TABLES = {
     "keyed": {"primary-key": "id", "bucket": "1"},
     "append": {},
     "vectors": {"deletion-vectors.enabled": "true"},
+    "first-row": {"primary-key": "id", "bucket": "1", "merge-engine": "first-row", "changelog-producer": "lookup"},
 }
+CASES = [
+    (kind, statement) for kind in TABLES for statement in Statement
+    if kind != "first-row" or statement is Statement.DELETE
+]  # fmt: skip
+# Where tests do not run long, three of them, others in each run.
+DRAWN = CASES if TRIES > 1 else draws().sample(CASES, 3)
+Table = tuple[Path, object, object]
 
 
-@dataclass
-class DriverFaults(FaultyFileIO):
-    """A store that fails in this process; tasks get the one inside."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return copy.copy, (self.inner,)
-
-
-def run(spark: SparkSession, path: Path, statement: Statement, store: DriverFaults) -> None:
+def run(spark: SparkSession, path: Path, statement: Statement, store: FaultyFileIO) -> None:
     job = Job(spark, lambda: replace(open_table(str(path)), file_io=store), statement)
     match statement:
         case Statement.DELETE:
@@ -64,32 +65,66 @@ def rows(table: ReadableTable) -> list[tuple[int, int]]:
     return sorted(zip(*(column.to_pylist() for column in table.scan().to_arrow().columns), strict=True))
 
 
-@pytest.mark.parametrize("statement", Statement)
-@pytest.mark.parametrize("kind", TABLES)
-def test_the_table_is_as_before_or_after(spark: SparkSession, tmp_path: Path, kind: str, statement: Statement) -> None:
-    start, done = tmp_path / "start", tmp_path / "done"
+def made(spark: SparkSession, path: Path, kind: str, statement: Statement, store: FaultyFileIO) -> Table:
+    """A table, its rows, and those after the statement, whose operations are counted."""
+    start, done = path / "start", path / "done"
     frame = spark.range(4).selectExpr("cast(id as int) id", "id * 10 v").coalesce(1)
     frame.write.format("paimon").mode("append").options(**TABLES[kind]).save(str(start))
     before = rows(open_table(str(start)))
     shutil.copytree(start, done)
-    store = DriverFaults(LocalFileIO())
     run(spark, done, statement, store)
     after = rows(open_table(str(done)))
     assert after != before
-    points = fault_points(store.log)
-    for number, (at, when) in enumerate(draws().sample(points, min(TRIES, len(points)))):
-        path = tmp_path / f"try{number}"
-        shutil.copytree(start, path)
-        expect(before, after, path, lambda path=path, at=at, when=when: run(spark, path, statement, faulty(at, when)))
+    return start, before, after
 
 
-def faulty(at: int, when: When) -> DriverFaults:
-    return DriverFaults(LocalFileIO(), at, when)
+def drawn(log: list[str], one_in: int = 1) -> list[tuple[int, When]]:
+    points = fault_points(log)
+    return draws().sample(points, min(max(TRIES // one_in, 1), len(points)))
+
+
+@pytest.mark.parametrize(("kind", "statement"), DRAWN)
+def test_a_driver_that_fails(quick_spark: SparkSession, tmp_path: Path, kind: str, statement: Statement) -> None:
+    store = DriverFaults(LocalFileIO())
+    start, before, after = made(quick_spark, tmp_path, kind, statement, store)
+    for number, (at, when) in enumerate(drawn(store.log)):
+        path = shutil.copytree(start, tmp_path / f"try{number}")
+        faulty = DriverFaults(LocalFileIO(), at, when)
+        expect(before, after, path, lambda path=path, faulty=faulty: run(quick_spark, path, statement, faulty))
+
+
+@pytest.mark.parametrize(("kind", "statement"), DRAWN)
+def test_a_driver_that_is_killed(quick_spark: SparkSession, tmp_path: Path, kind: str, statement: Statement) -> None:
+    """The process is forked, and shares the session: what it does there stops where it is."""
+    store = DriverFaults(LocalFileIO())
+    start, before, after = made(quick_spark, tmp_path, kind, statement, store)
+    for number, (at, when) in enumerate(drawn(store.log)):
+        path = shutil.copytree(start, tmp_path / f"try{number}")
+        dying = DriverFaults(LocalFileIO(), at, when, act=kill)
+        killed = is_killed(lambda path=path, dying=dying: run(quick_spark, path, statement, dying))
+        found = rows(open_table(str(path)))
+        assert found in (before, after) if killed else found == after
+        assert not check(open_table(str(path))).problems
+
+
+@pytest.mark.parametrize(("kind", "statement"), DRAWN)
+def test_a_task_that_fails_or_is_killed(
+    quick_spark: SparkSession, tmp_path: Path, kind: str, statement: Statement
+) -> None:
+    store = TaskFaults(LocalFileIO(), marks=str(tmp_path / "marks"))
+    start, before, after = made(quick_spark, tmp_path, kind, statement, store)
+    assert store.names, "no operation in a task"
+    for number, (at, when) in enumerate(drawn(store.names, one_in=2)):
+        path = shutil.copytree(start, tmp_path / f"try{number}")
+        act = fail if number % 2 else kill
+        faulty = TaskFaults(LocalFileIO(), at, when, act, marks=str(tmp_path / f"marks{number}"))
+        expect(before, after, path, lambda path=path, faulty=faulty: run(quick_spark, path, statement, faulty))
 
 
 def expect(before: object, after: object, path: Path, call: Callable[[], None]) -> None:
+    """Spark tells of a worker that has died by an error of its own."""
     finished = False
-    with suppress(PaimonError, OSError):
+    with suppress(PaimonError, OSError, PySparkException, Py4JJavaError):
         call()
         finished = True
     found = rows(open_table(str(path)))
