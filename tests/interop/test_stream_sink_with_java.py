@@ -47,7 +47,7 @@ def cut_off(path: Path, number: int, when: When) -> None:
 
 def java_commits(java: Genuine, path: str) -> None:
     for turn in range(OTHERS):
-        java.write(path, [([(1000 + turn, "java", turn)], None)], options={"write-only": "true"})
+        java.write(path, [(1000 + turn, "java", turn)], options={"write-only": "true"})
 
 
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])
@@ -86,7 +86,7 @@ def test_java_reads_and_goes_on(kind: str, java: Genuine, tmp_path: Path) -> Non
     for number in range(6):
         run_batch(Path(path), kind, number, [(number, "x", number), (0, "x", number)], [(number, "y", 1)])
     if kind != "postpone":  # Java 2.0.0 stages what it writes
-        java.write(path, [([(77, "java", 7)], None)])
+        java.write(path, [(77, "java", 7)])
         run_batch(Path(path), kind, 6, [(6, "x", 6)])
         assert any(row[0] == 77 for row in assert_same(path, [java]))
     assert_same(path, [java])
