@@ -24,6 +24,7 @@ FLOORS = (
     ("arrow",),
     ("arrow.statistics",),
     ("arrow.formats", "arrow.predicates"),
+    ("arrow.file_index",),
     ("sql.text",),
     ("sql.queries",),
     ("sql",),

@@ -27,6 +27,7 @@ from paimon_spark.format.options.core_options import DATA_FILE_PATH_DIRECTORY, I
 from paimon_spark.format.types import BINARIES, NESTED, TIMESTAMPS, DataField, DataType, Root
 
 MAIN_BRANCH = "main"
+INDEX_SUFFIX = ".index"  # of the file with the index of a data file
 POSTPONE_BUCKET = -2
 SCHEMA_PREFIX = "schema-"
 SNAPSHOT_PREFIX = "snapshot-"

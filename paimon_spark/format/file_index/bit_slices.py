@@ -1,25 +1,53 @@
-"""Numbers of rows as one bitmap per bit, shared by the ``bsi`` and ``range-bitmap`` indexes."""
+"""Numbers of rows as one bitmap per bit, shared by the ``bsi`` and ``range-bitmap`` indexes of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pyroaring import BitMap
+from paimon_spark.format.file_index.row_sets import RowSet
 
 
-def slice_numbers(numbers: Mapping[int, int], slice_count: int) -> list[BitMap]:
-    """The rows whose number has bit i set, for every i.
+@dataclass(frozen=True)
+class BitSlices:
+    """A number of at least 0 for each of some rows.
 
-    Args:
-        numbers: a number of at least 0 by row.
+    Attributes:
+        rows: that have a number.
+        slices: the rows whose number has bit i set, for every i.
     """
-    return [BitMap([row for row, number in numbers.items() if number >> bit & 1]) for bit in range(slice_count)]
 
+    rows: RowSet
+    slices: Sequence[RowSet]
 
-def join_slices(rows: BitMap, slices: Sequence[BitMap]) -> dict[int, int]:
-    """The number of each of the rows."""
-    numbers = dict.fromkeys(rows, 0)
-    for bit, members in enumerate(slices):
-        for row in members & rows:
-            numbers[row] |= 1 << bit
-    return numbers
+    def equal(self, number: int) -> RowSet:
+        """The rows with this number."""
+        return self._compared(number)[1]
+
+    def below(self, number: int) -> RowSet:
+        """The rows with a lesser number."""
+        return self._compared(number)[0]
+
+    def numbers(self) -> dict[int, int]:
+        """The number of each of the rows."""
+        numbers = dict.fromkeys(self.rows, 0)
+        for bit, members in enumerate(self.slices):
+            for row in members & self.rows:
+                numbers[row] |= 1 << bit
+        return numbers
+
+    def _compared(self, number: int) -> tuple[RowSet, RowSet]:
+        """The rows with lesser numbers, and those with this one, bit by bit from the highest."""
+        if number < 0:
+            return RowSet(), RowSet()
+        if number >> len(self.slices):
+            return self.rows.copy(), RowSet()
+        less, equal = RowSet(), self.rows.copy()
+        for bit in range(len(self.slices) - 1, -1, -1):
+            members = self.slices[bit]
+            if number >> bit & 1:
+                less |= equal - members
+                equal &= members
+            else:
+                equal -= members
+        return less, equal

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from xxhash import xxh64_intdigest
 
+from paimon_spark.errors import OptionError
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.keys import float_bits, key_form
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
@@ -17,30 +19,101 @@ BLOOM_FILTER = "bloom-filter"
 DEFAULT_ITEMS = 1_000_000
 DEFAULT_FALSE_POSITIVES = 0.1
 
-_ROOTS = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.DATE, Root.TIME}
+BLOOM_ROOTS = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.DATE, Root.TIME}
 _LONG = 2**64 - 1
+_MOST_BITS = 2**31 - 16
+_AT_ONCE = 1 << 18
+
+Hashes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 
 @dataclass(frozen=True)
 class BloomFilter:
-    """hash_count bits are set for every value."""
+    """hash_count bits are set for every value; bits are read when they are asked for."""
 
     hash_count: int
-    bits: bytes
+    bits: ByteReader
 
     def may_hold(self, value: Any, data_type: DataType) -> bool:
         """False only if it is certain that the file does not hold the value, which must not be None."""
-        positions = _positions(hash64(value, data_type), self.hash_count, 8 * len(self.bits))
-        return all(self.bits[position >> 3] >> (position & 7) & 1 for position in positions)
+        hashed = hash64(value, data_type)
+        return all(
+            self.bits.part(position >> 3, 1).take(1)[0] >> (position & 7) & 1
+            for position in _positions(hashed, self.hash_count, 8 * self.bits.rest)
+        )
 
 
-def decode_bloom(data: bytes, where: str) -> BloomFilter:
-    """Raises CorruptFile where the bytes are no filter."""
-    reader = ByteReader(data, f"the {BLOOM_FILTER} index of {where}")
+class BloomBuilder:
+    """A filter to which the values of a column are added in parts."""
+
+    def __init__(self, items: int = DEFAULT_ITEMS, false_positives: float = DEFAULT_FALSE_POSITIVES) -> None:
+        """An empty filter.
+
+        Args:
+            items: the index option ``items``, the expected number of distinct values.
+            false_positives: the index option ``fpp``; with items it determines the size.
+
+        Raises:
+            OptionError: the numbers give no size of a filter.
+        """
+        self._bit_count = check_bloom_size(items, false_positives)
+        self._hash_count = max(1, math.floor(self._bit_count / items * math.log(2) + 0.5))
+        self._bits = np.zeros(self._bit_count // 8, np.uint8)
+        self._waiting: list[Hashes] = []
+
+    def add(self, hashes: Hashes) -> None:
+        """Adds the values with these hashes."""
+        self._waiting.append(hashes)
+        if sum(map(len, self._waiting)) >= _AT_ONCE:
+            self._set_bits()
+
+    def to_bytes(self) -> bytes:
+        """The index."""
+        self._set_bits()
+        return self._hash_count.to_bytes(4, "big") + self._bits.tobytes()
+
+    def _set_bits(self) -> None:
+        """Sets the bits of hashes that wait: of many at once, because a flag is set faster than a bit."""
+        if not self._waiting:
+            return
+        hashed = np.concatenate(self._waiting)
+        self._waiting = []
+        flags = np.zeros(self._bit_count, np.bool_)
+        low, high = hashed.astype(np.uint32), (hashed >> np.uint64(32)).astype(np.uint32)
+        for i in range(1, self._hash_count + 1):
+            total = (low + np.uint32(i) * high).view(np.int32)
+            flags[np.where(total < 0, ~total, total) % self._bit_count] = True
+        self._bits |= np.packbits(flags, bitorder="little")
+
+
+def check_bloom_size(items: int, false_positives: float) -> int:
+    """The number of bits of a filter; see BloomBuilder for the arguments.
+
+    Raises:
+        OptionError: the numbers give no size of a filter, or one that no bit can be numbered in.
+    """
+    whole = -1
+    if items > 0 and 0 < false_positives < 1:
+        whole = int(-items * math.log(false_positives) / (math.log(2) * math.log(2)))
+    if not 0 <= whole <= _MOST_BITS:
+        raise OptionError(
+            f"a {BLOOM_FILTER} index for items = {items} and fpp = {false_positives} cannot be made: items must be at "
+            f"least 1, fpp between 0 and 1, and both together ask for at most {_MOST_BITS // 8} bytes"
+        )
+    return whole + (8 - whole % 8)
+
+
+def open_bloom(reader: ByteReader) -> BloomFilter:
+    """The filter that begins at the reader's position. Raises CorruptFile where the bytes are no filter."""
     hash_count = reader.int32()
     if hash_count < 1 or not reader.rest:
         raise reader.corrupt(f"it has {hash_count} hash functions and {reader.rest} bytes of bits")
-    return BloomFilter(hash_count, reader.take(reader.rest))
+    return BloomFilter(hash_count, reader.part(reader.position, reader.rest))
+
+
+def decode_bloom(data: bytes, where: str) -> BloomFilter:
+    """See open_bloom; where names the data file in errors."""
+    return open_bloom(ByteReader(data, f"the {BLOOM_FILTER} index of {where}"))
 
 
 def encode_bloom(
@@ -49,25 +122,16 @@ def encode_bloom(
     items: int = DEFAULT_ITEMS,
     false_positives: float = DEFAULT_FALSE_POSITIVES,
 ) -> bytes:
-    """A filter of the values; None is left out.
-
-    Args:
-        items: the index option ``items``, the expected number of distinct values.
-        false_positives: the index option ``fpp``; with items it determines the size.
+    """A filter of single values; None is left out. For items and false_positives see BloomBuilder.
 
     Raises:
         UnsupportedFeature: BOOLEAN, DECIMAL and nested types.
     """
-    key_form(data_type, _ROOTS, BLOOM_FILTER)
-    whole = int(-items * math.log(false_positives) / (math.log(2) * math.log(2)))
-    bit_count = whole + (8 - whole % 8)
-    hash_count = max(1, math.floor(bit_count / items * math.log(2) + 0.5))
-    bits = bytearray(bit_count // 8)
-    for value in values:
-        if value is not None:
-            for position in _positions(hash64(value, data_type), hash_count, bit_count):
-                bits[position >> 3] |= 1 << (position & 7)
-    return hash_count.to_bytes(4, "big") + bytes(bits)
+    key_form(data_type, BLOOM_ROOTS, BLOOM_FILTER)
+    builder = BloomBuilder(items, false_positives)
+    hashed = [hash64(value, data_type) & _LONG for value in values if value is not None]
+    builder.add(np.array(hashed, np.uint64))
+    return builder.to_bytes()
 
 
 def hash64(value: Any, data_type: DataType) -> int:
@@ -79,11 +143,27 @@ def hash64(value: Any, data_type: DataType) -> int:
     root = data_type.root
     if root in BINARIES:
         return _signed(xxh64_intdigest(value))
-    form = key_form(data_type, _ROOTS, BLOOM_FILTER)
-    if root in FLOATS:
-        return _mix(float_bits(value, 4 if root is Root.FLOAT else 8))
-    key = form.key(value)
-    return _signed(xxh64_intdigest(key)) if isinstance(key, bytes) else _mix(key)
+    form = key_form(data_type, BLOOM_ROOTS, BLOOM_FILTER)
+    key = float_bits(value, 4 if root is Root.FLOAT else 8) if root in FLOATS else form.key(value)
+    if isinstance(key, bytes):
+        return _signed(xxh64_intdigest(key))
+    return int(hash_numbers(np.array([key], np.int64)).view(np.int64)[0])
+
+
+def hash_bytes(values: Iterable[bytes]) -> Hashes:
+    """XXH64 of every value. There is one call for each value, so give it distinct ones."""
+    return np.fromiter(map(xxh64_intdigest, values), np.uint64)
+
+
+def hash_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Hashes:
+    """Thomas Wang's mix of 64 bits of every number, with the sign kept by the shifts to the right."""
+    key = ~numbers + (numbers << 21)
+    key ^= key >> 24
+    key = key + (key << 3) + (key << 8)
+    key ^= key >> 14
+    key = key + (key << 2) + (key << 4)
+    key ^= key >> 28
+    return (key + (key << 31)).view(np.uint64)
 
 
 def _positions(hashed: int, hash_count: int, bit_count: int) -> list[int]:
@@ -91,17 +171,6 @@ def _positions(hashed: int, hash_count: int, bit_count: int) -> list[int]:
     low, high = hashed & 0xFFFFFFFF, hashed >> 32
     sums = ((low + i * high) & 0xFFFFFFFF for i in range(1, hash_count + 1))
     return [(total if total < 2**31 else total ^ 0xFFFFFFFF) % bit_count for total in sums]
-
-
-def _mix(key: int) -> int:
-    """Thomas Wang's mix of 64 bits, with the sign kept by the shifts to the right."""
-    key = _signed(~key + (key << 21))
-    key ^= key >> 24
-    key = _signed(key + (key << 3) + (key << 8))
-    key ^= key >> 14
-    key = _signed(key + (key << 2) + (key << 4))
-    key ^= key >> 28
-    return _signed(key + (key << 31))
 
 
 def _signed(value: int) -> int:

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pyroaring import BitMap
+import numpy as np
 
 from paimon_spark.errors import DataError
-from paimon_spark.format.file_index.bit_slices import join_slices, slice_numbers
+from paimon_spark.format.file_index.bit_slices import BitSlices
 from paimon_spark.format.file_index.byte_reader import ByteReader, bitmap_bytes
 from paimon_spark.format.file_index.keys import KeyForm, key_form
+from paimon_spark.format.file_index.row_sets import Ints, RowSet, row_set, rows_until
 from paimon_spark.format.types import INTEGERS, TIMESTAMPS, DataType, Root
 
 BSI = "bsi"
 VERSION = 1
 
-_ROOTS = INTEGERS | TIMESTAMPS | {Root.DATE, Root.TIME, Root.DECIMAL}
+BSI_ROOTS = INTEGERS | TIMESTAMPS | {Root.DATE, Root.TIME, Root.DECIMAL}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The amounts of the rows of one sign, each at least low."""
+
+    low: int
+    slices: BitSlices
+
+
+_NO_ROWS = _Side(0, BitSlices(RowSet(), ()))
 
 
 @dataclass(frozen=True)
@@ -26,69 +38,100 @@ class BsiIndex:
 
     form: KeyForm
     row_count: int
-    numbers: Mapping[int, int]
+    positive: _Side
+    negative: _Side
+
+    @property
+    def present(self) -> RowSet:
+        """The rows that are not null."""
+        return self.positive.slices.rows | self.negative.slices.rows
+
+    @property
+    def nulls(self) -> RowSet:
+        return rows_until(self.row_count) - self.present
+
+    def equal(self, key: int) -> RowSet:
+        """The rows with this key."""
+        side = self.negative if key < 0 else self.positive
+        return side.slices.equal(abs(key) - side.low)
+
+    def below(self, key: int) -> RowSet:
+        """The rows with a lesser key."""
+        if key >= 0:
+            return self.negative.slices.rows | self.positive.slices.below(key - self.positive.low)
+        side = self.negative
+        return side.slices.rows - side.slices.below(-key + 1 - side.low)
 
     def values(self) -> list[Any]:
         """The value of every row."""
-        numbers = (self.numbers.get(row) for row in range(self.row_count))
-        return [None if number is None else self.form.value(number) for number in numbers]
+        numbers = {row: self.positive.low + n for row, n in self.positive.slices.numbers().items()}
+        numbers |= {row: -self.negative.low - n for row, n in self.negative.slices.numbers().items()}
+        keys = (numbers.get(row) for row in range(self.row_count))
+        return [None if key is None else self.form.value(key) for key in keys]
+
+
+def open_bsi(reader: ByteReader, data_type: DataType) -> BsiIndex:
+    """The index that begins at the reader's position.
+
+    Raises:
+        CorruptFile: the bytes are no index.
+        UnsupportedFeature: a type that the index cannot hold.
+    """
+    form = key_form(data_type, BSI_ROOTS, BSI)
+    reader.version(VERSION)
+    row_count = reader.int32()
+    positive = _decode_side(reader) if reader.flag() else _NO_ROWS
+    negative = _decode_side(reader) if reader.flag() else _NO_ROWS
+    index = BsiIndex(form, row_count, positive, negative)
+    if index.present and index.present.max() >= row_count:
+        raise reader.corrupt(f"it names row {index.present.max()} of {row_count}")
+    return index
 
 
 def decode_bsi(data: bytes, data_type: DataType, where: str) -> BsiIndex:
-    """Raises CorruptFile where the bytes are no index, UnsupportedFeature for a type that it cannot hold."""
-    form = key_form(data_type, _ROOTS, BSI)
-    reader = ByteReader(data, f"the {BSI} index of {where}")
-    reader.version(VERSION)
-    row_count = reader.int32()
-    numbers = _decode_side(reader) if reader.flag() else {}
-    if reader.flag():
-        numbers |= {row: -number for row, number in _decode_side(reader).items()}
-    if numbers and max(numbers) >= row_count:
-        raise reader.corrupt(f"it names row {max(numbers)} of {row_count}")
-    return BsiIndex(form, row_count, numbers)
+    """See open_bsi; where names the data file in errors."""
+    return open_bsi(ByteReader(data, f"the {BSI} index of {where}"), data_type)
 
 
 def encode_bsi(values: Iterable[Any], data_type: DataType) -> bytes:
-    """The index of the values of all rows.
+    """The index of single values.
 
     Raises:
         UnsupportedFeature: a type that the index cannot hold.
         DataError: a value beyond 63 bits.
     """
-    form = key_form(data_type, _ROOTS, BSI)
-    positive: dict[int, int] = {}
-    negative: dict[int, int] = {}
-    row_count = 0
-    for row, value in enumerate(values):
-        row_count += 1
-        if value is None:
-            continue
-        number = int(form.key(value))
-        if abs(number) >= 2**63:
-            raise DataError(
-                f"writing a {BSI} index: the value {value} needs more than 63 bits; "
-                f"take the column out of file-index.{BSI}.columns"
-            )
-        (negative if number < 0 else positive)[row] = abs(number)
-    out = bytearray([VERSION]) + row_count.to_bytes(4, "big")
-    for side in (positive, negative):
-        out += b"\1" + _encode_side(side) if side else b"\0"
+    form = key_form(data_type, BSI_ROOTS, BSI)
+    keys = [None if value is None else int(form.key(value)) for value in values]
+    valid = np.fromiter((key is not None for key in keys), np.bool_, len(keys))
+    for value in (key for key in keys if key is not None and abs(key) >= 2**63):
+        raise DataError(
+            f"writing a {BSI} index: the value {form.value(value)} needs more than 63 bits; "
+            f"take the column out of file-index.{BSI}.columns"
+        )
+    return write_bsi(np.fromiter((key or 0 for key in keys), np.int64, len(keys)), valid)
+
+
+def write_bsi(keys: Ints, valid: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bytes:
+    """The index of a column; keys are above -2**63, and those of rows that are not valid do not count."""
+    out = bytearray([VERSION]) + len(keys).to_bytes(4, "big")
+    for chosen in (valid & (keys >= 0), valid & (keys < 0)):
+        rows = np.flatnonzero(chosen)
+        out += b"\1" + _encode_side(rows, np.abs(keys[rows])) if len(rows) else b"\0"
     return bytes(out)
 
 
-def _decode_side(reader: ByteReader) -> dict[int, int]:
+def _decode_side(reader: ByteReader) -> _Side:
     """The amounts of the rows of one sign."""
     reader.version(VERSION)
     low = reader.int64()
     reader.int64()
     rows = reader.bitmap()
-    slices = [reader.bitmap() for _ in range(reader.int32())]
-    return {row: low + number for row, number in join_slices(rows, slices).items()}
+    return _Side(low, BitSlices(rows, [reader.bitmap() for _ in range(reader.int32())]))
 
 
-def _encode_side(numbers: Mapping[int, int]) -> bytes:
+def _encode_side(rows: Ints, amounts: Ints) -> bytes:
     """The smallest amount is always written as 0, as the Java writer has it."""
-    high = max(numbers.values())
-    slices = slice_numbers(numbers, high.bit_length())
-    out = bytearray([VERSION]) + bytes(8) + high.to_bytes(8, "big") + bitmap_bytes(BitMap(numbers))
-    return bytes(out + len(slices).to_bytes(4, "big") + b"".join(map(bitmap_bytes, slices)))
+    high = int(amounts.max())
+    slices = [bitmap_bytes(row_set(rows[(amounts >> bit & 1).astype(np.bool_)])) for bit in range(high.bit_length())]
+    out = bytearray([VERSION]) + bytes(8) + high.to_bytes(8, "big") + bitmap_bytes(row_set(rows))
+    return bytes(out + len(slices).to_bytes(4, "big") + b"".join(slices))

@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from pyroaring import BitMap
 
 from paimon_spark.errors import CorruptFile
 
 
-class ByteReader:
-    """A position in bytes; where names the file in errors. Every read raises CorruptFile where bytes are missing."""
+class Bytes(Protocol):
+    """Bytes in memory, or those of a file that are read when they are asked for."""
 
-    def __init__(self, data: bytes, where: str) -> None:
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, span: slice, /) -> bytes: ...
+
+
+class ByteReader:
+    """A position in bytes; where names the file in errors. Every read raises CorruptFile where bytes are missing.
+
+    Attributes:
+        position: of the next byte, counted from the first byte of this reader.
+    """
+
+    def __init__(self, data: Bytes, where: str, start: int = 0, end: int | None = None) -> None:
+        """A reader of the bytes from start to end, by default of all."""
         self._data = data
         self._where = where
+        self._start = start
+        self._end = len(data) if end is None else end
         self.position = 0
 
     @property
     def rest(self) -> int:
-        return len(self._data) - self.position
+        """The number of bytes from the position on."""
+        return self._end - self._start - self.position
 
     def take(self, count: int) -> bytes:
         """The next count bytes."""
         if not 0 <= count <= self.rest:
             raise self.corrupt(f"{count} bytes are announced at byte {self.position}, {self.rest} are there")
+        begin = self._start + self.position
         self.position += count
-        return self._data[self.position - count : self.position]
+        return self._data[begin : begin + count]
 
     def number(self, width: int, signed: bool = True) -> int:
         return int.from_bytes(self.take(width), "big", signed=signed)
@@ -50,14 +69,16 @@ class ByteReader:
 
     def part(self, start: int, length: int) -> ByteReader:
         """A reader of length bytes from start; the position of this reader does not change."""
-        if start < 0 or length < 0 or start + length > len(self._data):
-            raise self.corrupt(f"bytes {start} to {start + length} are announced, {len(self._data)} are there")
-        return ByteReader(self._data[start : start + length], self._where)
+        size = self._end - self._start
+        if start < 0 or length < 0 or start + length > size:
+            raise self.corrupt(f"bytes {start} to {start + length} are announced, {size} are there")
+        return ByteReader(self._data, self._where, self._start + start, self._start + start + length)
 
     def bitmap(self) -> BitMap:
         """A Roaring bitmap in the portable format, which contains its own length."""
+        raw = self._data[self._start + self.position : self._end]
         try:
-            bitmap = BitMap.deserialize(self._data[self.position :]) if self.rest else None
+            bitmap = BitMap.deserialize(raw) if raw else None
         except ValueError:
             bitmap = None
         if bitmap is None:

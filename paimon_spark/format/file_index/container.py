@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_spark.format.file_index.byte_reader import ByteReader
+from paimon_spark.format.file_index.byte_reader import ByteReader, Bytes
 
 MAGIC = 1493475289347502
 VERSION = 1
@@ -21,6 +21,18 @@ def decode_container(data: bytes, where: str) -> Indexes:
     Raises:
         CorruptFile: not a container, a newer version, or truncated.
     """
+    indexes: Indexes = {}
+    for column, by_kind in open_container(data, where).items():
+        indexes[column] = {kind: None if part is None else part.take(part.rest) for kind, part in by_kind.items()}
+    return indexes
+
+
+def open_container(data: Bytes, where: str) -> dict[str, dict[str, ByteReader | None]]:
+    """The indexes by column name and index type, of which only the head of the container has been read.
+
+    Raises:
+        CorruptFile: not a container, a newer version, or truncated.
+    """
     reader = ByteReader(data, f"the file index {where}")
     magic = reader.int64()
     if magic != MAGIC:
@@ -30,12 +42,12 @@ def decode_container(data: bytes, where: str) -> Indexes:
         raise reader.corrupt(f"its version is {version}, this release reads {VERSION}")
     head_length = reader.int32()
     head = reader.part(reader.position, head_length - reader.position)
-    indexes: Indexes = {}
+    indexes: dict[str, dict[str, ByteReader | None]] = {}
     for _ in range(head.int32()):
         column = indexes.setdefault(_decode_name(head), {})
         for _ in range(head.int32()):
             name, start, length = _decode_name(head), head.int32(), head.int32()
-            column[name] = None if start == _EMPTY else reader.part(start, length).take(length)
+            column[name] = None if start == _EMPTY else reader.part(start, length)
     return indexes
 
 

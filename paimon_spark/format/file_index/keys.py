@@ -5,11 +5,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Set
 from dataclasses import dataclass
-from decimal import Context, Decimal
-from typing import Any
+from decimal import ROUND_FLOOR, Context, Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.file_index.byte_reader import ByteReader
+from paimon_spark.format.file_index.row_sets import Ints
 from paimon_spark.format.types import FLOATS, STRINGS, TIMESTAMPS, DataType, Root
 
 Key = int | bytes
@@ -31,6 +34,18 @@ _WIDTHS = {
 _EXACT = Context(prec=60)
 _NANS = {4: 0x7FC0 << 16, 8: 0x7FF8 << 48}
 _FLOAT_FORMATS = {4: ">f", 8: ">d"}
+
+
+class KeySpan(NamedTuple):
+    """Which keys the rows that equal a value may have: those from low to high; lower keys are of lesser values.
+
+    Attributes:
+        exact: whether all rows with such keys equal the value.
+    """
+
+    low: Key
+    high: Key
+    exact: bool
 
 
 @dataclass(frozen=True)
@@ -62,6 +77,27 @@ class KeyForm:
             return int(value.scaleb(self.data_type.scale or 0, _EXACT))
         return int(value)
 
+    def span(self, value: Any) -> KeySpan | None:
+        """The keys of the rows that equal a value, which is not None; None: no key tells.
+
+        -0.0 equals 0.0, and has a key of its own.
+        """
+        root = self.data_type.root
+        if root is Root.DECIMAL:
+            scaled = value.scaleb(self.data_type.scale or 0, _EXACT)
+            whole = int(scaled.to_integral_value(ROUND_FLOOR, _EXACT))
+            return KeySpan(whole, whole, whole == scaled)
+        if root in FLOATS and value == 0:
+            return KeySpan(self.key(-0.0), self.key(0.0), exact=True)
+        try:
+            key = self.key(value)
+        except (OverflowError, UnicodeEncodeError):  # beyond FLOAT, or no Unicode text
+            return None
+        if root in TIMESTAMPS:
+            precision = 6 if self.data_type.precision is None else self.data_type.precision
+            return KeySpan(key, key, precision <= 6 and value % self._nanos() == 0)
+        return KeySpan(key, key, root is not Root.FLOAT or value != value or self.value(key) == value)
+
     def value(self, key: Key) -> Any:
         """The (smallest) internal value of a key."""
         root = self.data_type.root
@@ -89,7 +125,19 @@ class KeyForm:
         if width is None:
             return reader.take(reader.int32())
         key = reader.number(width)
-        return -(key & self._magnitude()) - 1 if key < 0 and self.data_type.root in FLOATS else key
+        if self.data_type.root not in FLOATS:
+            return key
+        if key & self._magnitude() > self._infinity():  # a NaN of any sign and content
+            return _NANS[width]
+        return -(key & self._magnitude()) - 1 if key < 0 else key
+
+    def encode_all(self, keys: Ints) -> bytes:
+        """The encoded keys of fixed width, one after the other."""
+        width = _WIDTHS[self.data_type.root]
+        if self.data_type.root in FLOATS:
+            sign = np.int64(-(2 ** (8 * width - 1)))
+            keys = np.where(keys >= 0, keys, (-(keys + 1)) | sign)
+        return keys.astype(f">i{width}").tobytes()
 
     def _float_bits(self, key: int) -> int:
         """The unsigned IEEE bits of a key."""
@@ -97,6 +145,10 @@ class KeyForm:
 
     def _magnitude(self) -> int:
         return int(2 ** (8 * _WIDTHS[self.data_type.root] - 1)) - 1
+
+    def _infinity(self) -> int:
+        """The bits of the greatest number that is no NaN."""
+        return 0x7F800000 if self.data_type.root is Root.FLOAT else 0x7FF0 << 48
 
     def _nanos(self) -> int:
         precision = 6 if self.data_type.precision is None else self.data_type.precision

@@ -169,6 +169,18 @@ DESCRIPTIONS: Mapping[str, str] = {
     "deletion-vectors.enabled": "Compactions mark replaced rows in deletion vectors, so that reads need not merge.",
     "deletion-vector.index-file.target-size": "The size at which a new index file of deletion vectors begins.",
     "deletion-vectors.bitmap64": "Deletion vectors of 64 bits, which releases since 1.2 read.",
+    "file-index.<type>.columns": (
+        "The columns that get an index of this kind in every data file: `bloom-filter`, `bitmap`, `bsi` or "
+        "`range-bitmap`. `m[key]` is the value of a key of a map."
+    ),
+    "file-index.<type>.<column>.<x>": (
+        "An option of the index of a column: `items` and `fpp` of `bloom-filter`, `version` and `index-block-size` of "
+        "`bitmap`, `chunk-size` of `range-bitmap`."
+    ),
+    "file-index.in-manifest-threshold": (
+        "Indexes of a data file of at most this size are stored in its manifest, others in a file beside it."
+    ),
+    "file-index.read.enabled": "Reads leave out files and rows by the indexes of data files; false: they do without.",
     "deletion-vectors.merge-on-read": "Reads of a table with deletion vectors also show rows that are not compacted.",
     "manifest.compression": "The compression of manifests.",
     "manifest.target-file-size": "The size of a manifest.",

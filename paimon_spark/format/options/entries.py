@@ -95,7 +95,8 @@ HONOURED = """
     postpone.default-bucket-num postpone.target-row-num-per-bucket postpone.target-size-per-bucket
     postpone.merge-on-read
     deletion-vectors.enabled deletion-vector.index-file.target-size deletion-vectors.bitmap64
-    deletion-vectors.merge-on-read
+    deletion-vectors.merge-on-read file-index.read.enabled file-index.<type>.columns
+    file-index.<type>.<column>.<x> file-index.in-manifest-threshold
     manifest.compression manifest.target-file-size manifest.full-compaction-threshold-size manifest.merge-min-count
     metadata.stats-mode metadata.stats-mode.per.level metadata.stats-dense-store
     metadata.stats-keep-first-n-columns
@@ -180,8 +181,7 @@ NO_EFFECT = (
     NoEffect(
         "indexes that readers use where they are, and do without where they are not",
         """
-        file-index.<type>.columns file-index.<type>.<column>.<x> file-index.in-manifest-threshold
-        file-index.read.enabled pk-btree.index.columns pk-bitmap.index.columns pk-multivalue.index.columns
+        pk-btree.index.columns pk-bitmap.index.columns pk-multivalue.index.columns
         """,
     ),
     NoEffect(
@@ -355,9 +355,6 @@ CALL_REFUSALS = _refusals(
     ("read.changelog", ("false",), "it", "'row-kinds' = 'true' adds the column _row_kind"),
     ("read.allow.fullScan", ("true",), "refusing reads of all partitions", _LEAVE_OUT),
     ("legacy-timestamp-mapping.enabled", ("false",), "it", "cast the column in the query: ts::timestamp"),
-    ("file-index.<type>.columns", ("",), "making file indexes", _STORED),
-    ("file-index.<type>.<column>.<x>", (), "making file indexes", _STORED),
-    ("file-index.in-manifest-threshold", (), "making file indexes", _STORED),
     ("pk-btree.index.columns", ("",), "making indexes", _STORED),
     ("pk-bitmap.index.columns", ("",), "making indexes", _STORED),
     ("pk-multivalue.index.columns", ("",), "making indexes", _STORED),

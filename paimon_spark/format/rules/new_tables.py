@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from paimon_spark.errors import SchemaError
+from paimon_spark.errors import OptionError, SchemaError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
@@ -218,17 +218,22 @@ def _check_retention(schema: TableSchema, options: Options) -> Iterator[str]:
 
 def _check_column_options(schema: TableSchema, options: Options) -> Iterator[str]:
     """Options of columns name columns: ``fields.<column>.*``, ``file-index.<type>.columns``."""
-    for key, value in options.items():
+    for key in options:
         named: list[str] = []
         if key.startswith("fields.") and key != "fields.default-aggregate-function":
             named = key.split(".")[1].split(",")
-        elif re.fullmatch(r"file-index\.[a-z-]+\.columns", key):
-            named = [item.split("[")[0] for item in o.parse_list(value)]
         yield from (
             f"the option '{key}' names '{name}', which is not a column; the columns are {', '.join(schema.names)}"
             for name in named
             if name not in schema.by_name
         )
+    if any(key.startswith("file-index.") for key in options):
+        from paimon_spark.format.file_index.settings import check_indexes, index_settings
+
+        try:
+            check_indexes(index_settings(options), schema.by_name)
+        except OptionError as error:
+            yield str(error)
 
 
 def _check_modes(schema: TableSchema, options: Options) -> Iterator[str]:

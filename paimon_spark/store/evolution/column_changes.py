@@ -28,6 +28,7 @@ from paimon_spark.store.evolution.changes import (
     UpdateType,
     dotted,
 )
+from paimon_spark.store.evolution.index_options import with_renamed_indexes, without_indexes
 from paimon_spark.store.evolution.nested_fields import Fields, edit_field, edit_fields, edit_type, field_at, find
 from paimon_spark.store.evolution.option_changes import renamed_options
 from paimon_spark.store.evolution.type_changes import (
@@ -135,7 +136,7 @@ def _rename(draft: Draft, change: RenameColumn) -> Draft:
     return replace(
         renamed,
         primary_keys=tuple(change.to if key == name else key for key in draft.primary_keys),
-        options=renamed_options(draft.options, name, change.to),
+        options=with_renamed_indexes(renamed_options(draft.options, name, change.to), name, change.to),
     )
 
 
@@ -155,7 +156,8 @@ def _drop(draft: Draft, change: DropColumn) -> Draft:
             raise SchemaError(f"column '{dotted(change.path)}' is the only one of {what}; add another one first")
         return rest
 
-    return replace(draft, fields=edit_fields(draft.fields, parent, drop))
+    options = draft.options if parent else without_indexes(draft.options, name)
+    return replace(draft, fields=edit_fields(draft.fields, parent, drop), options=options)
 
 
 def _update_type(draft: Draft, change: UpdateType, before: TableSchema) -> Draft:

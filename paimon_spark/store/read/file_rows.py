@@ -62,6 +62,7 @@ class StoredFile:
         deleted: ascending row numbers that a deletion vector deletes, or None.
         orc_legacy_ltz: the table option `orc.timestamp-ltz.legacy.type`.
         sequence: the sequence number of all rows, if it replaces those in the file (see ``snapshot_sequence``).
+        selected: ascending row numbers, of which alone rows are read; None: of all.
     """
 
     path: str
@@ -71,6 +72,7 @@ class StoredFile:
     deleted: Positions | None = None
     orc_legacy_ltz: bool = True
     sequence: int | None = None
+    selected: Positions | None = None
 
 
 def snapshot_sequence(options: Options, path: str, meta: DataFileMeta) -> int | None:
@@ -144,12 +146,12 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     _check_rows(reader, stored)
     file = _open_file(reader, stored, request)
-    groups = file.matching_groups()
+    groups = file.matching_groups(stored.selected)
     parts = [groups] if still is None else ([group] for group in groups if file.may_match(still(), group))
     for part in parts:
         for first_row, batch in file.read(batch_rows, part) if part else ():
             rows = _placed(batch, first_row) if request.positions else batch
-            rows = rows if stored.deleted is None else _without(rows, first_row, stored.deleted)
+            rows = _left(rows, first_row, stored)
             yield rows if stored.sequence is None else _numbered(rows, stored.sequence)
 
 
@@ -191,13 +193,27 @@ def _open_file(reader: FileReader, stored: StoredFile, request: FileRequest) -> 
     return _OpenFile(reader, mapping, request, {field.id: field for field in stored.schema.fields}, constants)
 
 
-def _without(batch: pa.RecordBatch, first_row: int, deleted: Positions) -> pa.RecordBatch:
-    start, end = np.searchsorted(deleted, (first_row, first_row + batch.num_rows))
-    if start == end:
+def _left(batch: pa.RecordBatch, first_row: int, stored: StoredFile) -> pa.RecordBatch:
+    """The rows that are not deleted, and that are selected if there is a selection."""
+    count = batch.num_rows
+    deleted = _within(stored.deleted, first_row, count)
+    selected = _within(stored.selected, first_row, count)
+    if selected is None and (deleted is None or not len(deleted)):
         return batch
-    keep = np.ones(batch.num_rows, np.bool_)
-    keep[deleted[start:end] - first_row] = False
+    keep = np.ones(count, np.bool_) if selected is None else np.zeros(count, np.bool_)
+    if selected is not None:
+        keep[selected] = True
+    if deleted is not None:
+        keep[deleted] = False
     return batch.filter(pa.array(keep))
+
+
+def _within(rows: Positions | None, first_row: int, count: int) -> Positions | None:
+    """Those of ascending row numbers that are among count rows from first_row on, counted from there."""
+    if rows is None:
+        return None
+    start, end = np.searchsorted(rows, (first_row, first_row + count))
+    return rows[start:end] - first_row
 
 
 def _placed(batch: pa.RecordBatch, first_row: int) -> pa.RecordBatch:
@@ -234,16 +250,23 @@ class _OpenFile:
                 values = values.append_column(batch.schema.field(i), batch.column(i))
             yield first_row, values
 
-    def matching_groups(self) -> list[int]:
-        """The row groups that may hold a row that satisfies the predicate."""
-        predicate, groups = self.request.prunes, range(len(self.reader.row_groups))
+    def matching_groups(self, selected: Positions | None) -> list[int]:
+        """The row groups that may hold a row that satisfies the predicate, and hold one that is selected if any are."""
+        predicate, groups = self.request.prunes, list(range(len(self.reader.row_groups)))
+        if selected is not None:
+            groups = [group for group in groups if self._holds_one(group, selected)]
         if predicate == TRUE:
-            return list(groups)
+            return groups
         left = [group for group in groups if self.may_match(predicate, group)]
         columns = columns_of(predicate)
-        if not self.request.probes or len(columns) >= len(self.request.fields):
+        if not self.request.probes or selected is not None or len(columns) >= len(self.request.fields):
             return left
         return self._probe(predicate, left)
+
+    def _holds_one(self, group: int, selected: Positions) -> bool:
+        row_group = self.reader.row_groups[group]
+        rows = _within(selected, row_group.first_row, row_group.row_count)
+        return rows is not None and len(rows) > 0
 
     def may_match(self, predicate: Predicate, group: int) -> bool:
         """True if a row of the row group may satisfy the predicate."""

@@ -17,6 +17,7 @@ from paimon_spark.arrow.predicates.predicate import Predicate, columns_of, restr
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
+from paimon_spark.format.file_index.row_sets import decode_rows
 from paimon_spark.format.manifest import DataFileMeta
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
@@ -39,7 +40,7 @@ from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.read.deletion_files import read_deleted_positions
-from paimon_spark.store.read.file_rows import FileRequest, StoredFile, read_file, snapshot_sequence
+from paimon_spark.store.read.file_rows import FileRequest, Positions, StoredFile, read_file, snapshot_sequence
 from paimon_spark.store.read.lenient_read import STRICT, Tolerance, tolerate
 from paimon_spark.store.read.sorted_runs import sorted_runs
 from paimon_spark.store.read.splits import DiffSplit, PostponeSplit, ReadUnit, Split
@@ -188,7 +189,9 @@ class SplitReader:
         has_kind = bool(self.table.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         system = ((SEQUENCE_FIELD,) if self._numbers else ()) + ((_KIND_FIELD,) if has_kind else ())
         request = FileRequest(self._read_fields, system, self.predicate, probes=True)
-        for batch in self.rows_of_file(split, file, request, batch_rows):
+        selection = split.selections.get(file.file_name)
+        selected = None if selection is None else decode_rows(selection)
+        for batch in self.rows_of_file(split, file, request, batch_rows, selected):
             yield _without_retractions(batch) if has_kind and not self.row_kinds else batch
 
     def _merged(
@@ -270,9 +273,21 @@ class SplitReader:
                 yield with_level(rows, file.level) if by_level else rows
 
     def rows_of_file(
-        self, split: Split, file: DataFileMeta, request: FileRequest, batch_rows: int = BATCH_ROWS
+        self,
+        split: Split,
+        file: DataFileMeta,
+        request: FileRequest,
+        batch_rows: int = BATCH_ROWS,
+        selected: Positions | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of one file of a split that no deletion vector deletes, in the columns of the request.
+
+        Args:
+            split: has the file.
+            file: the file.
+            request: the columns and filters.
+            batch_rows: the most rows of a batch.
+            selected: ascending row numbers; other rows are left out. None: all rows are read.
 
         Raises:
             CorruptFile: the file or its deletion vector is missing or damaged.
@@ -287,7 +302,7 @@ class SplitReader:
             path = data_file_path(split.bucket_path, file)
             legacy_ltz = self.table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
             number = snapshot_sequence(self.table.options, path, file)
-            stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number)
+            stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number, selected)
             yield from tolerate(read_file(self.table.file_io, stored, request, batch_rows), path, self.tolerance)
 
     def _partition(self, split: Split) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class Split(_Files):
         deletions: deletion vectors by data file name.
         snapshot_id: the snapshot that keeps the files, of a change the oldest one; None: not known.
         branch: whose files they are, in a read through two branches; None: that of the table.
+        selections: by data file name, the rows that may satisfy the condition of the read, as their index has them (see
+            format/file_index/row_sets); of files that need no merge.
     """
 
     partition: bytes
@@ -68,6 +70,7 @@ class Split(_Files):
     deletions: Mapping[str, DeletionFile] = field(default_factory=dict)
     snapshot_id: int | None = None
     branch: str | None = None
+    selections: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def files(self) -> Iterator[DataFileMeta]:

@@ -6,10 +6,10 @@ Entries are columns until they are chosen: only files that a split may read beco
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,10 +34,13 @@ from paimon_spark.store.read.deletion_files import DeletionFiles, find_deletion_
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split, pack_parts
 from paimon_spark.store.scan.bucket_parts import Parts, append_parts, compacted_parts, merged_parts
 from paimon_spark.store.scan.file_filter import FileFilter, manifest_filter
+from paimon_spark.store.scan.index_filter import IndexFilter
+from paimon_spark.store.scan.indexed_parts import leave_out_by_index
 from paimon_spark.store.scan.integer_stats import leave_out_by_integers
 from paimon_spark.store.scan.postpone_plan import PostponePlan
 from paimon_spark.store.storage.local_time import local_wall_millis
 
+_T = TypeVar("_T")
 Mask: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
@@ -74,8 +77,26 @@ def skips_level_zero(options: Options) -> bool:
     return options.value(o.DELETION_VECTORS_ENABLED) and not options.value(o.DELETION_VECTORS_MERGE_ON_READ)
 
 
+@dataclass(frozen=True)
+class PlannedState:
+    """The plan of a state.
+
+    Attributes:
+        splits: hold every row of the state that may satisfy the predicate, and few others.
+        skipped_by_index: how many files their indexes left out, which statistics had not.
+    """
+
+    splits: tuple[ReadUnit, ...]
+    skipped_by_index: int = 0
+
+
 def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
-    """The splits that hold every row of the snapshot that may satisfy the predicate, and few others.
+    """The splits of plan_state."""
+    return plan_state(request, snapshot).splits
+
+
+def plan_state(request: ScanRequest, snapshot: Snapshot) -> PlannedState:
+    """Plans the read of a snapshot.
 
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
@@ -106,8 +127,11 @@ def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...
     merged = PostponePlan(table.location, table.schema, table.options, keep, deletions, snapshot.id)
     of_partition = (live[partition_codes[live] == code].tolist() for code in sorted(with_waiting))
     waiting = (split for chosen in of_partition for split in merged.splits(columns.entries(chosen)))
-    splits: tuple[Split | PostponeSplit, ...] = (*_splits(request, columns, plain, deletions, snapshot.id), *waiting)
-    return _in_partition_order(request, splits) if table.options.value(o.SCAN_PLAN_SORT_PARTITION) else splits
+    found, skipped = _splits(request, columns, plain, deletions, snapshot.id)
+    splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
+    if table.options.value(o.SCAN_PLAN_SORT_PARTITION):
+        splits = _in_partition_order(request, splits)
+    return PlannedState(splits, skipped)
 
 
 def _in_partition_order(
@@ -262,7 +286,8 @@ def _splits(
     groups: Sequence[Indices],
     deletions: DeletionFiles,
     snapshot_id: int,
-) -> Iterator[Split]:
+) -> tuple[list[Split], int]:
+    """The splits of the files of groups, and how many files were left out by their indexes."""
     table = request.table
     target = table.options.value(o.SOURCE_SPLIT_TARGET_SIZE)
     open_cost = table.options.value(o.SOURCE_SPLIT_OPEN_FILE_COST)
@@ -271,6 +296,7 @@ def _splits(
     parts_of = _parts_of(request, keep)
     since = None if request.created_since is None else local_wall_millis(request.created_since)
     directories: dict[bytes, str] = {}
+    buckets: list[_BucketParts] = []
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
     # All at once: making objects costs little more for many buckets than for one.
     files_of_all = iter(columns.data_files(chosen, keep.needs_statistics, bool(table.schema.primary_keys)))
@@ -279,18 +305,39 @@ def _splits(
         if since is not None:
             files = [file for file in files if (file.creation_time or 0) >= since]
         postponed = columns.bucket[group[0]] == POSTPONE_BUCKET
-        alone, sections = (in_write_order(files), ()) if postponed else parts_of(files)
-        if not alone and not sections:
+        parts: Parts = (in_write_order(files), ()) if postponed else parts_of(files)
+        if not any(parts):
             continue
         first = int(group[0])
         partition, bucket = columns.partitions[columns.partition_code[first]], int(columns.bucket[first])
         if partition not in directories:
             directories[partition] = partition_directory(table.schema, table.options, partition)
         where = bucket_path(table.location, directories[partition], bucket, table.options)
-        vectors = deletions.get((canonical_row(partition, types), bucket), {}) if deletions else {}
-        for part in pack_parts(alone, sections, target, open_cost):
-            split = Split(partition, bucket, where, *part, snapshot_id=snapshot_id)
-            if vectors:
-                found = {file.file_name: vectors[file.file_name] for file in split.files if file.file_name in vectors}
-                split = replace(split, deletions=found)
-            yield split
+        buckets.append(_BucketParts(partition, bucket, where, parts))
+    index = IndexFilter(table, request.predicate)
+    keeps_sections = not table.options.value(o.MERGE_ENGINE).keeps_whole_rows
+    indexed = leave_out_by_index(index, [(b.directory, b.parts) for b in buckets], parts_of, keeps_sections)
+    splits: list[Split] = []
+    for place, left in zip(buckets, indexed, strict=True):
+        vectors = deletions.get((canonical_row(place.partition, types), place.bucket), {}) if deletions else {}
+        for part in pack_parts(*left.parts, target, open_cost):
+            split = Split(place.partition, place.bucket, place.directory, *part, snapshot_id=snapshot_id)
+            splits.append(replace(split, deletions=_of(split, vectors), selections=_of(split, left.selections)))
+    return splits, sum(left.skipped for left in indexed)
+
+
+@dataclass(frozen=True)
+class _BucketParts:
+    """What statistics leave of a bucket."""
+
+    partition: bytes
+    bucket: int
+    directory: str
+    parts: Parts
+
+
+def _of(split: Split, by_file: Mapping[str, _T]) -> dict[str, _T]:
+    """What belongs to the files of a split."""
+    if not by_file:
+        return {}
+    return {file.file_name: by_file[file.file_name] for file in split.files if file.file_name in by_file}

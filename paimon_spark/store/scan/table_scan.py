@@ -42,10 +42,14 @@ READ_THREADS = 4
 
 @dataclass(frozen=True)
 class Plan:
-    """The splits of a scan; snapshot is None for a table without snapshots, and for an empty increment."""
+    """The splits of a scan; snapshot is None for a table without snapshots, and for an empty increment.
+
+    skipped_by_index is how many files were left out by their indexes, which statistics had not left out.
+    """
 
     snapshot: Snapshot | None
     splits: tuple[ReadUnit, ...]
+    skipped_by_index: int = 0
 
 
 class ScanSource(Protocol):
@@ -258,9 +262,10 @@ class BranchScan:
             return Plan(states[-1] if states else None, ())
         with translate_missing_files(self.table.snapshots, self.table.options, *(state.id for state in states)):
             if isinstance(chosen, Travel):
-                from paimon_spark.store.scan.split_plan import plan_splits
+                from paimon_spark.store.scan.split_plan import plan_state
 
-                return Plan(states[-1], plan_splits(self._request(chosen.created_since), states[-1]))
+                planned = plan_state(self._request(chosen.created_since), states[-1])
+                return Plan(states[-1], planned.splits, planned.skipped_by_index)
             if isinstance(chosen, Difference):
                 self._check_all_columns()
             from paimon_spark.store.scan.change_plan import plan_change

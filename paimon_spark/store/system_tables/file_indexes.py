@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from paimon_spark.errors import MissingFile
 from paimon_spark.file_io import FileIO
 from paimon_spark.format.file_index.container import decode_container
 from paimon_spark.format.manifest import DataFileMeta
-from paimon_spark.format.paths import extra_file_path
+from paimon_spark.format.paths import INDEX_SUFFIX, extra_file_path
 from paimon_spark.store.holds.expired import translate_missing_files
+from paimon_spark.store.read.file_index_files import index_file_of, missing_file_index
 from paimon_spark.store.storage.listing import find_bytes
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.entries import read_state
 from paimon_spark.store.system_tables.files import file_paths
 from paimon_spark.store.system_tables.request import Columns, MetadataTable, Request, columns_of_rows, fields_of
-
-_INDEX_SUFFIX = ".index"
 
 FIELDS = fields_of("""
     partition STRING
@@ -46,7 +44,7 @@ def _file_indexes(request: Request) -> Columns:
     columns = entries.columns
     extra = columns.lists(("_FILE", "_EXTRA_FILES"), live)
     embedded = columns.attribute("embedded_index").valid[live]
-    beside = np.fromiter((any(name.endswith(_INDEX_SUFFIX) for name in names or ()) for names in extra), np.bool_)
+    beside = np.fromiter((any(name.endswith(INDEX_SUFFIX) for name in names or ()) for names in extra), np.bool_)
     live = live[embedded | beside]
     files = columns.data_files(live, stats=False, keys=False)
     paths = file_paths(request.table, entries, live).to_pylist()
@@ -68,15 +66,11 @@ def _container(file_io: FileIO, file: DataFileMeta, path: str) -> list[tuple[Any
     """The columns from column_name on, of each index of a file."""
     if file.embedded_index is not None:
         return list(_rows(file.embedded_index, f"embedded in the manifest for {path}", "EMBEDDED", None))
-    name = next(name for name in file.extra_files if name.endswith(_INDEX_SUFFIX))
-    index_path = extra_file_path(path.rpartition("/")[0], file, name)
+    name = index_file_of(file)
+    index_path = extra_file_path(path.rpartition("/")[0], file, name or "")
     data = find_bytes(file_io, index_path)
     if data is None:
-        raise MissingFile(
-            f"reading the file index {index_path}: it does not exist; the table is damaged and the file must be "
-            "restored",
-            index_path,
-        )
+        raise missing_file_index(index_path)
     return list(_rows(data, index_path, "FILE", index_path))
 
 

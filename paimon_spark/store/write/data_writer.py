@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +20,15 @@ from paimon_spark.errors import StorageError
 from paimon_spark.file_io import FileIO, OutputStream
 from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta
+from paimon_spark.format.paths import INDEX_SUFFIX
 from paimon_spark.format.row_kind import DELETE, UPDATE_BEFORE
 from paimon_spark.format.schema import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.store.storage.background import Background
 from paimon_spark.store.storage.local_time import local_wall_millis
 from paimon_spark.store.write.file_layout import FileLayout
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.file_index.builder import FileIndexBuilder
 
 SLICE_ROWS = 1 << 16
 _LEAST_SLICE_ROWS = 1 << 10
@@ -35,6 +41,7 @@ class _OpenFile:
     name: str
     stream: OutputStream
     writer: FileWriter
+    index: FileIndexBuilder | None
     rows: int = 0
     min_sequence: int = 2**63 - 1
     max_sequence: int = -(2**63)
@@ -91,6 +98,8 @@ class BucketWriter:
             file = self._file or self._open()
             part = batch.slice(start, min(at_once, self._layout.target_rows - file.rows))
             file.writer.write(part)
+            if file.index is not None:
+                file.index.add(part)
             self._note(file, part)
             start += part.num_rows
             if file.rows >= self._layout.target_rows or file.writer.bytes_estimate >= self._layout.target_bytes:
@@ -118,7 +127,7 @@ class BucketWriter:
         except BaseException:
             stream.discard()
             raise
-        self._file = _OpenFile(name, stream, writer)
+        self._file = _OpenFile(name, stream, writer, self._layout.index_builder())
         return self._file
 
     def _rows_at_once(self, batch: pa.RecordBatch) -> int:
@@ -153,7 +162,20 @@ class BucketWriter:
         size = file.stream.tell()
         self._closing.run(file.stream.close)
         self._file = None
-        self.files.append(self._meta(file, size))
+        self.files.append(self._with_index(file, self._meta(file, size)))
+
+    def _with_index(self, file: _OpenFile, meta: DataFileMeta) -> DataFileMeta:
+        """The metadata with the index of the file, or with the name of the file that gets it."""
+        if file.index is None:
+            return meta
+        data = file.index.to_bytes()
+        if len(data) <= self._layout.most_embedded:
+            return replace(meta, embedded_index=data)
+        name = f"{file.name}{INDEX_SUFFIX}"
+        path = f"{self._directory}/{name}"
+        self.begun.append(path)
+        self._closing.run(partial(self._file_io.write_bytes, path, data))
+        return replace(meta, extra_files=(name,))
 
     def _meta(self, file: _OpenFile, size: int) -> DataFileMeta:
         found = file.writer.stats()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -31,6 +32,10 @@ from paimon_spark.format.schema import (
 )
 from paimon_spark.format.types import DataField, DataType, Root
 
+if TYPE_CHECKING:
+    from paimon_spark.arrow.file_index.builder import FileIndexBuilder
+    from paimon_spark.format.file_index.settings import IndexSetting
+
 _SYSTEM_FIELDS = (
     DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, nullable=False)),
     DataField(VALUE_KIND_ID, VALUE_KIND, DataType(Root.TINYINT, nullable=False)),
@@ -57,6 +62,8 @@ class FileLayout:
         target_bytes, target_rows: a file is closed when it reaches one of them.
         level: the level of the files in the LSM tree.
         source: what writes the files.
+        indexes: the indexes that every file gets.
+        most_embedded: bytes of indexes that are stored in the manifest; more are stored in a file of their own.
         stats_modes: the stats mode of every column of the files.
         dense_stats: True if columns without statistics are left out.
     """
@@ -78,6 +85,16 @@ class FileLayout:
     dense_stats: bool
     level: int = 0
     source: FileSource = FileSource.APPEND
+    indexes: tuple[IndexSetting, ...] = ()
+    most_embedded: int = 0
+
+    def index_builder(self) -> FileIndexBuilder | None:
+        """Makes the indexes of one file; None: it gets none."""
+        if not self.indexes:
+            return None
+        from paimon_spark.arrow.file_index.builder import FileIndexBuilder
+
+        return FileIndexBuilder(self.indexes, {field.name: field for field in self.values})
 
     def key_stats(self, found: Mapping[str, ColumnStats]) -> SimpleStats:
         """``_KEY_STATS`` of a file: of all key columns.
@@ -123,8 +140,15 @@ class FileRules:
 def file_layout(
     schema: TableSchema, options: Options, level: int = 0, source: FileSource = FileSource.APPEND
 ) -> FileLayout:
-    """The layout of data files that are written now; arguments and errors as of data_rules."""
-    return layout_by(schema, options, data_rules(options, level, source))
+    """The layout of data files that are written now; arguments and errors as of data_rules and index_settings."""
+    layout = layout_by(schema, options, data_rules(options, level, source))
+    if not any(key.startswith("file-index.") and key.endswith(".columns") for key in options):
+        return layout
+    from paimon_spark.format.file_index.settings import check_indexes, index_settings
+
+    indexes = index_settings(options)
+    check_indexes(indexes, schema.by_name)
+    return replace(layout, indexes=indexes, most_embedded=options.value(o.FILE_INDEX_IN_MANIFEST_THRESHOLD))
 
 
 def data_rules(

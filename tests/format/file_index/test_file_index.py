@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from support.paths import GOLDEN
 
 from paimon_spark.errors import CorruptFile, DataError, OptionError, UnsupportedFeature
-from paimon_spark.format.file_index.bitmap import decode_bitmap, encode_bitmap
+from paimon_spark.format.file_index.bitmap import decode_bitmap
+from paimon_spark.format.file_index.bitmap_writer import encode_bitmap
 from paimon_spark.format.file_index.bloom import decode_bloom, encode_bloom, hash64
 from paimon_spark.format.file_index.bsi import decode_bsi, encode_bsi
 from paimon_spark.format.file_index.container import decode_container, encode_container

@@ -185,10 +185,10 @@ def test_a_declaration_that_is_refused_leaves_nothing(
 
 
 def test_an_option_that_only_others_heed_may_be_declared(spark: SparkSession, tmp_path: Path) -> None:
-    path, index = tmp_path / "t", {"file-index.bloom-filter.columns": "v"}
-    table = made(spark, path, **{"file-index.bloom-filter.columns": "v"})
+    path, index = tmp_path / "t", {"pk-btree.index.columns": "v"}
+    table = made(spark, path, **index)
     assert table.append(spark.sql("select 1L id, 'd' dt, 2L v")).rows == 1
-    with pytest.raises(OptionError, match=r"'file-index\.bloom-filter\.columns' = 'v' would do nothing in this call"):
+    with pytest.raises(OptionError, match=r"'pk-btree\.index\.columns' = 'v' would do nothing in this call"):
         table.append(spark.sql("select 1L id, 'd' dt, 2L v"), index)
     with pytest.raises(PySparkException, match="would do nothing in this call"):
         spark.range(1).write.format("paimon").mode("append").options(**{"clustering.columns": "id"}).save(f"{path}2")

@@ -1,0 +1,138 @@
+"""Finds the data files, and the rows in them, that may satisfy a condition, by file indexes (format section 9).
+
+Java: FileIndexEvaluator, FileIndexPredicate, AppendOnlyFileStoreScan. The official system looks at embedded indexes
+when it plans and at index files when it reads; here both are looked at in the plan, so that no task opens a file in
+vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from paimon_spark.arrow.file_index.column_index import open_index
+from paimon_spark.arrow.file_index.possible_rows import ColumnIndex, possible_rows
+from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_, columns_of, conjuncts, restrict
+from paimon_spark.errors import CorruptFile
+from paimon_spark.format.file_index.byte_reader import ByteReader
+from paimon_spark.format.file_index.row_sets import RowSet, encode_rows
+from paimon_spark.format.manifest import DataFileMeta
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.paths import file_format_of
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.file_index_files import has_file_index, opened_file_index
+from paimon_spark.store.storage.parallel import map_parallel
+
+MOST_ROWS_KEPT = 1 << 14  # a selection of more rows is not sent to tasks: it would be long and leave out little
+
+
+@dataclass(frozen=True)
+class PlacedFile:
+    """A data file and the directory of its bucket."""
+
+    directory: str
+    file: DataFileMeta
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells it from other files."""
+        return self.directory, self.file.file_name
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the index of a file says.
+
+    Attributes:
+        by_key: whether a row may satisfy the condition on keys.
+        by_value: whether a row may satisfy the condition.
+        rows: the rows that may satisfy the condition; None: not known, or too many to be worth it.
+    """
+
+    by_key: bool = True
+    by_value: bool = True
+    rows: bytes | None = None
+
+
+_NO_INDEX = Verdict()
+
+
+class IndexFilter:
+    """Looks into the indexes of files, each of which is opened once at most."""
+
+    def __init__(self, table: Table, predicate: Predicate) -> None:
+        """Looks at nothing yet.
+
+        Args:
+            table: the table, with the options of the read.
+            predicate: over the columns of the table.
+        """
+        schema = table.schema
+        partition = set(schema.partition_keys)  # partitions were tested by their values, which are exact
+        self._table = table
+        self._by_value = and_(*[part for part in conjuncts(predicate) if not columns_of(part) <= partition])
+        self._by_key = restrict(self._by_value, set(schema.trimmed_primary_keys))
+        self._is_enabled = table.options.value(o.FILE_INDEX_READ_ENABLED)
+        self._known: dict[tuple[str, str], Verdict] = {}
+
+    @property
+    def is_useful(self) -> bool:
+        """True if the condition may leave out a file."""
+        return self._is_enabled and not isinstance(self._by_value, AlwaysTrue)
+
+    def look(self, files: Iterable[PlacedFile]) -> None:
+        """Looks into the indexes of files, of many at once.
+
+        Raises:
+            MissingFile: the file of an index does not exist.
+            CorruptFile: an index is damaged.
+        """
+        new = [placed for placed in files if placed.place not in self._known and has_file_index(placed.file)]
+        for placed, verdict in zip(new, map_parallel(self._verdict, new), strict=True):
+            self._known[placed.place] = verdict
+
+    def verdict(self, placed: PlacedFile) -> Verdict:
+        """What the index of a file says, which was looked into before if there is one."""
+        return self._known.get(placed.place, _NO_INDEX)
+
+    def _verdict(self, placed: PlacedFile) -> Verdict:
+        file = placed.file
+        with opened_file_index(self._table.file_io, placed.directory, file) as container:
+            opened: dict[str, list[ColumnIndex]] = {}
+
+            def indexes(column: str) -> list[ColumnIndex]:
+                if column not in opened:
+                    opened[column] = self._indexes(file, column, container)
+                return opened[column]
+
+            if not isinstance(self._by_key, AlwaysTrue) and _is_empty(possible_rows(self._by_key, indexes).true):
+                return Verdict(by_key=False, by_value=False)
+            rows = possible_rows(self._by_value, indexes).true
+        if rows is not None and rows and rows.max() >= file.row_count:
+            raise CorruptFile(
+                f"reading the file index of {file.file_name}: it names row {rows.max()} of {file.row_count}; the index "
+                "is of another file: read with 'file-index.read.enabled' = 'false'"
+            )
+        is_short = rows is not None and len(rows) <= MOST_ROWS_KEPT and 2 * len(rows) < file.row_count
+        return Verdict(True, not _is_empty(rows), encode_rows(rows) if rows is not None and is_short else None)
+
+    def _indexes(
+        self, file: DataFileMeta, column: str, container: Mapping[str, Mapping[str, ByteReader | None]]
+    ) -> list[ColumnIndex]:
+        """The indexes of a column in a file; none if the column has changed its type since the file was written."""
+        table = self._table
+        field = table.schema.by_name[column]
+        written = table.schema if file.schema_id == table.schema.id else table.schemas.load(file.schema_id)
+        then = next((other for other in written.fields if other.id == field.id), None)
+        if then is None or then.type.with_nullable(True) != field.type.with_nullable(True):
+            return []
+        is_orc = file_format_of(file.file_name) == "orc"
+        of_column = container.get(then.name, {})
+        found = (
+            open_index(kind, reader, field.type, is_orc) for kind, reader in of_column.items() if reader is not None
+        )
+        return [index for index in found if index is not None]
+
+
+def _is_empty(rows: RowSet | None) -> bool:
+    return rows is not None and not rows
