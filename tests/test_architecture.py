@@ -26,6 +26,7 @@ DOORS = frozenset(
         "arrow/predicates/expressions",
         "file_io/local",
         "file_io/locate",
+        "format/file_index/bloom",
         "format/java/text",
         "merge/engines/choice",
         "procedures/local_engine",
@@ -39,8 +40,10 @@ DOORS = frozenset(
         "spark/write/open_write",
         "store/compact/compaction",
         "store/open",
+        "store/scan/index_filter",
         "store/scan/new_scan",
         "store/scan/table_scan",
+        "store/write/data_writer",
     )
 )
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from paimon_spark.arrow.file_index.column_keys import ColumnKeys, bit_values, fits_long, map_values
 from paimon_spark.arrow.raw_values import valid_mask
-from paimon_spark.format.file_index.bitmap import BITMAP
 from paimon_spark.format.file_index.bitmap_writer import write_bitmap
-from paimon_spark.format.file_index.bloom import BLOOM_FILTER, BloomBuilder, hash_bytes, hash_numbers
-from paimon_spark.format.file_index.bsi import BSI, write_bsi
+from paimon_spark.format.file_index.bloom import BloomBuilder, hash_bytes, hash_numbers
+from paimon_spark.format.file_index.bsi import write_bsi
 from paimon_spark.format.file_index.container import encode_container
 from paimon_spark.format.file_index.keys import KeyForm
+from paimon_spark.format.file_index.kinds import BITMAP, BLOOM_FILTER, BSI
 from paimon_spark.format.file_index.range_bitmap import write_range_bitmap
 from paimon_spark.format.file_index.settings import IndexSetting, is_bytes
 from paimon_spark.format.types import DataField, DataType

@@ -21,16 +21,16 @@ from paimon_spark.arrow.predicates.predicate import (
     Value,
 )
 from paimon_spark.errors import UnsupportedFeature
-from paimon_spark.format.file_index.bitmap import BITMAP, BitmapIndex, open_bitmap
-from paimon_spark.format.file_index.bloom import BLOOM_FILTER, BloomFilter, open_bloom
-from paimon_spark.format.file_index.bsi import BSI, open_bsi
+from paimon_spark.format.file_index.bitmap import BitmapIndex, open_bitmap
+from paimon_spark.format.file_index.bloom import BloomFilter, open_bloom
+from paimon_spark.format.file_index.bsi import open_bsi
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.keys import Key, KeyForm
-from paimon_spark.format.file_index.range_bitmap import RANGE_BITMAP, open_range_bitmap
+from paimon_spark.format.file_index.kinds import BITMAP, BLOOM_FILTER, BSI, RANGE_BITMAP
+from paimon_spark.format.file_index.range_bitmap import open_range_bitmap
 from paimon_spark.format.file_index.row_sets import RowSet
 from paimon_spark.format.types import STRINGS, TIMESTAMPS, DataType, Root
 
-KINDS = (BLOOM_FILTER, BITMAP, BSI, RANGE_BITMAP)
 _SHARED_DAYS = -141_427 + 31  # a month after 1582-10-15, from when on all calendars count the same days
 
 

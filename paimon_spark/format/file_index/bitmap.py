@@ -9,12 +9,10 @@ from typing import Any
 
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.keys import Key, KeyForm, key_form
+from paimon_spark.format.file_index.kinds import BITMAP, NEWEST_BITMAP
 from paimon_spark.format.file_index.row_sets import RowSet, rows_until
-from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
+from paimon_spark.format.types import DataType
 
-BITMAP = "bitmap"
-NEWEST_VERSION = 2
-BITMAP_ROOTS = INTEGERS | FLOATS | STRINGS | TIMESTAMPS | {Root.BOOLEAN, Root.DATE, Root.TIME}
 UNKNOWN_LENGTH = -1
 
 
@@ -117,8 +115,8 @@ def open_bitmap(reader: ByteReader, data_type: DataType) -> BitmapIndex:
         CorruptFile: the head is damaged.
         UnsupportedFeature: a type that the index cannot hold.
     """
-    form = key_form(data_type, BITMAP_ROOTS, BITMAP)
-    version = reader.version(NEWEST_VERSION)
+    form = key_form(data_type, BITMAP)
+    version = reader.version(NEWEST_BITMAP)
     row_count, count = reader.int32(), reader.int32()
     nulls = None
     if reader.flag():

@@ -1,4 +1,7 @@
-"""The ``bloom-filter`` index: may the file hold a value? (format section 9; Java: BloomFilterFileIndex, FastHash)."""
+"""The ``bloom-filter`` index: may the file hold a value? (format section 9; Java: BloomFilterFileIndex, FastHash).
+
+The library of XXH64 is imported with the first text that is hashed: most tables have no index.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,18 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from xxhash import xxh64_intdigest
 
-from paimon_spark.errors import OptionError
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.keys import float_bits, key_form
-from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
+from paimon_spark.format.file_index.kinds import (
+    BLOOM_FILTER,
+    DEFAULT_FALSE_POSITIVES,
+    DEFAULT_ITEMS,
+    check_bloom_size,
+)
+from paimon_spark.format.types import BINARIES, FLOATS, DataType, Root
 
-BLOOM_FILTER = "bloom-filter"
-DEFAULT_ITEMS = 1_000_000
-DEFAULT_FALSE_POSITIVES = 0.1
-
-BLOOM_ROOTS = INTEGERS | FLOATS | STRINGS | BINARIES | TIMESTAMPS | {Root.DATE, Root.TIME}
 _LONG = 2**64 - 1
-_MOST_BITS = 2**31 - 16
 _AT_ONCE = 1 << 18
 
 Hashes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
@@ -86,23 +87,6 @@ class BloomBuilder:
         self._bits |= np.packbits(flags, bitorder="little")
 
 
-def check_bloom_size(items: int, false_positives: float) -> int:
-    """The number of bits of a filter; see BloomBuilder for the arguments.
-
-    Raises:
-        OptionError: the numbers give no size of a filter, or one that no bit can be numbered in.
-    """
-    whole = -1
-    if items > 0 and 0 < false_positives < 1:
-        whole = int(-items * math.log(false_positives) / (math.log(2) * math.log(2)))
-    if not 0 <= whole <= _MOST_BITS:
-        raise OptionError(
-            f"a {BLOOM_FILTER} index for items = {items} and fpp = {false_positives} cannot be made: items must be at "
-            f"least 1, fpp between 0 and 1, and both together ask for at most {_MOST_BITS // 8} bytes"
-        )
-    return whole + (8 - whole % 8)
-
-
 def open_bloom(reader: ByteReader) -> BloomFilter:
     """The filter that begins at the reader's position. Raises CorruptFile where the bytes are no filter."""
     hash_count = reader.int32()
@@ -127,7 +111,7 @@ def encode_bloom(
     Raises:
         UnsupportedFeature: BOOLEAN, DECIMAL and nested types.
     """
-    key_form(data_type, BLOOM_ROOTS, BLOOM_FILTER)
+    key_form(data_type, BLOOM_FILTER)
     builder = BloomBuilder(items, false_positives)
     hashed = [hash64(value, data_type) & _LONG for value in values if value is not None]
     builder.add(np.array(hashed, np.uint64))
@@ -142,16 +126,18 @@ def hash64(value: Any, data_type: DataType) -> int:
     """
     root = data_type.root
     if root in BINARIES:
-        return _signed(xxh64_intdigest(value))
-    form = key_form(data_type, BLOOM_ROOTS, BLOOM_FILTER)
+        return int(hash_bytes([value]).view(np.int64)[0])
+    form = key_form(data_type, BLOOM_FILTER)
     key = float_bits(value, 4 if root is Root.FLOAT else 8) if root in FLOATS else form.key(value)
     if isinstance(key, bytes):
-        return _signed(xxh64_intdigest(key))
+        return int(hash_bytes([key]).view(np.int64)[0])
     return int(hash_numbers(np.array([key], np.int64)).view(np.int64)[0])
 
 
 def hash_bytes(values: Iterable[bytes]) -> Hashes:
     """XXH64 of every value. There is one call for each value, so give it distinct ones."""
+    from xxhash import xxh64_intdigest
+
     return np.fromiter(map(xxh64_intdigest, values), np.uint64)
 
 
@@ -163,7 +149,8 @@ def hash_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Hashes:
     key ^= key >> 14
     key = key + (key << 2) + (key << 4)
     key ^= key >> 28
-    return (key + (key << 31)).view(np.uint64)
+    hashes: Hashes = (key + (key << 31)).view(np.uint64)
+    return hashes
 
 
 def _positions(hashed: int, hash_count: int, bit_count: int) -> list[int]:
@@ -171,8 +158,3 @@ def _positions(hashed: int, hash_count: int, bit_count: int) -> list[int]:
     low, high = hashed & 0xFFFFFFFF, hashed >> 32
     sums = ((low + i * high) & 0xFFFFFFFF for i in range(1, hash_count + 1))
     return [(total if total < 2**31 else total ^ 0xFFFFFFFF) % bit_count for total in sums]
-
-
-def _signed(value: int) -> int:
-    value &= _LONG
-    return value - 2**64 if value >= 2**63 else value

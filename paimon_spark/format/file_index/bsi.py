@@ -12,13 +12,11 @@ from paimon_spark.errors import DataError
 from paimon_spark.format.file_index.bit_slices import BitSlices
 from paimon_spark.format.file_index.byte_reader import ByteReader, bitmap_bytes
 from paimon_spark.format.file_index.keys import KeyForm, key_form
+from paimon_spark.format.file_index.kinds import BSI
 from paimon_spark.format.file_index.row_sets import Ints, RowSet, row_set, rows_until
-from paimon_spark.format.types import INTEGERS, TIMESTAMPS, DataType, Root
+from paimon_spark.format.types import DataType
 
-BSI = "bsi"
 VERSION = 1
-
-BSI_ROOTS = INTEGERS | TIMESTAMPS | {Root.DATE, Root.TIME, Root.DECIMAL}
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def open_bsi(reader: ByteReader, data_type: DataType) -> BsiIndex:
         CorruptFile: the bytes are no index.
         UnsupportedFeature: a type that the index cannot hold.
     """
-    form = key_form(data_type, BSI_ROOTS, BSI)
+    form = key_form(data_type, BSI)
     reader.version(VERSION)
     row_count = reader.int32()
     positive = _decode_side(reader) if reader.flag() else _NO_ROWS
@@ -100,7 +98,7 @@ def encode_bsi(values: Iterable[Any], data_type: DataType) -> bytes:
         UnsupportedFeature: a type that the index cannot hold.
         DataError: a value beyond 63 bits.
     """
-    form = key_form(data_type, BSI_ROOTS, BSI)
+    form = key_form(data_type, BSI)
     keys = [None if value is None else int(form.key(value)) for value in values]
     valid = np.fromiter((key is not None for key in keys), np.bool_, len(keys))
     for value in (key for key in keys if key is not None and abs(key) >= 2**63):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Set
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.file_index.byte_reader import ByteReader
+from paimon_spark.format.file_index.kinds import check_type
 from paimon_spark.format.file_index.row_sets import Ints
 from paimon_spark.format.types import FLOATS, STRINGS, TIMESTAMPS, DataType, Root
 
@@ -155,21 +154,13 @@ class KeyForm:
         return 10**6 if precision <= 3 else 10**3
 
 
-def key_form(data_type: DataType, roots: Set[Root], index: str) -> KeyForm:
-    """The key form of a column.
-
-    Args:
-        roots: the types that the index supports.
-        index: its name, for the error.
+def key_form(data_type: DataType, kind: str) -> KeyForm:
+    """The form of the keys of a column in an index of this kind.
 
     Raises:
-        UnsupportedFeature: the index does not support the type.
+        UnsupportedFeature: such an index cannot hold the type.
     """
-    if data_type.root not in roots:
-        raise UnsupportedFeature(
-            f"a {index} index cannot hold values of type {data_type.root}: take the column out of "
-            f"file-index.{index}.columns"
-        )
+    check_type(kind, data_type)
     return KeyForm(data_type)
 
 

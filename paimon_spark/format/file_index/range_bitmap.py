@@ -9,22 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.file_index.bit_slices import BitSlices
 from paimon_spark.format.file_index.byte_reader import ByteReader, bitmap_bytes
 from paimon_spark.format.file_index.coded_keys import CodedKeys, code_values
 from paimon_spark.format.file_index.keys import Key, KeyForm, key_form
+from paimon_spark.format.file_index.kinds import RANGE_BITMAP
 from paimon_spark.format.file_index.range_dictionary import RangeDictionary, encode_dictionary, open_dictionary
 from paimon_spark.format.file_index.row_sets import RowSet, row_set, rows_until
-from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataType, Root
+from paimon_spark.format.types import DataType, Root
 
-RANGE_BITMAP = "range-bitmap"
 VERSION = 1
 DEFAULT_CHUNK_SIZE = 16 * 1024
 
-_ROOTS = INTEGERS | FLOATS | STRINGS | TIMESTAMPS | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.DECIMAL}
 _ONE_KEY_A_CHUNK = {Root.BOOLEAN, Root.TINYINT, Root.SMALLINT}
-_MOST_PRECISE = {Root.DECIMAL: 18, Root.TIMESTAMP: 6, Root.TIMESTAMP_LTZ: 6}
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ def open_range_bitmap(reader: ByteReader, data_type: DataType) -> RangeBitmap:
         CorruptFile: the head is damaged.
         UnsupportedFeature: a type that the index cannot hold.
     """
-    form = range_form(data_type)
+    form = key_form(data_type, RANGE_BITMAP)
     header = _header(reader)
     header.version(VERSION)
     row_count, cardinality = header.int32(), header.int32()
@@ -127,14 +124,14 @@ def encode_range_bitmap(values: Iterable[Any], data_type: DataType, chunk_size: 
     Raises:
         UnsupportedFeature: a type that the index cannot hold.
     """
-    return write_range_bitmap(code_values(range_form(data_type), values), chunk_size)
+    return write_range_bitmap(code_values(key_form(data_type, RANGE_BITMAP), values), chunk_size)
 
 
 def write_range_bitmap(column: CodedKeys, chunk_size: int | None = None) -> bytes:
     """The index of a column.
 
     Args:
-        column: the keys of all rows, of a ``range_form``.
+        column: the keys of all rows.
         chunk_size: option ``chunk-size`` in bytes: how many bytes of keys follow the first key of a chunk.
     """
     form, count = column.form, len(column.keys)
@@ -146,18 +143,6 @@ def write_range_bitmap(column: CodedKeys, chunk_size: int | None = None) -> byte
     # without a value the Java writer has the greatest code -1, which takes all 64 slices
     slice_count = max(1, (count - 1).bit_length()) if count else 64
     return _with_length(header) + dictionary + _encode_codes(column, slice_count)
-
-
-def range_form(data_type: DataType) -> KeyForm:
-    """The form of the keys. Raises UnsupportedFeature for a type that the index cannot hold."""
-    form = key_form(data_type, _ROOTS, RANGE_BITMAP)
-    limit = _MOST_PRECISE.get(data_type.root)
-    if limit is not None and data_type.precision is not None and data_type.precision > limit:
-        raise UnsupportedFeature(
-            f"a {RANGE_BITMAP} index cannot hold values of type {data_type.root}({data_type.precision}): "
-            f"at most precision {limit}"
-        )
-    return form
 
 
 def _int32(value: int) -> bytes:

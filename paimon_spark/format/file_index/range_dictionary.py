@@ -120,7 +120,7 @@ def encode_dictionary(form: KeyForm, keys: KeyList, chunk_size: int) -> bytes:
         keys: ascending.
         chunk_size: how many bytes of keys, and of their places, follow the first key of a chunk.
     """
-    if isinstance(keys, np.ndarray):
+    if isinstance(keys, np.ndarray) and form.width is not None:
         return _of_fixed_width(form, keys, chunk_size)
     offsets, chunks, area = bytearray(), bytearray(), bytearray()
     code = 0

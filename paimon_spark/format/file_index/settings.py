@@ -9,18 +9,18 @@ from types import MappingProxyType
 from typing import Any
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.file_index.bitmap import BITMAP, BITMAP_ROOTS, NEWEST_VERSION
-from paimon_spark.format.file_index.bitmap_writer import DEFAULT_BLOCK_SIZE
-from paimon_spark.format.file_index.bloom import (
+from paimon_spark.format.file_index.kinds import (
+    BITMAP,
     BLOOM_FILTER,
-    BLOOM_ROOTS,
+    BSI,
+    DEFAULT_BLOCK_SIZE,
     DEFAULT_FALSE_POSITIVES,
     DEFAULT_ITEMS,
+    NEWEST_BITMAP,
+    RANGE_BITMAP,
     check_bloom_size,
+    check_type,
 )
-from paimon_spark.format.file_index.bsi import BSI, BSI_ROOTS
-from paimon_spark.format.file_index.keys import key_form
-from paimon_spark.format.file_index.range_bitmap import RANGE_BITMAP, range_form
 from paimon_spark.format.options.core_options import parse_int, parse_memory, parse_ratio
 from paimon_spark.format.types import BINARIES, STRINGS, DataField, DataType, Root
 
@@ -31,15 +31,15 @@ _MAP_KEY = re.compile(r"([^\[]+)\[(.*)\]", re.DOTALL)
 
 def _version(text: str) -> int:
     version = parse_int(text)
-    if not 1 <= version <= NEWEST_VERSION:
-        raise ValueError(f"expected a version from 1 to {NEWEST_VERSION}")
+    if not 1 <= version <= NEWEST_BITMAP:
+        raise ValueError(f"expected a version from 1 to {NEWEST_BITMAP}")
     return version
 
 
 _PARSERS: Mapping[str, Mapping[str, tuple[Callable[[str], Any], Any]]] = MappingProxyType(
     {
         BLOOM_FILTER: {"items": (parse_int, DEFAULT_ITEMS), "fpp": (parse_ratio, DEFAULT_FALSE_POSITIVES)},
-        BITMAP: {"version": (_version, NEWEST_VERSION), "index-block-size": (parse_memory, DEFAULT_BLOCK_SIZE)},
+        BITMAP: {"version": (_version, NEWEST_BITMAP), "index-block-size": (parse_memory, DEFAULT_BLOCK_SIZE)},
         BSI: {},
         RANGE_BITMAP: {"chunk-size": (parse_memory, None)},
     }
@@ -122,20 +122,12 @@ def check_indexes(settings: tuple[IndexSetting, ...], fields: Mapping[str, DataF
                 f"the option '{key}' names a key of '{setting.column}', which is {field.type.root}: only maps with "
                 "texts as keys have indexes of single keys"
             )
-        check_type(setting.kind, setting.data_type(field), setting.name)
+        try:
+            check_type(setting.kind, setting.data_type(field))
+        except UnsupportedFeature as error:
+            raise OptionError(f"the option '{key}' names '{setting.name}': {error}") from None
         if setting.kind == BLOOM_FILTER:
             check_bloom_size(setting.value("items"), setting.value("fpp"))
-
-
-def check_type(kind: str, data_type: DataType, name: str) -> None:
-    """Checks that an index of this kind can hold a column. Raises OptionError if it cannot."""
-    try:
-        if kind == RANGE_BITMAP:
-            range_form(data_type)
-        else:
-            key_form(data_type, {BLOOM_FILTER: BLOOM_ROOTS, BITMAP: BITMAP_ROOTS, BSI: BSI_ROOTS}[kind], kind)
-    except UnsupportedFeature as error:
-        raise OptionError(f"the option 'file-index.{kind}.columns' names '{name}': {error}") from None
 
 
 def is_bytes(data_type: DataType) -> bool:

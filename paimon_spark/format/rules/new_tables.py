@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from paimon_spark.errors import OptionError, SchemaError
+from paimon_spark.format.file_index.settings import check_indexes, index_settings
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
@@ -228,8 +229,6 @@ def _check_column_options(schema: TableSchema, options: Options) -> Iterator[str
             if name not in schema.by_name
         )
     if any(key.startswith("file-index.") for key in options):
-        from paimon_spark.format.file_index.settings import check_indexes, index_settings
-
         try:
             check_indexes(index_settings(options), schema.by_name)
         except OptionError as error:

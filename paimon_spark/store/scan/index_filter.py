@@ -2,16 +2,15 @@
 
 Java: FileIndexEvaluator, FileIndexPredicate, AppendOnlyFileStoreScan. The official system looks at embedded indexes
 when it plans and at index files when it reads; here both are looked at in the plan, so that no task opens a file in
-vain.
+vain. What evaluates indexes is imported with the first one: most tables have none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from paimon_spark.arrow.file_index.column_index import open_index
-from paimon_spark.arrow.file_index.possible_rows import ColumnIndex, possible_rows
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_, columns_of, conjuncts, restrict
 from paimon_spark.errors import CorruptFile
 from paimon_spark.format.file_index.byte_reader import ByteReader
@@ -24,6 +23,10 @@ from paimon_spark.store.read.file_index_files import has_file_index, opened_file
 from paimon_spark.store.storage.parallel import map_parallel
 
 MOST_ROWS_KEPT = 1 << 14  # a selection of more rows is not sent to tasks: it would be long and leave out little
+
+
+if TYPE_CHECKING:
+    from paimon_spark.arrow.file_index.possible_rows import ColumnIndex
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ class IndexFilter:
         return self._known.get(placed.place, _NO_INDEX)
 
     def _verdict(self, placed: PlacedFile) -> Verdict:
+        from paimon_spark.arrow.file_index.possible_rows import possible_rows
+
         file = placed.file
         with opened_file_index(self._table.file_io, placed.directory, file) as container:
             opened: dict[str, list[ColumnIndex]] = {}
@@ -120,6 +125,8 @@ class IndexFilter:
         self, file: DataFileMeta, column: str, container: Mapping[str, Mapping[str, ByteReader | None]]
     ) -> list[ColumnIndex]:
         """The indexes of a column in a file; none if the column has changed its type since the file was written."""
+        from paimon_spark.arrow.file_index.column_index import open_index
+
         table = self._table
         field = table.schema.by_name[column]
         written = table.schema if file.schema_id == table.schema.id else table.schemas.load(file.schema_id)

@@ -127,7 +127,7 @@ class BucketWriter:
         except BaseException:
             stream.discard()
             raise
-        self._file = _OpenFile(name, stream, writer, self._layout.index_builder())
+        self._file = _OpenFile(name, stream, writer, self._new_index())
         return self._file
 
     def _rows_at_once(self, batch: pa.RecordBatch) -> int:
@@ -163,6 +163,14 @@ class BucketWriter:
         self._closing.run(file.stream.close)
         self._file = None
         self.files.append(self._with_index(file, self._meta(file, size)))
+
+    def _new_index(self) -> FileIndexBuilder | None:
+        """Makes the indexes of one file; None: it gets none. Most tables have none, so this is imported late."""
+        if not self._layout.indexes:
+            return None
+        from paimon_spark.arrow.file_index.builder import FileIndexBuilder
+
+        return FileIndexBuilder(self._layout.indexes, {field.name: field for field in self._layout.values})
 
     def _with_index(self, file: _OpenFile, meta: DataFileMeta) -> DataFileMeta:
         """The metadata with the index of the file, or with the name of the file that gets it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,6 +17,7 @@ from paimon_spark.arrow.statistics.manifest_stats import (
     stats_modes,
 )
 from paimon_spark.arrow.types import arrow_schema
+from paimon_spark.format.file_index.settings import IndexSetting, check_indexes, index_settings
 from paimon_spark.format.manifest import EMPTY_STATS, FileSource, SimpleStats
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB, Options
@@ -31,10 +31,6 @@ from paimon_spark.format.schema import (
     TableSchema,
 )
 from paimon_spark.format.types import DataField, DataType, Root
-
-if TYPE_CHECKING:
-    from paimon_spark.arrow.file_index.builder import FileIndexBuilder
-    from paimon_spark.format.file_index.settings import IndexSetting
 
 _SYSTEM_FIELDS = (
     DataField(SEQUENCE_NUMBER_ID, SEQUENCE_NUMBER, DataType(Root.BIGINT, nullable=False)),
@@ -88,14 +84,6 @@ class FileLayout:
     indexes: tuple[IndexSetting, ...] = ()
     most_embedded: int = 0
 
-    def index_builder(self) -> FileIndexBuilder | None:
-        """Makes the indexes of one file; None: it gets none."""
-        if not self.indexes:
-            return None
-        from paimon_spark.arrow.file_index.builder import FileIndexBuilder
-
-        return FileIndexBuilder(self.indexes, {field.name: field for field in self.values})
-
     def key_stats(self, found: Mapping[str, ColumnStats]) -> SimpleStats:
         """``_KEY_STATS`` of a file: of all key columns.
 
@@ -142,11 +130,9 @@ def file_layout(
 ) -> FileLayout:
     """The layout of data files that are written now; arguments and errors as of data_rules and index_settings."""
     layout = layout_by(schema, options, data_rules(options, level, source))
-    if not any(key.startswith("file-index.") and key.endswith(".columns") for key in options):
-        return layout
-    from paimon_spark.format.file_index.settings import check_indexes, index_settings
-
     indexes = index_settings(options)
+    if not indexes:
+        return layout
     check_indexes(indexes, schema.by_name)
     return replace(layout, indexes=indexes, most_embedded=options.value(o.FILE_INDEX_IN_MANIFEST_THRESHOLD))
 
