@@ -11,8 +11,8 @@ from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.spark.cdc.database_sync import DatabasePlan, DatabaseTarget, sync_database_batch
-from paimon_spark.spark.cdc.stream_identity import query_id
 from paimon_spark.spark.cdc.table_sync import Once, check_stream
+from paimon_spark.spark.stream_sink.identity import StreamIdentity
 from paimon_spark.spark.table.sync_methods import TableTarget
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.spark.write.write_job import WriteResult
@@ -39,14 +39,14 @@ def sync_messages(
     if not messages.isStreaming:
         target = _target(messages.sparkSession, catalog, database, dead_letters)
         return sync_database_batch(messages, plan, target, once)
-    place = checkpoint or ""
+    identity = StreamIdentity(checkpoint)
 
     def batch(frame: DataFrame, number: int) -> None:
         spark = frame.sparkSession
         target = _target(spark, catalog, database, dead_letters)
-        sync_database_batch(frame, plan, target, (query_id(spark, place), number))
+        sync_database_batch(frame, plan, target, (identity.query(spark), number))
 
-    return messages.writeStream.foreachBatch(batch).option("checkpointLocation", place)
+    return messages.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint or "")
 
 
 def _target(spark: SparkSession, catalog: Catalog, database: str, dead_letters: str | None) -> DatabaseTarget:

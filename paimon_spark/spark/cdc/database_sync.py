@@ -156,7 +156,7 @@ def _write(
     for database, source in group.sources:
         mine = mine | ((sf.col(DATABASE) == database) & (sf.col(TABLE) == source))
     messages = routed.where(mine & sf.col(PROBLEM).isNull())
-    decoding = followed(table.open(), messages, plan.decoding)
+    decoding = followed(table.open(), messages, plan.decoding, once)
     keeps = target.letters is not None
     rows = decoded_frame(message_columns(messages), replace(decoding, dead_letters=keeps))
     return write_changes(rows, plan.options, table, target.letters, once)

@@ -34,6 +34,8 @@ from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.stream_sink.batch import stream_user
+from paimon_spark.store.stream_sink.note_file import find_note
 
 Once = tuple[str, int]
 """The name of a stream and the number of its batch: what is written under them is written once."""
@@ -81,26 +83,34 @@ def sync_batch(
     messages = message_columns(batch)
     routed = routed_frame(messages, replace(plan.decoding, dead_letters=True)).persist()
     try:
-        decoding = followed(target.open(), routed, plan.decoding)
+        decoding = followed(target.open(), routed, plan.decoding, once)
         rows = decoded_frame(messages, replace(decoding, dead_letters=letters is not None))
         return write_changes(rows, plan.options, target, letters, once)
     finally:
         routed.unpersist()
 
 
-def followed(table: Table, routed: DataFrame, decoding: Decoding) -> Decoding:
+def followed(table: Table, routed: DataFrame, decoding: Decoding, once: Once | None) -> Decoding:
     """Gives the table the columns and types that messages tell; the result decodes them for it.
+
+    A batch that comes again does not change the columns again: they may have been dropped on purpose since.
 
     Raises:
         SchemaError: a column would need a type that it cannot become.
     """
     mappings = type_mappings(decoding.type_mapping)
     schema = table.schema
-    for told in told_of(routed):
+    for told in () if once is not None and _came_before(table, once) else told_of(routed):
         changes = column_changes(schema.fields, told, mappings, decoding.case_sensitive)
         if changes:
             schema = alter_table(table, changes, decoding.case_sensitive)
     return replace(decoding.for_columns(schema.fields, schema.primary_keys), whole=True)
+
+
+def _came_before(table: Table, once: Once) -> bool:
+    """Whether the commit of a batch was begun before: its note is written after the columns have followed."""
+    note = find_note(table, stream_user(table, once[0]))
+    return note is not None and note.batch >= once[1]
 
 
 def write_changes(

@@ -5,20 +5,20 @@ On Spark Connect this runs in a process of its own on the server, with a session
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql.types import TimestampType
 
-from paimon_spark.errors import OptionError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.options import Once
 from paimon_spark.spark.jobs.write_run import run_write
-from paimon_spark.spark.stream_sink.options import COMMIT_USER, StreamOptions
-from paimon_spark.spark.stream_sink.query import compute, local_query
+from paimon_spark.spark.stream_sink.identity import StreamIdentity
+from paimon_spark.spark.stream_sink.options import StreamOptions
+from paimon_spark.spark.stream_sink.query import compute
 from paimon_spark.spark.write.open_write import open_job
+from paimon_spark.store.metadata.remembered import remembering
 
 _LATEST = "latest"
 
@@ -29,18 +29,17 @@ class EachBatch:
 
     Attributes:
         options: of the stream, with the path of the table.
-        checkpoint: where the query keeps its state; None: not told.
+        identity: of the query.
         watermark_column: of the rows; None: none.
         overwrites: whether each batch replaces all rows.
-        known: the id of the query, as soon as it is known.
     """
 
     options: StreamOptions
-    checkpoint: str | None
+    identity: StreamIdentity
     watermark_column: str | None
     overwrites: bool = False
-    known: list[str] = field(default_factory=list)
 
+    @remembering()
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Writes the batch, if the table does not have it.
 
@@ -49,7 +48,7 @@ class EachBatch:
         """
         spark, options = rows.sparkSession, self.options
         user = options.commit_user
-        name = user or self._query(spark)
+        name = user or self.identity.query(spark)
         once = Once(name, number, user=user, of_stream=True)
         job = open_job(replace(options.write, once=once), rows.schema, self.overwrites)
         if self.watermark_column is None:
@@ -65,35 +64,6 @@ class EachBatch:
 
         if run_write(spark, observed, job, watermark=watermark).repeated:
             compute(rows)
-
-    def _query(self, spark: SparkSession) -> str:
-        """The id of the query: it is the same after a restart, and new when the checkpoint is.
-
-        Raises:
-            OptionError: it cannot be found out, or the checkpoint is that of another query.
-        """
-        if not self.known:
-            self.known.append(self._found(spark))
-        return self.known[0]
-
-    def _found(self, spark: SparkSession) -> str:
-        seen = local_query(spark)
-        if self.checkpoint is None and seen is not None:
-            return seen
-        if self.checkpoint is None:
-            raise OptionError(
-                "Spark Connect does not show which query a batch belongs to: give the checkpoint, with "
-                "write_stream(df, checkpoint='...'), or a name for the stream with the option "
-                f"'{COMMIT_USER.key}'"
-            )
-        lines = spark.read.text(f"{self.checkpoint.rstrip('/')}/metadata").collect()
-        named: str = json.loads(lines[0][0])["id"]
-        if seen not in (None, named):
-            raise OptionError(
-                f"write_stream was given the checkpoint {self.checkpoint}, which is that of the query {named}, but "
-                f"this query is {seen}: give the same checkpoint to both, or leave option('checkpointLocation') out"
-            )
-        return named
 
 
 def _latest_millis(rows: DataFrame, column: str) -> Column:

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.format.options.column_names import format_columns
 from paimon_spark.spark.adapters.options import COLUMNS, FILTER, PATH, ROW_KINDS
+from paimon_spark.spark.stream_sink.identity import StreamIdentity
 from paimon_spark.spark.stream_sink.options import stream_options
 from paimon_spark.spark.stream_sink.watermark import event_time_column
 from paimon_spark.spark.table.each_batch import EachBatch
@@ -87,7 +88,7 @@ class StreamMethods(ABC):
         """
         given = stream_options({**self._stream_options(), **options, PATH: self._path})
         column = event_time_column(given.watermark_column, df.schema)
-        each = EachBatch(given, checkpoint, column)
+        each = EachBatch(given, StreamIdentity(checkpoint), column)
         writer = df.writeStream.foreachBatch(each)
         plain = writer.outputMode
 

@@ -12,8 +12,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_spark.cdc.batches.decoding import DecodingOptions, decoding_of
 from paimon_spark.spark.adapters.dataframes import Rows
-from paimon_spark.spark.cdc.stream_identity import query_id
 from paimon_spark.spark.cdc.table_sync import Once, SyncPlan, check_stream, sync_batch
+from paimon_spark.spark.stream_sink.identity import StreamIdentity
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.open import ReadableTable
 
@@ -84,14 +84,14 @@ class SyncMethods(ABC):
         check_stream(rows, checkpoint)
         if not rows.isStreaming:
             return _run(type(self), self._spark, self._path, self._options, rows, plan, dead_letters, once)
-        made, path, opened_with, place = type(self), self._path, self._options, checkpoint or ""
+        made, path, opened_with, identity = type(self), self._path, self._options, StreamIdentity(checkpoint)
 
         def batch(frame: DataFrame, number: int) -> None:
             spark = frame.sparkSession
-            name = (query_id(spark, place), number)
+            name = (identity.query(spark), number)
             _run(made, spark, path, opened_with, frame, plan, dead_letters, name)
 
-        return rows.writeStream.foreachBatch(batch).option("checkpointLocation", place)
+        return rows.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint or "")
 
     def _plan(self, format: str | None, options: Mapping[str, str], decoding: DecodingOptions) -> SyncPlan:
         zone = self._spark.conf.get("spark.sql.session.timeZone") or "UTC"

@@ -196,6 +196,18 @@ def test_each_batch_is_written_once(spark: SparkSession, tmp_path: Path) -> None
     assert rows_of(target) == [(1,), (2,)]
 
 
+def test_a_batch_that_comes_again_does_not_bring_a_column_back(spark: SparkSession, tmp_path: Path) -> None:
+    target = table(spark, tmp_path / "t", "id INT")
+    batch = frame(spark, values_batch({"type": "insert", "data": {"id": 1, "v": "a"}}))
+    target.sync(batch, "maxwell-json", once=("loader", 1))
+    with target.update_schema() as changes:
+        changes.drop_column("v")
+    assert target.sync(batch, "maxwell-json", once=("loader", 1)).repeated
+    assert target.toDF().columns == ["id"]
+    target.sync(batch, "maxwell-json", once=("loader", 2))
+    assert rows_of(target) == [(1, "a")]
+
+
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     target = table(spark, tmp_path / "t", "id INT")
     messages: list[Message] = [(None, dumps({"type": "insert", "data": {"id": 1}}))]
