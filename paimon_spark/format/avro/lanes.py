@@ -70,6 +70,11 @@ class Column:
     valid: Bools
 
 
+def absent_column(count: int) -> Column:
+    """A column of nulls."""
+    return Column(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_))
+
+
 @dataclass(frozen=True)
 class Decoded:
     """The wanted columns that the writers' schemas have, and the buffer that spans point into."""

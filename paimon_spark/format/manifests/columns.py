@@ -18,7 +18,7 @@ import numpy as np
 
 from paimon_spark.errors import CorruptFile, UnsupportedFeature
 from paimon_spark.format.avro.container import Container, read_container, read_varint
-from paimon_spark.format.avro.lanes import Bools, Column, Ints, LaneError, decode_lanes
+from paimon_spark.format.avro.lanes import Bools, Column, Ints, LaneError, absent_column, decode_lanes
 from paimon_spark.format.avro.limits import Budget
 from paimon_spark.format.avro.plan import Kind, Path, UncoveredSchema, plan_steps
 from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
@@ -238,7 +238,7 @@ class ManifestColumns:
     def attribute(self, name: str) -> Column:
         """A column by attribute of DataFileMeta, as decoded: texts and bytes are spans of the buffer."""
         column = self.columns.get(_FILE[name][0])
-        return _absent(len(self)) if column is None else column
+        return absent_column(len(self)) if column is None else column
 
     def lists(self, path: Path, indices: Ints) -> list[tuple[Any, ...] | None]:
         """Arrays of texts or counts, such as ``("_FILE", "_WRITE_COLS")``, of the entries of these numbers."""
@@ -327,7 +327,7 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
         ) from None
     columns = dict(decoded.columns)
     for path in _NEEDED:
-        column = columns.setdefault(path, _absent(decoded.count))
+        column = columns.setdefault(path, absent_column(decoded.count))
         if not column.valid.all():
             where = _file_of(names, starts, int(np.argmin(column.valid)))
             raise CorruptFile(f"cannot read {where}: an entry has no '{path[-1]}'; this is not a manifest")
@@ -371,8 +371,9 @@ def _check_ranges(columns: Mapping[Path, Column], names: Sequence[str], starts: 
             )
 
 
-def _absent(count: int) -> Column:
-    return Column(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_))
+def is_span(path: Path) -> bool:
+    """Whether a column holds places in the buffer; else integers."""
+    return _WANTED[path] is not _INTEGER
 
 
 def _file_of(names: Sequence[str], starts: Ints, entry: int) -> str:

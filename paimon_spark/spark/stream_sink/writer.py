@@ -22,6 +22,7 @@ from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.task_rows import current_task, write_rows
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.metadata.table import BucketMode
 from paimon_spark.store.stream_sink.batch import Batch, stream_user
 
@@ -69,6 +70,7 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
         return BatchFiles(tuple(messages), query, batch, seen.rows, seen.latest, plan.since, plan.base, schema.id)
 
     @plainly
+    @remembering()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         from paimon_spark.spark.write.commit_named import commit_named
 
@@ -123,6 +125,7 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
         return replace(job, commit_user=user, plan=plan, batch=batch, watermark=watermark)
 
 
+@remembering()
 def open_stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> PaimonStreamWriter:
     """The writer of a batch: opens the table, or creates it, and checks that the stream still fits.
 

@@ -18,16 +18,19 @@ from paimon_spark.format.manifests.codec import (
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
 from paimon_spark.format.manifests.index_manifest import decode_index_manifest, encode_index_manifest
 from paimon_spark.format.manifests.join import join_manifests
+from paimon_spark.format.manifests.joined_columns import held_bytes, join_columns, split_columns
 from paimon_spark.format.options.core_options import MANIFEST_COMPRESSION, MANIFEST_TARGET_FILE_SIZE, MB, Options
 from paimon_spark.format.paths import manifest_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.partition_stats import joined_stats, partition_stats
+from paimon_spark.store.metadata.remembered import memory_in_use, remembered
 from paimon_spark.store.storage.discard import discard
 from paimon_spark.store.storage.parallel import map_parallel
 
 WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
+_META_BYTES = 1000  # of a record of a list in memory, about
 
 
 def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None = None) -> list[ManifestFileMeta]:
@@ -44,9 +47,14 @@ def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None 
         UnsupportedFeature: a record version this release does not know.
     """
     path = manifest_path(table, name)
-    data = _read(file_io, path, "manifest list")
-    check_size(data, size, path)
-    return decode_manifest_list(data, path)
+
+    def read() -> tuple[list[ManifestFileMeta], int]:
+        data = _read(file_io, path, "manifest list")
+        check_size(data, size, path)
+        found = decode_manifest_list(data, path)
+        return found, len(found) * _META_BYTES
+
+    return list(remembered(f"{path}?{size}", read))
 
 
 def read_data_manifests(file_io: FileIO, table: str, snapshot: Snapshot) -> list[ManifestFileMeta]:
@@ -96,7 +104,17 @@ def read_manifest_columns(file_io: FileIO, table: str, metas: Sequence[ManifestF
         CorruptFile: a manifest is missing (MissingFile), of another size than in its list, or damaged.
         UnsupportedFeature: a record version this release does not know.
     """
-    return decode_manifests(read_manifest_bytes(file_io, table, metas))
+    memory = memory_in_use()
+    if memory is None:
+        return decode_manifests(read_manifest_bytes(file_io, table, metas))
+    names = [f"{manifest_path(table, meta.file_name)}?{meta.file_size}" for meta in metas]
+    known: dict[str, ManifestColumns] = {name: found for name in names if (found := memory.find(name)) is not None}
+    new = {name: meta for name, meta in zip(names, metas, strict=True) if name not in known}
+    read = decode_manifests(read_manifest_bytes(file_io, table, list(new.values())))  # all at once, which is faster
+    for name, part in zip(new, split_columns(read), strict=True):
+        memory.keep(name, part, held_bytes(part))
+        known[name] = part
+    return read if len(new) == len(metas) else join_columns([known[name] for name in names])
 
 
 def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[IndexManifestEntry]:
@@ -109,7 +127,12 @@ def read_index_manifest(file_io: FileIO, table: str, name: str | None) -> list[I
     if name is None:
         return []
     path = manifest_path(table, name)
-    return decode_index_manifest(_read(file_io, path, "index manifest"), path)
+
+    def read() -> tuple[list[IndexManifestEntry], int]:
+        found = decode_index_manifest(_read(file_io, path, "index manifest"), path)
+        return found, len(found) * _META_BYTES
+
+    return list(remembered(path, read))
 
 
 def _read(file_io: FileIO, path: str, what: str) -> bytes:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from paimon_spark.errors import CorruptFile
 from paimon_spark.file_io import FileIO
-from paimon_spark.format.paths import branch_root, schema_path
+from paimon_spark.format.paths import branch_root, id_of, schema_path
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.store.metadata.remembered import file_version, remembered
 from paimon_spark.store.storage.listing import list_ids
 
 _PREFIX = "schema-"
+_PARSED = 10  # times the size of the file, about
 
 
 class SchemaStore:
@@ -27,8 +29,16 @@ class SchemaStore:
 
     def latest(self) -> TableSchema | None:
         """The schema with the highest id found by listing; None if the table (or branch) does not exist."""
-        ids = self.ids()
-        return self.load(ids[-1]) if ids else None
+        directory = f"{branch_root(self.table, self.branch)}/schema"
+        found = {id_of(status.name, _PREFIX): status for status in self.file_io.list(directory)}
+        ids = sorted(number for number in found if number is not None)
+        if not ids:
+            return None
+        newest, version = ids[-1], file_version(found[ids[-1]])
+        if version is not None and newest not in self._loaded:
+            size = found[newest].size
+            self._loaded[newest] = remembered(version, lambda: (self.load(newest), size * _PARSED))
+        return self.load(newest)
 
     def load(self, schema_id: int) -> TableSchema:
         """The schema with this id.

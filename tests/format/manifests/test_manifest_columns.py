@@ -21,6 +21,7 @@ from paimon_spark.format.avro.schemas import MANIFEST
 from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta, ManifestEntry, SimpleStats
 from paimon_spark.format.manifests.codec import decode_manifest, encode_manifest
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests
+from paimon_spark.format.manifests.joined_columns import join_columns, split_columns
 
 STATS = SimpleStats(b"min", b"max", (0, None, 5, 2**40))
 FILE = DataFileMeta(
@@ -73,6 +74,26 @@ def test_genuine_manifests_one_by_one(writer: str) -> None:
 def test_random_manifests(manifests: list[list[Any]], compression: str) -> None:
     files = [(f"m{i}", encode_manifest(m, compression)) for i, m in enumerate(manifests)]
     assert_equal_to_reference(decode_manifests(files), [entry for manifest in manifests for entry in manifest])
+
+
+@given(st.lists(st.lists(entries, max_size=4), max_size=4))
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_columns_that_are_split_and_joined_again(manifests: list[list[Any]]) -> None:
+    files = [(f"m{i}", encode_manifest(m)) for i, m in enumerate(manifests)]
+    parts = split_columns(decode_manifests(files))
+    for part, manifest in zip(parts, manifests, strict=True):
+        assert_equal_to_reference(part, manifest)
+    joined = join_columns(parts)
+    assert_equal_to_reference(joined, [entry for manifest in manifests for entry in manifest])
+    assert [joined.file_of(i) for i in range(len(joined))] == [f"m{i}" for i, m in enumerate(manifests) for _ in m]
+
+
+def test_columns_of_all_writers_split_and_joined_again() -> None:
+    files = [(str(file), file.data) for file in golden_files("manifest")]
+    expected = [entry for name, data in files for entry in decode_manifest(data, name)]
+    alone = [decode_manifests([file]) for file in files]
+    assert_equal_to_reference(join_columns(alone), expected)
+    assert_equal_to_reference(join_columns(split_columns(decode_manifests(files))), expected)
 
 
 def test_no_manifests_and_manifests_without_entries() -> None:

@@ -1,0 +1,89 @@
+"""What is remembered of metadata files, how much, and what never is."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from support.tables.compacted_tables import append, new_table
+
+from paimon_spark.errors import CorruptFile
+from paimon_spark.store.history.rollback import rollback
+from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifests
+from paimon_spark.store.metadata.remembered import Memory, remembered, remembering
+from paimon_spark.store.metadata.schemas import SchemaStore
+
+
+def test_the_least_used_is_forgotten_first() -> None:
+    memory = Memory(100)
+    for name in "abc":
+        memory.keep(name, name.upper(), 30)
+    assert memory.find("a") == "A"
+    memory.keep("d", "D", 30)
+    assert [memory.find(name) for name in "abcd"] == ["A", None, "C", "D"]
+    memory.keep("huge", "H", 51)
+    assert (memory.find("huge"), memory.held) == (None, 90)
+
+
+def test_only_within_the_block() -> None:
+    made: list[int] = []
+
+    def read() -> tuple[int, int]:
+        made.append(1)
+        return 7, 1
+
+    assert [remembered("x", read), remembered("x", read)] == [7, 7]
+    with remembering(Memory()):
+        assert [remembered("x", read), remembered("x", read)] == [7, 7]
+    assert len(made) == 3
+
+
+def test_a_damaged_manifest_is_not_remembered(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    append(table, [(1, 1, "a")])
+    snapshot = table.snapshots.latest()
+    assert snapshot is not None
+    with remembering(Memory()):
+        metas = read_data_manifests(table.file_io, table.location, snapshot)
+        file = tmp_path / "t" / "manifest" / metas[0].file_name
+        whole = file.read_bytes()
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(CorruptFile):
+            read_manifests(table.file_io, table.location, metas)
+        file.write_bytes(whole)
+        found = read_manifests(table.file_io, table.location, metas)
+        file.unlink()
+        assert read_manifests(table.file_io, table.location, metas) == found
+
+
+def test_a_schema_is_read_again_when_its_file_is_another_one(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t", {"bucket": "1"})
+    file = tmp_path / "t" / "schema" / "schema-0"
+    text = file.read_text()
+
+    def bucket(age: float) -> str:
+        os.utime(file, (time.time() - age,) * 2)
+        latest = SchemaStore(table.file_io, table.location).latest()
+        assert latest is not None
+        return latest.options["bucket"]
+
+    with remembering(Memory()):
+        assert bucket(60) == "1"
+        file.write_text(text.replace('"bucket" : "1"', '"bucket" : "2"').replace('"bucket":"1"', '"bucket":"2"'))
+        assert bucket(60) == "2", "of the same size, at another time"
+        assert bucket(0) == "2"
+        file.write_text(text)
+        assert bucket(0) == "1", "a young file is not remembered, as its time may be that of one before it"
+
+
+def test_snapshots_are_not_remembered(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")
+    with remembering(Memory()):
+        for number in range(2):
+            append(table, [(number, number, "a")])
+        before = table.snapshots.load(2)
+        rollback(table, 1)
+        append(table, [(5, 5, "a")])
+        assert table.snapshots.load(2) != before
