@@ -32,7 +32,10 @@ LATER = {"file_indexes"}
 SYS = ("tables", "partitions", "all_table_options")
 # Java reads the timestamps of ORC files by the time zone of its JVM, here not that of the writer.
 OTHER_ZONE = {"tz_orc_shanghai": ROW_TABLES}
-LATER_COLUMNS = {"snapshots": ["writer_version"]}
+LATER_COLUMNS = {
+    "snapshots": ["writer_version"],
+    "consumers": ["snapshots_behind", "rows_behind", "millis_behind"],  # of this package alone
+}
 BYTES = re.compile(r"\[B@[0-9a-f]+|X'[0-9A-F]*'")
 
 

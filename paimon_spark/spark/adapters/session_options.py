@@ -22,6 +22,7 @@ ALLOW_FULL_SCAN = "read.allow.fullScan"
 _WITHOUT_EFFECT = ("requiredSparkConfsCheck.enabled", "write.use-v2-write")
 _NOT_OF_READS = ("write.", "read.stream.")
 _NOT_OF_WRITES = ("read.",)
+_NOT_OF_STREAMS = ("write.",)
 _ANY = "*"
 _NAMES = 3  # catalog, database, table
 
@@ -44,6 +45,11 @@ class SessionOptions:
     def of_reads(self) -> Mapping[str, str]:
         """The options for a read of a table as it is now or was: without those of writes and of streams."""
         return {key: value for key, value in self.table.items() if not key.lower().startswith(_NOT_OF_READS)}
+
+    @property
+    def of_streams(self) -> Mapping[str, str]:
+        """The options for a stream of a table, among them those that say where it begins: without those of writes."""
+        return {key: value for key, value in self.table.items() if not key.lower().startswith(_NOT_OF_STREAMS)}
 
     @property
     def of_writes(self) -> Mapping[str, str]:

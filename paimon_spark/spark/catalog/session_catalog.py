@@ -68,7 +68,7 @@ def _options_of_session(spark: SparkSession, name: str) -> dict[str, str]:
 class SessionCatalog:
     """The tables of a warehouse by name, in one Spark session.
 
-    - Rows: ``sql``, ``table``, ``catalog["db.table"]`` (a PaimonTable), ``explain``
+    - Rows: ``sql``, ``table``, ``stream``, ``catalog["db.table"]`` (a PaimonTable), ``explain``
     - What is there: ``databases``, ``tables``, ``exists``
     - Change: ``create_database``, ``drop_database``, ``drop_table``, ``rename_table``, and all statements of ``sql``
     - Names for plain Spark: ``create_views``, ``publish``
@@ -137,6 +137,25 @@ class SessionCatalog:
         travel = travel if timestamp is None else Travel("timestamp", timestamp)
         self._session.begin()
         return read_named(self._session, self._name(name), columns, where, travel, options, native)
+
+    def stream(
+        self,
+        name: str,
+        columns: str | Sequence[str] | None = None,
+        where: str | None = None,
+        row_kinds: bool = False,
+        options: Mapping[str, str] = _NO_OPTIONS,
+    ) -> DataFrame:
+        """The rows of a table as a stream: its state first, then every change as it is committed.
+
+        Args:
+            name: as for ``table``; of the system tables, ``$audit_log`` and ``$binlog`` can be streamed.
+            columns: as for ``table``. where: a condition in SQL.
+            row_kinds: True adds a column ``_row_kind``, as for ``PaimonTable.stream``.
+            options: of the stream, as for ``PaimonTable.stream``.
+        """
+        self._session.begin()
+        return self._session.streamed(self._name(name)).stream(columns, where, row_kinds, options)
 
     def __getitem__(self, name: str) -> PaimonTable:
         """The table of a name, to write to it and to look after it."""

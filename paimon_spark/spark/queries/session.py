@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from pyspark.sql import SparkSession
@@ -121,3 +122,13 @@ class SqlSession:
             raise SqlError(f"{name} is a system table, which can be read only")
         self.open(name)
         return PaimonTable(self.spark, self.location(name), {**self.storage_options, **self.said_of(name).of_writes})
+
+    def streamed(self, name: TableName) -> PaimonTable:
+        """A table, one of its branches or a system table as object, with the options that the session sets for streams.
+
+        Raises:
+            TableNotFound: there is none; the message tells which are there.
+        """
+        self.open(replace(name, system=None))
+        said = self.said_of(name).of_streams
+        return PaimonTable(self.spark, self.location(name), {**self.storage_options, **said})

@@ -21,6 +21,7 @@ from paimon_spark.spark.stream_source.admission import (
     holds_limits,
 )
 from paimon_spark.spark.stream_source.open_stream import open_stream
+from paimon_spark.store.metadata.remembered import remembering
 from paimon_spark.store.stream_source.position import Position, parse_position
 from paimon_spark.store.stream_source.reading import UnitReader
 from paimon_spark.store.stream_source.stream import TableStream
@@ -60,6 +61,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._read.start()
 
     @plainly
+    @remembering()
     def initialOffset(self) -> dict[str, Any]:
         self._at = self._stream.first()
         return self._at.to_json()
@@ -73,6 +75,7 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._stream.stop_at_latest()
 
     @plainly
+    @remembering()
     def latestOffset(self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:
         begin = self._at if start is None else parse_position(start)
         if begin is None:  # Spark 4.1 after a restart
@@ -82,9 +85,11 @@ class PaimonStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @plainly
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        return None
+        """What ``query.lastProgress`` shows as the latest offset: how far the stream could be."""
+        return self._stream.reported().to_json()
 
     @plainly
+    @remembering()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         assert self._read is not None, "tasks do not plan"
         self._at = parse_position(end)

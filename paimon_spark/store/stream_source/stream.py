@@ -111,6 +111,12 @@ class TableStream:
             return Position(1)
         return Position(latest.id + 1, after=identity(latest))
 
+    def reported(self) -> Position:
+        """The position after all that is there, for people who watch a query; not one of its checkpoint."""
+        if self._missing is not None and self._looked > float("-inf"):
+            return Position(self._missing.snapshot)  # the last look has found no more
+        return Position((self._ahead.store.latest_id() or 0) + 1)
+
     def _next(self, start: Position, limited: bool) -> Position:
         admission = Admission(self._settings.limits if limited else None)
         at, last, skipped = start, start, 0

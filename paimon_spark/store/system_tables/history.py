@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import Tag
 from paimon_spark.store.holds.consumer_files import consumer_positions
+from paimon_spark.store.holds.consumer_lag import consumer_lag
 from paimon_spark.store.storage.listing import list_branches
 from paimon_spark.store.storage.parallel import map_parallel
 from paimon_spark.store.system_tables.request import (
@@ -56,7 +57,11 @@ BRANCH_FIELDS = fields_of("""
 CONSUMER_FIELDS = fields_of("""
     consumer_id STRING NOT NULL
     next_snapshot_id BIGINT NOT NULL
+    snapshots_behind BIGINT
+    rows_behind BIGINT
+    millis_behind BIGINT
 """)
+_LAG = ("snapshots_behind", "rows_behind", "millis_behind")
 
 
 def duration_text(nanos: int) -> str:
@@ -130,9 +135,14 @@ def _branches(request: Request) -> Columns:
 
 
 def _consumers(request: Request) -> Columns:
+    """The consumers. How far each is behind is not in the official system; snapshots are read only if it is wanted."""
     table = request.table
     positions = consumer_positions(table.file_io, table.location, table.branch)
-    return columns_of_rows(CONSUMER_FIELDS, sorted(positions.items()))
+    if not request.wants(*_LAG):
+        return columns_of_rows(CONSUMER_FIELDS, [(*item, None, None, None) for item in sorted(positions.items())])
+    lags = {name: consumer_lag(table.snapshots, position) for name, position in positions.items()}
+    rows = ((name, lag.next_snapshot, lag.snapshots, lag.rows, lag.millis) for name, lag in sorted(lags.items()))
+    return columns_of_rows(CONSUMER_FIELDS, rows)
 
 
 def _present(find: Callable[[Any], T | None], names: Iterable[Any]) -> Iterator[T]:

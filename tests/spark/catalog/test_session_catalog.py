@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import paimon_spark
@@ -45,6 +46,16 @@ def test_a_table_as_dataframe(cat: SessionCatalog) -> None:
     assert (narrow.columns, [tuple(row) for row in narrow.collect()]) == (["total", "id"], [(1.0, 1)])
     with pytest.raises(OptionError, match="version and timestamp both choose a state"):
         cat.table("shop.orders", version=1, timestamp="2026-01-01")
+
+
+def test_a_table_as_stream(cat: SessionCatalog, tmp_path: Path) -> None:
+    narrow = cat.stream("shop.orders", "id", where="total > 2", row_kinds=True)
+    assert (narrow.isStreaming, narrow.columns) == (True, ["id", "_row_kind"])
+    assert "rowkind" in cat.stream("paimon.shop.orders$audit_log").columns
+    with pytest.raises(AnalysisException, match=r"of the system tables, .* can be streamed"):
+        cat.stream("shop.orders$files")
+    with pytest.raises(TableNotFound, match=r"no table shop\.order in"):
+        cat.stream("shop.order")
 
 
 def test_a_table_as_object(cat: SessionCatalog, spark: SparkSession) -> None:

@@ -27,6 +27,7 @@ from paimon_spark.format.java.text import hash_order
 from paimon_spark.format.manifest import SimpleStats
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.history.consumers import reset_consumer
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import find_system_table, open_table
 from paimon_spark.store.system_tables.history import duration_text
@@ -405,3 +406,16 @@ def test_times_are_those_of_the_local_zone(table: Table, shanghai: None) -> None
     committed = table.snapshots.load(1).time_millis
     (one,) = rows(f"{table.location}$snapshots", ["commit_time"], "snapshot_id = 1")
     assert (one["commit_time"] - dt.datetime(1970, 1, 1)) // dt.timedelta(milliseconds=1) == committed + 8 * 3_600_000
+
+
+def test_consumers_tell_how_far_they_are_behind(tmp_path: Path) -> None:
+    made = new_table(tmp_path / "t")
+    for number in range(3):
+        append(made, [(number, number, "a"), (number + 10, number, "b")])
+    reset_consumer(made, "slow", 2)
+    Path(made.location, "consumer", "consumer-swift").write_text('{"nextSnapshot": 4}')
+    told = {row.pop("consumer_id"): row for row in rows(f"{made.location}$consumers")}
+    late = told["slow"].pop("millis_behind")
+    assert told["slow"] == {"next_snapshot_id": 2, "snapshots_behind": 2, "rows_behind": 4}
+    assert 0 <= late < 60_000
+    assert told["swift"] == {"next_snapshot_id": 4, "snapshots_behind": 0, "rows_behind": 0, "millis_behind": 0}
