@@ -19,6 +19,7 @@ import bench_plan
 import bench_read
 import bench_rows
 import bench_spark
+import bench_streams
 import bench_system
 import bench_tpch
 import bench_write
@@ -38,6 +39,7 @@ PARTS = {
     "native": bench_native.run,
     "tpch": bench_tpch.run,
     "rows": bench_rows.run,
+    "streams": bench_streams.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
 }
