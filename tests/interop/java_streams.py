@@ -54,3 +54,13 @@ def java_consumer(paimon: Any, path: str, consumer: str) -> int | None:
     table = table_at(paimon, path)
     found = table.consumerManager().consumer(consumer)
     return int(found.get().nextSnapshot()) if found.isPresent() else None
+
+
+def java_consumes(paimon: Any, path: str, consumer: str) -> int:
+    """Java's stream reads all that there is and stores where its consumer stands; the snapshot that it reads next."""
+    scan = table_at(paimon, path, {"consumer-id": consumer}).newReadBuilder().newStreamScan()
+    position = None
+    while list(scan.plan().splits()) or position != scan.checkpoint():
+        position = scan.checkpoint()
+    scan.notifyCheckpointComplete(position)
+    return int(position)

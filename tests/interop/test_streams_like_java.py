@@ -17,13 +17,14 @@ import our_engine
 import pyarrow as pa
 import pytest
 from genuine import Genuine, table_path
-from java_streams import java_consumer, java_stream
+from java_streams import java_consumer, java_consumes, java_stream
 from readers import telling
 from support.long_runs import tries
 from support.oracles.comparing import Row, comparable, comparable_rows
 from support.tables.micro_batches import FROM_FIRST, Checkpoint, Query, opened
 
-from paimon_spark import open_table
+from paimon_spark import expire_snapshots, open_table
+from paimon_spark.store.holds.consumer_files import consumer_positions
 
 pytestmark = pytest.mark.interop
 
@@ -230,3 +231,23 @@ def test_a_java_reader_goes_on_from_our_consumer(java: Genuine, tmp_path: Path) 
     plans, position = java.run(java_stream, path, {"consumer-id": "mart"})
     assert plans == [[("+I", ("x", 9, 9, "b"))]]
     assert position == (open_table(path).snapshots.latest_id() or 0) + 1
+
+
+def test_our_stream_goes_on_from_a_consumer_of_java(java: Genuine, tmp_path: Path) -> None:
+    """R5: ours waits for it with its expiry, goes on from it, and Java's expiry waits for ours."""
+    path, keep_one = table_path(tmp_path), {"snapshot.num-retained.min": "1", "snapshot.time-retained": "1 ms"}
+    java.create(path, COLUMNS, ("p", "k"), (), {"bucket": "1"})
+    for number in range(4):
+        java.write(path, [("x", number, number, "a")], options={"write-only": "true"})
+    next_one = java.run(java_consumes, path, "mart")
+    assert consumer_positions(open_table(path).file_io, path) == {"mart": next_one}
+    for number in range(4, 7):
+        java.write(path, [("x", number, number, "a")], options={"write-only": "true"})
+    expire_snapshots(open_table(path, {**keep_one, "snapshot.num-retained.max": "1"}))
+    assert open_table(path).snapshots.earliest_id() == next_one
+    query = Query(open_table(path), {"consumer-id": "mart"}, Checkpoint(), row_kinds=True)
+    java.expire_snapshots(path, 1)
+    assert open_table(path).snapshots.earliest_id() == next_one
+    assert sorted(row["k"] for _, rows in query.run() for row in rows) == [4, 5, 6]
+    java.expire_snapshots(path, 1)
+    assert open_table(path).snapshots.ids() == [next_one + 2]

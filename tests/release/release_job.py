@@ -1,4 +1,4 @@
-"""What the release matrix runs in each environment: create, upsert, SQL, PaimonTable, the program."""
+"""What the release matrix runs in each environment: create, upsert, SQL, PaimonTable, streams, the program."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyspark
 from pyspark.sql import SparkSession
+from release_streams import check_streams
 
 import paimon_spark
 from paimon_spark import PaimonTable
@@ -31,12 +32,16 @@ def main() -> None:
     assert found == expected, found
     first = spark.read.format("paimon").option("scan.snapshot-id", "1").load(path)
     assert first.count() == 2
+    check_streams(spark, Path.cwd() / "lake" / "streams.db")
     spark.stop()
     program = str(Path(sys.executable).with_name("paimon-spark"))
     command = [program, "read", path, "--where", "id = 7", "--output", "json"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert json.loads(printed) == {"id": 7, "dt": "2026-11-01", "total": 99.0}, printed
-    print(f"PySpark {pyspark.__version__}, Python {sys.version.split()[0]}: {len(found)} rows are right:", end=" ")
+    print(
+        f"PySpark {pyspark.__version__}, Python {sys.version.split()[0]}: {len(found)} rows are right, and streams:",
+        end=" ",
+    )
 
 
 if __name__ == "__main__":

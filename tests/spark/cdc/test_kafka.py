@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,14 +78,12 @@ def broker(folder: Path) -> Iterator[str]:
     java = ["java", "-Xmx384m", "-cp", ":".join(map(str, classes))]
     identity = "MkU3OEVBNTcwNTJENDM2Qk"
     subprocess.run([*java, "kafka.tools.StorageTool", "format", "-t", identity, "-c", str(settings)], check=True)
-    with subprocess.Popen([*java, "kafka.Kafka", str(settings)], stdout=subprocess.DEVNULL) as server:
-        for _ in range(120):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(1)
-        yield f"127.0.0.1:{port}"
-        server.terminate()
+    with (
+        (folder / "server.out").open("wb") as told,
+        subprocess.Popen([*java, "kafka.Kafka", str(settings)], stdout=told, stderr=told) as server,
+    ):
+        yield f"127.0.0.1:{port}"  # whoever writes first waits for it: the producer asks until it answers
+        server.kill()
 
 
 def test_a_table_follows_a_topic(folder: Path, broker: str) -> None:

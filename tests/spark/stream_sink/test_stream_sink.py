@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
+from support.long_runs import tries
 
 from paimon_spark import PaimonTable
 from paimon_spark.errors import OptionError, StaleBatch
@@ -21,6 +23,7 @@ from paimon_spark.store.open import open_table
 
 pytestmark = pytest.mark.spark
 KEYED = {"primary-key": "id", "bucket": "2"}
+STOPS = tries("PAIMON_STREAM_STOPS", ci=2, long=50)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -217,17 +220,21 @@ def test_write_stream_replaces_rows_in_the_mode_complete(spark: SparkSession, ev
 
 
 def test_a_stopped_query_goes_on(events: Events, tmp_path: Path) -> None:
-    table, checkpoint = tmp_path / "t", tmp_path / "ck"
-    events.add(3)
-    for _ in range(2):
+    """S5: it is stopped at random times, in the middle of tasks and commits."""
+    table, checkpoint, chance = tmp_path / "t", tmp_path / "ck", random.Random()
+    for number in range(STOPS):
+        events.add(2)
         writer = events.stream().writeStream.format("paimon").option("checkpointLocation", str(checkpoint))
         query = writer.start(str(table))
-        while query.lastProgress is None:
+        while number == 0 and query.lastProgress is None:
             query.awaitTermination(1)
+        query.awaitTermination(chance.random() * 1.5)
         query.stop()
     run(events.stream(), table, checkpoint)
-    assert ids(table) == list(range(50))
-    assert [number for number, _ in batches(table)] == list(range(5))
+    files = 2 + 2 * STOPS
+    assert ids(table) == list(range(10 * files))
+    assert [number for number, _ in batches(table)][-1] == files - 1
+    assert not check(open_table(str(table))).problems
 
 
 @pytest.fixture

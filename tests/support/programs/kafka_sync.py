@@ -31,7 +31,8 @@ def main(broker: str, jars: str, folder: str, mode: str) -> None:
     changes = draw_history(draws)
     messages = list(ENCODERS["debezium-with-schema"][1](changes, draws))
     rows = spark.createDataFrame(messages, "key STRING, value STRING").coalesce(1)
-    rows.write.format("kafka").option("kafka.bootstrap.servers", broker).option("topic", TOPIC).save()
+    writer = rows.write.format("kafka").option("kafka.bootstrap.servers", broker).option("topic", TOPIC)
+    writer.option("kafka.max.block.ms", "120000").save()  # so long it waits for a broker that starts
     create_table(f"{folder}/t", new_schema(arrow_schema(FIELDS), ["id"], (), {"bucket": "1"}))
     table = PaimonTable.forPath(spark, f"{folder}/t")
     options = {"kafka.bootstrap.servers": broker, "subscribe": TOPIC, "startingOffsets": "earliest"}
