@@ -24,6 +24,7 @@ DOORS = frozenset(
     for name in (
         "arrow/formats/data_file",
         "arrow/predicates/expressions",
+        "catalogs/factory",
         "file_io/local",
         "file_io/locate",
         "format/file_index/bloom",

@@ -43,6 +43,8 @@ FLOORS = (
     ("store.upkeep", "store.checks"),
     ("store.stream_sink",),
     ("catalogs", "procedures"),
+    ("catalogs.rest",),
+    ("catalogs.factory",),
     ("procedures.call",),
     ("cdc",),
     ("cdc.formats",),

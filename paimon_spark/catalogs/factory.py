@@ -11,7 +11,8 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import absolute_location, file_io_for
 
 _FILESYSTEM = "filesystem"
-_OTHERS = ("jdbc", "hive", "rest")
+_REST = "rest"
+_OTHERS = ("jdbc", "hive")
 
 
 def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Catalog:
@@ -28,6 +29,11 @@ def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Cata
     """
     given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
     kind = given.get(METASTORE, _FILESYSTEM).strip().lower()
+    if kind == _REST:
+        from paimon_spark.catalogs.rest.catalog import RestCatalog  # an HTTP client that few need
+        from paimon_spark.catalogs.rest.options import rest_options
+
+        return RestCatalog(name, rest_options(given, name))
     if kind in _OTHERS:
         raise UnsupportedFeature(
             f"opening a catalog of the kind '{kind}': this release has catalogs in files only. The tables of a Hive or "

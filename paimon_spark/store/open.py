@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paimon_spark.arrow.zones import TimeZone, session_zone
@@ -25,7 +25,11 @@ from paimon_spark.store.metadata.table_options import check_dynamic_options, res
 from paimon_spark.store.scan.projection import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import travelled
 from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.served import TableServer, find_served, is_served
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
+
+_BRANCH = re.compile(r"branch_([^$]+)")
+_OF_ALL_BRANCHES = ("query-auth.enabled",)  # what a server tells of a table, and must hold for its branches too
 
 if TYPE_CHECKING:
     from paimon_spark.arrow.predicates.expressions import Expr
@@ -114,7 +118,10 @@ def open_table(
     """
     table = find_table(location, options, time_zone=time_zone)
     if table is None:
-        file_io, root, _ = _locate(location, options or {})
+        place = _locate(location, options or {})
+        if place is None:
+            raise TableNotFound(f"the server of the catalog has no table {location}")
+        file_io, root = place.file_io, place.root
         if "$" in root and file_io.exists(f"{root.partition('$')[0]}/schema"):
             raise TableNotFound(_wrong_suffix(root))
         raise TableNotFound(f"no Paimon table at {root}: {_what_is_there(file_io, root)}")
@@ -164,8 +171,8 @@ def find_system_table(
     base, _, name = location.rstrip("/").rpartition("$")
     if name.lower() not in NAMES or not base or base.endswith("/"):
         return None
-    file_io, root, _ = _locate(location, options or {})
-    if file_io.exists(f"{root}/schema"):
+    place = None if is_served(location) else _locate(location, options or {})
+    if place is not None and place.file_io.exists(f"{place.root}/schema"):
         return None
     from paimon_spark.store.system_tables.table import system_table
 
@@ -193,9 +200,12 @@ def find_stored_table(
         SnapshotNotFound: the branch does not exist.
     """
     session_zone(time_zone)
-    file_io, root, suffix_branch = _locate(location, options or {})
+    place = _locate(location, options or {})
+    if place is None:
+        return None
+    file_io, root = place.file_io, place.root
     _, dynamic = split_storage_options(options or {})
-    branch = suffix_branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
+    branch = place.branch or next((v for k, v in dynamic.items() if k.lower() == o.BRANCH.key), "main")
     schemas = SchemaStore(file_io, root, branch)
     schema = schemas.latest()
     if schema is None:
@@ -204,7 +214,10 @@ def find_stored_table(
             there = f"its branches are {', '.join(names)}" if names else "it has no branches"
             raise SnapshotNotFound(f"the table at {root} has no branch '{branch}': {there}")
         return None
-    return ReadableTable(root, confined(file_io, root, dynamic), schema, Options(schema.options), branch, time_zone)
+    told = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
+    known = {**schema.options, **told}
+    guarded = confined(file_io, root, dynamic)
+    return ReadableTable(root, guarded, schema, Options(known), branch, time_zone, place.server)
 
 
 def _with_dynamic(table: ReadableTable, dynamic: Mapping[str, str]) -> ReadableTable:
@@ -243,19 +256,52 @@ def _check_supported(location: str, schema: TableSchema, options: Options) -> No
         check_engine(schema, options)
 
 
-def _locate(location: str, options: Mapping[str, str]) -> tuple[FileIO, str, str | None]:
-    """(FileIO, table directory, branch named by a suffix). A directory with the `$` in its own name has priority."""
+@dataclass(frozen=True)
+class _Place:
+    """Where a table is, if there is one.
+
+    Attributes:
+        root: the table directory.
+        branch: the one that a suffix of the location names; None: there is no suffix.
+        server: publishes the snapshots of the table.
+        options: of the table, which the server has told.
+    """
+
+    file_io: FileIO
+    root: str
+    branch: str | None = None
+    server: TableServer | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def _locate(location: str, options: Mapping[str, str]) -> _Place | None:
+    """The place of a location. A directory with the `$` in its own name has priority over a suffix.
+
+    Returns:
+        None: the location is a name, and its server has no such table.
+    """
     root = absolute_location(location)
     storage, _ = split_storage_options(options)
+    if is_served(root):
+        return _served_place(root, storage)
     file_io = file_io_for(root, storage)
     parent, _, name = root.rpartition("/")
     base, dollar, suffix = name.partition("$")
     if not (base and dollar) or file_io.exists(f"{root}/schema"):
-        return file_io, root, None
-    branch = re.fullmatch(r"branch_([^$]+)", suffix)
-    if branch:
-        return file_io, f"{parent}/{base}", branch[1]
-    return file_io, root, None
+        return _Place(file_io, root)
+    branch = _BRANCH.fullmatch(suffix)
+    return _Place(file_io, f"{parent}/{base}", branch[1]) if branch else _Place(file_io, root)
+
+
+def _served_place(root: str, storage: Mapping[str, str]) -> _Place | None:
+    name, _, suffix = root.partition("$")
+    branch = _BRANCH.fullmatch(suffix)
+    served = find_served(name, storage)
+    if served is None:
+        return None
+    if suffix and branch is None:
+        raise TableNotFound(_wrong_suffix(root))
+    return _Place(served.file_io, served.location, branch[1] if branch else None, served.server, served.options)
 
 
 def _wrong_suffix(root: str) -> str:

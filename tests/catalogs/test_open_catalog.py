@@ -69,7 +69,6 @@ def test_options_that_cannot_be(options: dict[str, str], words: str) -> None:
     [
         ({"metastore": "jdbc", "uri": "jdbc:sqlite:x"}, "of the kind 'jdbc'"),
         ({"metastore": "hive"}, "of the kind 'hive'"),
-        ({"metastore": "REST"}, "of the kind 'rest'"),
         ({"table.type": "external"}, "'table.type' = 'external'"),
         ({"lock.type": "zookeeper"}, "'lock.type' = 'zookeeper'"),
     ],

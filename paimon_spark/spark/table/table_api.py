@@ -53,6 +53,7 @@ from paimon_spark.store.checks.report import CheckResult
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import ReadableTable, find_table, open_table
+from paimon_spark.store.storage.served import is_served
 
 R = TypeVar("R")
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
@@ -115,7 +116,7 @@ class PaimonTable(
         """
         table = open_table(path, _of_table(options), time_zone=_last(options, TIME_ZONE))
         branch = {} if table.branch == BRANCH.default else {BRANCH.key: table.branch}
-        return cls(spark, table.location, {**options, **branch})
+        return cls(spark, path if is_served(path) else table.location, {**options, **branch})
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str, options: Mapping[str, str] = _NO_OPTIONS) -> PaimonTable:

@@ -25,7 +25,7 @@ from paimon_spark.store.evolution.alter import has_snapshots
 from paimon_spark.store.evolution.changed_schema import changed_schema
 from paimon_spark.store.evolution.difference import difference
 from paimon_spark.store.evolution.merged_schema import Merging, merge_changes
-from paimon_spark.store.metadata.alter import next_schema, publish_schema
+from paimon_spark.store.metadata.alter import next_schema, publish_schema, replace_schema
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
 
@@ -109,6 +109,9 @@ def publish_job_schema(job: WriteJob) -> None:
     if job.evolution is None:
         return
     schema, table = job.table.schema, job.table
+    if job.evolution.empties and table.server is not None:
+        replace_schema(replace(table, schema=job.evolution.before), schema)
+        return
     if job.evolution.empties:
         truncate_table(replace(table, schema=job.evolution.before))
     if publish_schema(table, schema):

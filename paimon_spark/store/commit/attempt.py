@@ -23,6 +23,7 @@ from paimon_spark.format.paths import statistics_path
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.conflicts import ConflictRules, check_conflicts, check_total_buckets, check_vectors
 from paimon_spark.store.commit.manifest_merge import merge_fully, merge_manifests
+from paimon_spark.store.commit.partition_changes import partition_changes
 from paimon_spark.store.metadata.commit_changes import CommitChanges, numbered_by_snapshot
 from paimon_spark.store.metadata.entries import record_count
 from paimon_spark.store.metadata.index_manifests import combine_index_entries
@@ -167,7 +168,8 @@ def attempt(state: TableState, request: CommitRequest[Any], changes: CommitChang
         undo.pop_all()
     # From here on nothing may be deleted on an interrupt: the snapshot may have been published.
     try:
-        published = publish(table.snapshots, snapshot)
+        told = partial(partition_changes, table, changes.files)
+        published = publish(table.snapshots, snapshot, state.snapshot, told)
     except NotCreated:
         writer.discard()
         raise

@@ -77,7 +77,7 @@ class CommitHistory:
 
         After a rollback or a fast-forward these are all existing ones, because ids may have been used again.
         """
-        found = self._walk() if self._has_looked else None
+        found = self._walk() if self._has_looked and self._snapshots.server is None else None
         if found is None:
             self.latest, self.is_sure = self._snapshots.hinted_latest()
             went_back = (self._seen or 0) > (0 if self.latest is None else self.latest.id)

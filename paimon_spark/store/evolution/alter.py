@@ -91,6 +91,9 @@ def alter_table(table: Table, changes: Sequence[SchemaChange], case_sensitive: b
         if changed == latest:
             return latest
         wanted = next_schema(latest, changed)
+        if table.server is not None:
+            table.server.change_schema(table.branch, latest, wanted)
+            return _latest(table)
         if publish_schema(table, wanted):
             return wanted
         latest = _latest(table)

@@ -31,6 +31,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.listing import list_branches
 from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.served import refuse_served
 
 _log = logging.getLogger(__name__)
 
@@ -111,6 +112,13 @@ def create_branch(
         raise SnapshotNotFound(f"branch '{name}': there is no tag '{tag}'; {store.available()}")
     if snapshot is not None and first is None:
         first = store.load(snapshot)
+    if table.server is not None:
+        if snapshot is not None:
+            refuse_served(
+                table.server, f"making the branch '{name}' of a snapshot of", "make a tag, and a branch of it"
+            )
+        table.server.create_branch(name, tag)
+        return CreateBranchResult(name, None if first is None else first.id, created=True)
     _check_rest(table, name, first, tag, schemas)
     if first is not None:
         _begin_with(table, name, first, None if tag is None or kept is None else (tag, kept))
@@ -143,6 +151,10 @@ def delete_branch(table: Table, names: str | Iterable[str], dry_run: bool = Fals
             raise no_such_branch(table, name)
         _check_unused(table, name, "deleting")
         paths.update(dict.fromkeys(files))
+    if table.server is not None and not dry_run:
+        for name in wanted:
+            table.server.drop_branch(name)
+        return DeleteBranchResult(tuple(wanted), tuple(paths), dry_run)
     for name in () if dry_run else wanted:
         for files in _rounds(table, name):
             _delete(table, files)
@@ -163,6 +175,7 @@ def rename_branch(table: Table, name: str, new_name: str) -> None:
     """
     _check_name(name)  # the files of "main" are those of the table
     _check_name(new_name)
+    refuse_served(table.server, f"renaming the branch '{name}' of", "make another branch of a tag, and drop this one")
     _check_unused(table, name, "renaming")
     file_io = table.file_io
     old, new = branch_root(table.location, name), branch_root(table.location, new_name)

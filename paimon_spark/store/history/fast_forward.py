@@ -60,8 +60,11 @@ def fast_forward(table: Table, branch: str, dry_run: bool = False) -> FastForwar
     first = theirs.snapshots.earliest_id()
     if first is None:
         raise SnapshotNotFound(f"fast-forward of {table.location}: the branch '{branch}' has no snapshot")
-    if dry_run:
-        return _Forward.plan(table, theirs).told()
+    if dry_run or table.server is not None:
+        told = _Forward.plan(table, theirs).told()
+        if not dry_run and table.server is not None:
+            table.server.fast_forward(branch)
+        return told
     with hold(theirs.snapshots, first), hold(table.snapshots, first):
         return _Forward.plan(table, theirs).execute()
 

@@ -170,7 +170,10 @@ def _roll_back(table: Table, target: Snapshot, dry_run: bool) -> RollbackResult:
         *(snapshot_path(table.location, number, table.branch) for number in snapshots),
         *(changelog_path(table.location, number, table.branch) for number in changelogs),
     ]
-    if not dry_run:
+    if not dry_run and table.server is not None:
+        kept = store.find(target.id) == target
+        table.server.roll_back(table.branch, target.id if kept else None, None if kept else _tag_of(table, target))
+    elif not dry_run:
         with hold(store, target.id):
             _make_snapshot(table, target)
             delete_tag_files(table, tags)  # first: no tag may be left of a snapshot whose id a later commit takes
@@ -207,6 +210,10 @@ def _later(ids: Sequence[int], target: int) -> list[int]:
 
 def _later_tags(table: Table, target: Snapshot) -> dict[str, Tag]:
     return {name: tag for name, tag in table.snapshots.tags().items() if tag.snapshot.id > target.id}
+
+
+def _tag_of(table: Table, target: Snapshot) -> str:
+    return next(name for name, tag in table.snapshots.tags().items() if tag.snapshot == target)
 
 
 def _is_there(table: Table, snapshot: Snapshot) -> bool:

@@ -29,7 +29,7 @@ def replace_schema(table: Table, schema: TableSchema) -> None:
         CommitConflict: another job has changed the schema since the table was opened.
         StorageError: the storage failed.
     """
-    if not publish_schema(table, schema):
+    if not _replaced(table, schema):
         raise CommitConflict(
             f"replacing the columns of {table.location}: another job has changed the schema meanwhile; run it again"
         )
@@ -50,5 +50,24 @@ def set_option(table: Table, key: str, value: str) -> None:
 
 
 def publish_schema(table: Table, schema: TableSchema) -> bool:
-    """False: there is a schema with this id already."""
+    """False: there is another schema with this id.
+
+    A server is told what is different from the schema before, and numbers schemas and new columns by itself.
+    """
+    if table.server is not None:
+        table.server.change_schema(table.branch, table.schemas.load(schema.id - 1), schema)
+        return _is_there(table, schema)
     return publish_file(table.file_io, schema_path(table.location, schema.id, table.branch), encode_schema(schema))
+
+
+def _replaced(table: Table, schema: TableSchema) -> bool:
+    if table.server is None:
+        return publish_schema(table, schema)
+    table.server.replace_schema(schema)
+    return _is_there(table, schema)
+
+
+def _is_there(table: Table, schema: TableSchema) -> bool:
+    """Whether the latest schema, which a server has published, has the columns and the id of this one."""
+    latest = table.schemas.latest()
+    return latest is not None and (latest.id, latest.fields) == (schema.id, schema.fields)

@@ -8,6 +8,7 @@ Invariant: protocol C1.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 
 from paimon_spark.errors import CommitStateUnknown
 from paimon_spark.file_io import FileIO, NotCreated
@@ -15,17 +16,29 @@ from paimon_spark.format.paths import snapshot_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import encode_snapshot
 from paimon_spark.store.metadata.snapshots import SnapshotStore
+from paimon_spark.store.storage.served import PartitionChange
 
 _log = logging.getLogger(__name__)
 
 TRIES = 3
 
 
-def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
-    """Publishes a snapshot whose files are all durable.
+def publish(
+    snapshots: SnapshotStore,
+    snapshot: Snapshot,
+    base: Snapshot | None,
+    changes: Callable[[], Sequence[PartitionChange]],
+) -> bool:
+    """Publishes a snapshot whose files are all durable: by the creation of its file, or by the server of the table.
 
-    If the store does not answer, the content at the path decides. If the path has none, the same bytes are sent again,
-    which is safe: whichever request arrives first creates the one file.
+    If the store or the server does not answer, the content at the path decides. If the path has none, the same is sent
+    again, which is safe: whichever request arrives first creates the one file.
+
+    Args:
+        snapshots: the snapshots of the table.
+        snapshot: the new one.
+        base: the one that it was built on; None: it is the first one.
+        changes: what it changes in each partition, for a server.
 
     Returns:
         True: this call published it. False: another writer has taken that id.
@@ -36,11 +49,11 @@ def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
             time, so none of its files may be deleted.
     """
     path = snapshot_path(snapshots.table, snapshot.id, snapshots.branch)
-    data = encode_snapshot(snapshot)
+    create = _creation(snapshots, snapshot, base, changes)
     failure: OSError | None = None
     for _ in range(TRIES):
         try:
-            if snapshots.file_io.create_if_absent(path, data):
+            if create():
                 return True
             failure = None
         except NotCreated:
@@ -66,6 +79,20 @@ def publish(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
     ) from failure
 
 
+def _creation(
+    snapshots: SnapshotStore,
+    snapshot: Snapshot,
+    base: Snapshot | None,
+    changes: Callable[[], Sequence[PartitionChange]],
+) -> Callable[[], bool]:
+    server = snapshots.server
+    if server is not None:
+        told = changes()
+        return lambda: server.publish(snapshots.branch, base, snapshot, told)
+    path, data = snapshot_path(snapshots.table, snapshot.id, snapshots.branch), encode_snapshot(snapshot)
+    return lambda: snapshots.file_io.create_if_absent(path, data)
+
+
 def publish_file(store: FileIO, path: str, data: bytes) -> bool:
     """Creates a file that other processes may create concurrently.
 
@@ -89,7 +116,12 @@ def publish_file(store: FileIO, path: str, data: bytes) -> bool:
 
 
 def write_hint(snapshots: SnapshotStore, snapshot_id: int) -> None:
-    """Sets LATEST to a new snapshot. Readers work without it, only slower, so a failure is logged and not raised."""
+    """Sets LATEST to a new snapshot. Readers work without it, only slower, so a failure is logged and not raised.
+
+    A server does it by itself.
+    """
+    if snapshots.server is not None:
+        return
     try:
         snapshots.write_latest_hint(snapshot_id)
     except OSError as error:

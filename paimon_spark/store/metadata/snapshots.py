@@ -26,6 +26,7 @@ from paimon_spark.format.snapshot_json import Tag, decode_snapshot, decode_tag
 from paimon_spark.store.storage.listing import find_bytes, list_ids, list_named, read_hint
 from paimon_spark.store.storage.local_time import time_text
 from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.storage.served import TableServer
 
 _LOOKAHEAD = 32  # snapshots
 _NAMED = 20  # tags in a message
@@ -75,12 +76,18 @@ def around_time(
 
 
 class SnapshotStore:
-    """Finds and reads the snapshots and tags of one table (or branch). Nothing is cached: other jobs change them."""
+    """Finds and reads the snapshots and tags of one table (or branch). Nothing is cached: other jobs change them.
 
-    def __init__(self, file_io: FileIO, table: str, branch: str = MAIN_BRANCH) -> None:
+    If the table has a server, that says which snapshot is the latest one. It has files of all snapshots too.
+    """
+
+    def __init__(
+        self, file_io: FileIO, table: str, branch: str = MAIN_BRANCH, server: TableServer | None = None
+    ) -> None:
         self.file_io = file_io
         self.table = table
         self.branch = branch
+        self.server = server
 
     @property
     def directory(self) -> str:
@@ -95,6 +102,9 @@ class SnapshotStore:
 
     def latest_id(self) -> int | None:
         """The newest id, or None. The LATEST hint is used only if its snapshot exists and the next one does not."""
+        if self.server is not None:
+            served = self.server.latest(self.branch)
+            return None if served is None else served.id
         hint = self.latest_hint()
         if hint is not None and hint > 0 and not self.exists(hint + 1) and self.exists(hint):
             return hint
@@ -118,7 +128,9 @@ class SnapshotStore:
         return self.hinted_latest()[0]
 
     def hinted_latest(self) -> tuple[Snapshot | None, bool]:
-        """(latest, True if the hint holds its id)."""
+        """(latest, True if it is sure that it stays: the hint holds its id, or a server has told it)."""
+        if self.server is not None:
+            return self.server.latest(self.branch), True
         hint = self.latest_hint()
         if hint is not None and hint > 0 and self.find(hint + 1) is None:
             snapshot = self.find(hint)

@@ -18,6 +18,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
 from paimon_spark.store.metadata.table_options import WITHOUT_FALLBACK
+from paimon_spark.store.storage.served import TableServer
 
 
 class BucketMode(StrEnum):
@@ -41,6 +42,7 @@ class Table:
         options: the stored options with those of the caller on top.
         branch: the branch whose schemas and snapshots are used.
         time_zone: the zone for conditions that compare local times with instants; None: these conditions are refused.
+        server: publishes its snapshots and schemas; None: the creation of their files does.
     """
 
     location: str
@@ -49,6 +51,7 @@ class Table:
     options: Options
     branch: str = "main"
     time_zone: TimeZone | None = None
+    server: TableServer | None = None
 
     @cached_property
     def schemas(self) -> SchemaStore:
@@ -56,7 +59,7 @@ class Table:
 
     @cached_property
     def snapshots(self) -> SnapshotStore:
-        return SnapshotStore(self.file_io, self.location, self.branch)
+        return SnapshotStore(self.file_io, self.location, self.branch, self.server)
 
     @property
     def bucket_mode(self) -> BucketMode:

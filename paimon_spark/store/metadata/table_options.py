@@ -18,7 +18,7 @@ from paimon_spark.format.options.other_systems import OPTION_ADVICE
 from paimon_spark.format.rules.supported import check_call
 from paimon_spark.format.schema import TableSchema
 
-STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.")
+STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.", "rest.")
 PATH = "path"
 WITHOUT_FALLBACK = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
 """Options with which a table is read without another branch."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -22,9 +24,14 @@ def schema(**options: str) -> TableSchema:
 
 
 def append(table: ReadableTable, *ids: int) -> None:
+    append_rows(table, {"id": ids})
+
+
+def append_rows(table: ReadableTable, columns: Mapping[str, Sequence[Any]]) -> None:
+    """One commit of rows, by column."""
     user = uuid4().hex
     task = TableWrite(table, user)
-    task.write(pa.RecordBatch.from_pydict({"id": ids}, schema=arrow_schema(table.schema.fields)))
+    task.write(pa.RecordBatch.from_pydict(dict(columns), schema=arrow_schema(table.schema.fields)))
     TableCommit(table, user).append(task.finish())
 
 

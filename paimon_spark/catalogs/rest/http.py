@@ -1,0 +1,152 @@
+"""Requests to a REST server over HTTP (Java: HttpClient, ExponentialHttpRequestRetryStrategy).
+
+Retries are those of urllib3. A request is repeated if no connection came about, and a GET also if its answer was lost
+or the server was busy (429, 503): a POST or DELETE might be done twice, which only its caller can tell.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import urllib3
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, MaxRetryError, NewConnectionError, SSLError
+
+from paimon_spark.catalogs.rest.failures import Denied, NoAnswer, NotReached, Refused
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 180.0
+"""As in Java."""
+_RETRIES = urllib3.Retry(
+    total=5,
+    connect=2,
+    read=3,
+    status=5,
+    redirect=0,
+    backoff_factor=0.3,
+    backoff_jitter=0.1,
+    backoff_max=20,
+    status_forcelist=(429, 503),
+    allowed_methods=("GET",),
+    raise_on_status=False,
+    raise_on_redirect=False,
+)
+_SHOWN = 500  # characters of a server's message
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request, as it is signed. body: JSON text, None: there is none; query: not yet encoded."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    body: str | None = None
+
+
+class HttpClient:
+    """Sends JSON to one server and takes JSON back; safe to use from several threads."""
+
+    def __init__(self, base: str, shown: str, sign: Callable[[Request], Mapping[str, str]], secrets: tuple[str, ...]):
+        """
+        Args:
+            base: the address of the server. shown: the same for messages.
+            sign: the headers of a request, credentials included.
+            secrets: what no message may contain.
+        """
+        self._base, self._shown, self._sign, self._secrets = base, shown, sign, secrets
+        self._pool = urllib3.PoolManager(maxsize=16, retries=_RETRIES)
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The answer to a GET."""
+        return self._ask(Request("GET", path, query or {}))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a POST; {}: the server answers without a body."""
+        return self._ask(Request("POST", path, {}, json.dumps(body, separators=(",", ":"), ensure_ascii=False)))
+
+    def delete(self, path: str) -> None:
+        """A DELETE."""
+        self._ask(Request("DELETE", path, {}))
+
+    def _ask(self, request: Request) -> dict[str, Any]:
+        url = f"{self._base}{request.path}" + (f"?{urlencode(request.query, quote_via=quote)}" if request.query else "")
+        headers = dict(self._sign(request))
+        if request.body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
+        body = None if request.body is None else request.body.encode()
+        _log.debug("%s %s of %s", request.method, request.path, self._shown)
+        try:
+            answer = self._pool.request(request.method, url, body=body, headers=headers, timeout=timeout)
+        except HTTPError as error:
+            raise self._no_answer(request, error) from None  # the cause may show the whole address
+        data = answer.data.decode("utf-8", "replace")
+        if not 200 <= answer.status < 300:
+            raise self._failure(request, answer.status, data)
+        return self._parsed(request, data)
+
+    def _parsed(self, request: Request, data: str) -> dict[str, Any]:
+        if not data.strip():
+            return {}
+        try:
+            found = json.loads(data)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):  # its text is not shown: an answer may hold credentials
+            raise NoAnswer(f"{self._asked(request)}: the answer is no JSON object; is this a REST catalog of Paimon?")
+        return found
+
+    def _no_answer(self, request: Request, error: HTTPError) -> NotReached | NoAnswer:
+        reason = error.reason if isinstance(error, MaxRetryError) else error
+        if isinstance(reason, SSLError):
+            return NotReached(f"{self._asked(request)}: no safe connection: {self._safe(reason)}")
+        if isinstance(reason, (NewConnectionError, ConnectTimeoutError)):
+            return NotReached(
+                f"{self._asked(request)}: the server cannot be reached; check the option 'uri', and that it is running"
+            )
+        return NoAnswer(
+            f"{self._asked(request)}: the server did not answer ({type(reason).__name__}); whether it has done it is "
+            "not known" + ("" if request.method != "GET" else ", and nothing was to be changed")
+        )
+
+    def _failure(self, request: Request, status: int, data: str) -> NoAnswer | Denied | Refused:
+        told = _error_body(data)
+        said = self._safe(str(told.get("message") or "")) or "without a message"
+        code = told.get("code")
+        status = code if isinstance(code, int) and 400 <= code < 600 else status
+        begin = f"{self._asked(request)}: the server answers {status}, {said}"
+        if status == 401:
+            return Denied(f"{begin}. Check the credentials of the catalog (token.provider and its options)")
+        if status == 403:
+            return Denied(f"{begin}. The user of these credentials lacks the permission")
+        if status == 501:
+            return Refused(f"{begin}. This server does not have what was asked for", status, "", said)
+        if status >= 500 or status == 429 or status < 400:
+            return NoAnswer(begin)
+        if status == 404 and not told:
+            begin += ". Is this the address of a REST catalog, of a version that knows this path?"
+        return Refused(begin, status, str(told.get("resourceType") or "").upper(), said)
+
+    def _asked(self, request: Request) -> str:
+        return f"{request.method} {request.path} of the REST catalog at {self._shown}"
+
+    def _safe(self, text: object) -> str:
+        shown = " ".join(str(text).split())[:_SHOWN]
+        for secret in self._secrets:
+            shown = shown.replace(secret, "***")
+        return shown
+
+
+def _error_body(data: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,216 @@
+"""One table of a REST catalog: its location, its storage, and the server that publishes what becomes of it.
+
+``open_served`` is called by ``store.open`` for locations ``rest://<catalog>/<database>/<table>``, in every process that
+opens the table: the options of the catalog travel with the storage options (``options.travelling``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote
+
+from paimon_spark.catalogs.rest.api import RestApi
+from paimon_spark.catalogs.rest.failures import Denied, NotReached, Refused
+from paimon_spark.catalogs.rest.options import DATA_TOKEN, RestOptions, travelled
+from paimon_spark.catalogs.rest.schema_json import changes_between, schema_json
+from paimon_spark.catalogs.rest.token_files import TokenFileIO
+from paimon_spark.errors import (
+    AccessDenied,
+    NameTaken,
+    OptionError,
+    SchemaError,
+    SnapshotNotFound,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from paimon_spark.file_io import FileIO, NotCreated, absolute_location, file_io_for
+from paimon_spark.format.paths import MAIN_BRANCH
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.format.snapshot_json import decode_snapshot, encode_snapshot
+from paimon_spark.store.storage.served import PartitionChange, ServedTable
+
+_KINDS = ("table", "materialized-table")
+_APIS = 32  # servers and credentials in one process
+_DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
+
+
+@lru_cache(_APIS)
+def api_of(options: RestOptions) -> RestApi:
+    """The connection of this process for some options; the server is asked for its own options once."""
+    return RestApi(options)
+
+
+def open_served(location: str, storage: Mapping[str, str]) -> ServedTable | None:
+    """The table of a name; see store.storage.served.
+
+    Raises:
+        OptionError: the storage options lack those of the catalog.
+        AccessDenied, StorageError: the server does not permit it, or does not answer.
+        UnsupportedFeature: it is no table with snapshots.
+    """
+    options = travelled(storage)
+    if options is None:
+        raise OptionError(
+            f"{location} is the name of a table in a REST catalog: open it with paimon_spark.catalog(spark, "
+            "{'metastore': 'rest', 'uri': ...}), or give the options of its catalog"
+        )
+    database, table = table_of(location)
+    try:
+        found = api_of(options).get_table(database, table)
+    except Refused as error:
+        if error.is_missing and error.resource in (_TABLE, _DATABASE):
+            return None
+        raise
+    return served_table(api_of(options).options, database, table, found)
+
+
+def served_table(options: RestOptions, database: str, table: str, found: Mapping[str, Any]) -> ServedTable:
+    """The table that the server has told. options: with those of the server."""
+    path, told = found.get("path"), (found.get("schema") or {}).get("options") or {}
+    if not isinstance(path, str) or not path:
+        raise UnsupportedFeature(f"opening {database}.{table}: the server of the REST catalog tells no path of it")
+    check_kind(f"opening {database}.{table}", told)
+    location = absolute_location(path)
+    external = bool(found.get("isExternal"))
+    file_io: FileIO = file_io_for(location, options.storage)
+    if options.flag(DATA_TOKEN) and not external:
+        file_io = TokenFileIO(options, database, table, location)
+    server = None if external else RestTable(options, database, table, found.get("id"))
+    return ServedTable(location, file_io, server, {key: str(text) for key, text in told.items() if key != "path"})
+
+
+def check_kind(doing: str, options: Mapping[str, str]) -> None:
+    """Refuses tables of other types than those with snapshots.
+
+    Raises:
+        UnsupportedFeature: the options of the table name another type.
+    """
+    kind = options.get("type", "table").lower()
+    if kind not in _KINDS:
+        raise UnsupportedFeature(f"{doing} with 'type' = '{kind}': this release has {' and '.join(_KINDS)} only")
+
+
+def table_of(location: str) -> tuple[str, str]:
+    """(database, table) of ``rest://<catalog>/<database>/<table>``."""
+    parts = [unquote(part) for part in location.partition("://")[2].split("/")]
+    if len(parts) != 3 or not all(parts[1:]):
+        raise OptionError(f"'{location}' is no name of a table: expected rest://<catalog>/<database>/<table>")
+    return parts[1], parts[2]
+
+
+@dataclass(frozen=True)
+class RestTable:
+    """The server of one table; see TableServer.
+
+    Attributes:
+        options: of the catalog, credentials included; not part of repr.
+        table_id: what the server calls the table, whatever its name is; None: it does not say.
+    """
+
+    options: RestOptions = field(repr=False)
+    database: str
+    table: str
+    table_id: str | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.database}.{self.table}"
+
+    @property
+    def _api(self) -> RestApi:
+        return api_of(self.options)
+
+    def _object(self, branch: str) -> str:
+        return self.table if branch == MAIN_BRANCH else f"{self.table}$branch_{branch}"
+
+    def latest(self, branch: str) -> Snapshot | None:
+        try:
+            found = self._api.latest_snapshot(self.database, self._object(branch))
+        except Refused as error:
+            if error.is_missing and error.resource == _SNAPSHOT:
+                return None
+            raise self._failed(error) from None
+        snapshot = found.get("snapshot")
+        where = f"the latest snapshot of {self.name} from {self.options.shown_uri}"
+        return None if snapshot is None else decode_snapshot(json.dumps(snapshot).encode(), where)
+
+    def publish(
+        self, branch: str, base: Snapshot | None, snapshot: Snapshot, changes: Sequence[PartitionChange]
+    ) -> bool:
+        told = json.loads(encode_snapshot(snapshot))
+        statistics = [_statistics(change) for change in changes]
+        before = None if base is None else base.uuid
+        try:
+            return self._api.commit(self.database, self._object(branch), self.table_id, before, told, statistics)
+        except (NotReached, Denied, Refused) as error:
+            raise NotCreated(f"committing to {self.name}: {error}") from error
+
+    def change_schema(self, branch: str, before: TableSchema, after: TableSchema) -> None:
+        changes = changes_between(before, after)
+        with self._changing("altering"):
+            self._api.alter_table(self.database, self._object(branch), changes)
+
+    def replace_schema(self, schema: TableSchema) -> None:
+        with self._changing("replacing the columns of"):
+            self._api.replace_table(self.database, self.table, schema_json(schema))
+
+    def roll_back(self, branch: str, snapshot_id: int | None, tag: str | None) -> None:
+        instant = {"type": "snapshot", "snapshotId": snapshot_id}
+        if snapshot_id is None:
+            instant = {"type": "tag", "tagName": tag}
+        with self._changing("rolling back"):
+            self._api.roll_back(self.database, self._object(branch), instant)
+
+    def create_branch(self, branch: str, tag: str | None) -> None:
+        with self._changing(f"making the branch '{branch}' of"):
+            self._api.create_branch(self.database, self.table, branch, tag)
+
+    def drop_branch(self, branch: str) -> None:
+        with self._changing(f"dropping the branch '{branch}' of"):
+            self._api.drop_branch(self.database, self.table, branch)
+
+    def fast_forward(self, branch: str) -> None:
+        with self._changing(f"fast-forward to the branch '{branch}' of"):
+            self._api.fast_forward(self.database, self.table, branch)
+
+    @contextmanager
+    def _changing(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except Refused as error:
+            raise self._failed(error, f"{doing} {self.name}: ") from None
+        except AccessDenied as error:
+            raise type(error)(f"{doing} {self.name}: {error}") from None
+
+    def _failed(self, error: Refused, begin: str = "") -> Exception:
+        """The error of the store for what the server has refused."""
+        if error.is_missing:
+            kinds = {
+                _SNAPSHOT: SnapshotNotFound,
+                _BRANCH: SnapshotNotFound,
+                _TAG: SnapshotNotFound,
+                _TABLE: TableNotFound,
+            }
+            return kinds.get(error.resource, SchemaError)(f"{begin}{error}")
+        if error.is_taken and error.resource in (_BRANCH, _TAG):
+            return NameTaken(f"{begin}{error}")
+        return (UnsupportedFeature if error.status == 501 else SchemaError)(f"{begin}{error}")
+
+
+def _statistics(change: PartitionChange) -> dict[str, Any]:
+    told = asdict(change)
+    names = {
+        "spec": "spec",
+        "rows": "recordCount",
+        "bytes": "fileSizeInBytes",
+        "files": "fileCount",
+        "last_file_millis": "lastFileCreationTime",
+        "total_buckets": "totalBuckets",
+    }
+    return {names[key]: value for key, value in told.items()}

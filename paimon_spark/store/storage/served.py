@@ -1,0 +1,166 @@
+"""Tables whose snapshots and schemas a server publishes, that of a REST catalog (Java: SnapshotCommit, SnapshotLoader).
+
+The files of such a table are where its location says, and are read as those of any other. But the server says which
+snapshot is the latest one, and it alone creates snapshots and schemas: it compares the snapshot that a commit was built
+on with the latest one, and publishes the new one or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.file_io import FileIO
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.snapshot import Snapshot
+
+SERVED = "rest://"
+"""How the location of a table begins that is opened by its name: ``rest://<catalog>/<database>/<table>``."""
+_OPENER = "paimon_spark.catalogs.rest.served"  # above the store: it is imported when the first such table is opened
+
+
+@dataclass(frozen=True)
+class PartitionChange:
+    """What a commit changes in one partition (Java: PartitionStatistics).
+
+    Attributes:
+        spec: its values by column, as in the paths of its files.
+        rows, bytes, files: how many more; negative: fewer.
+        last_file_millis: when its newest file was made, epoch millis.
+        total_buckets: how many buckets it has.
+    """
+
+    spec: Mapping[str, str]
+    rows: int
+    bytes: int
+    files: int
+    last_file_millis: int
+    total_buckets: int
+
+
+class TableServer(Protocol):
+    """What publishes the snapshots and schemas of one table. Picklable; its repr shows no credentials.
+
+    Every call raises StorageError if the server gives no answer, AccessDenied if it does not permit the call, and
+    TableNotFound if it has no such table any more.
+    """
+
+    @property
+    def name(self) -> str:
+        """``<database>.<table>``, for messages."""
+        ...
+
+    def latest(self, branch: str) -> Snapshot | None:
+        """The latest snapshot of a branch; None: it has none."""
+        ...
+
+    def publish(
+        self, branch: str, base: Snapshot | None, snapshot: Snapshot, changes: Sequence[PartitionChange]
+    ) -> bool:
+        """Makes a snapshot the latest one if base is it now. False: another one is, and nothing was changed.
+
+        Raises:
+            NotCreated: the server has refused the snapshot, and will not publish it.
+            StorageError: any other; the outcome is unknown.
+        """
+        ...
+
+    def change_schema(self, branch: str, before: TableSchema, after: TableSchema) -> None:
+        """Makes the changes that lead from one schema to another, to the schema that the table has now.
+
+        Raises:
+            SchemaError: they do not fit it; nothing was changed.
+            UnsupportedFeature: the server cannot be told of such a change.
+        """
+        ...
+
+    def replace_schema(self, schema: TableSchema) -> None:
+        """Gives the table other columns, and no rows."""
+        ...
+
+    def roll_back(self, branch: str, snapshot_id: int | None, tag: str | None) -> None:
+        """Takes back what came after a snapshot, or after the one of a tag.
+
+        Raises:
+            SnapshotNotFound: there is no such snapshot or tag.
+        """
+        ...
+
+    def create_branch(self, branch: str, tag: str | None) -> None:
+        """Makes a branch of a tag; None: one without rows.
+
+        Raises:
+            NameTaken: there is a branch of that name.
+            SnapshotNotFound: there is no such tag.
+        """
+        ...
+
+    def drop_branch(self, branch: str) -> None:
+        """Drops a branch.
+
+        Raises:
+            SnapshotNotFound: there is none.
+        """
+        ...
+
+    def fast_forward(self, branch: str) -> None:
+        """Gives the table the state of a branch.
+
+        Raises:
+            SnapshotNotFound: there is none.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class ServedTable:
+    """What a server tells of a table.
+
+    Attributes:
+        location: the directory of its files.
+        file_io: their store.
+        server: publishes its snapshots; None: they are files like those of a table without a server (Java: an external
+            table).
+        options: those that the server tells, which may be more than the schema file has.
+    """
+
+    location: str
+    file_io: FileIO
+    server: TableServer | None
+    options: Mapping[str, str]
+
+
+class _Opener(Protocol):
+    def open_served(self, location: str, storage: Mapping[str, str]) -> ServedTable | None: ...
+
+
+def is_served(location: str) -> bool:
+    """Whether a location is the name of a table with a server."""
+    return location.startswith(SERVED)
+
+
+def find_served(location: str, storage: Mapping[str, str]) -> ServedTable | None:
+    """The table of a location that begins with SERVED; None: the server has none.
+
+    Args:
+        location: with no suffix of a branch or system table.
+        storage: the storage options, the server and the credentials among them.
+    """
+    opener: _Opener = import_module(_OPENER)
+    return opener.open_served(location, storage)
+
+
+def refuse_served(server: TableServer | None, doing: str, instead: str) -> None:
+    """Refuses what would change snapshots or schemas behind the back of the server.
+
+    Raises:
+        UnsupportedFeature: the table has a server.
+    """
+    if server is not None:
+        raise UnsupportedFeature(
+            f"{doing} {server.name}: the server of the REST catalog publishes its snapshots and schemas, and has no "
+            f"such call; {instead}"
+        )
