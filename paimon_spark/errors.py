@@ -80,6 +80,26 @@ class DatabaseNotEmpty(PaimonError):
     """The database to be dropped still holds tables or other files: drop them, or ask for them to be dropped too."""
 
 
+class ViewNotFound(PaimonError):
+    """The catalog has no view of that name."""
+
+
+class ViewAlreadyExists(PaimonError):
+    """A view or a table of that name is there already and the call asked for a new view."""
+
+
+class FunctionNotFound(PaimonError):
+    """The catalog has no function of that name."""
+
+
+class FunctionAlreadyExists(PaimonError):
+    """A function of that name is there already and the call asked for a new one."""
+
+
+class CatalogUnavailable(PaimonError):
+    """The database or server of a catalog refused or did not answer: remove the cause and run again."""
+
+
 class NameTaken(PaimonError):
     """There is a tag or branch of that name already: choose another name."""
 

@@ -43,7 +43,7 @@ FLOORS = (
     ("store.upkeep", "store.checks"),
     ("store.stream_sink",),
     ("catalogs", "procedures"),
-    ("catalogs.rest",),
+    ("catalogs.jdbc", "catalogs.rest"),
     ("catalogs.factory",),
     ("procedures.call",),
     ("cdc",),

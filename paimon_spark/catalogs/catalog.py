@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from paimon_spark.arrow.zones import TimeZone
+from paimon_spark.catalogs.functions import FunctionCatalog
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.views import ViewCatalog
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.open import ReadableTable
 
 NO_OPTIONS: Mapping[str, str] = {}
@@ -32,19 +32,11 @@ class Database:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-class CommitHook(Protocol):
-    """Publishes snapshots in the place of the files, in catalogs whose server decides which snapshot is the next."""
-
-    def publish(self, snapshot: Snapshot) -> bool:
-        """Makes the snapshot the latest one of the table. False: another writer was faster."""
-        ...
-
-
-class Catalog(Protocol):
+class Catalog(ViewCatalog, FunctionCatalog, Protocol):
     """Databases and tables by name. Each call sees what other clients have done before it; nothing is cached.
 
-    A name is compared as it is written. Changes of tables themselves (columns, options, branches) are no concern of a
-    catalog that keeps its truth in files.
+    A name is compared as it is written. Changes of tables themselves (columns, options, branches, rows) go to the
+    files of the table; a catalog that has a part in them gives the tables a publisher (table_options).
     """
 
     @property
@@ -130,8 +122,39 @@ class Catalog(Protocol):
         """The directory of a table, whether or not the table exists."""
         ...
 
-    def table_options(self) -> Mapping[str, str]:
-        """The storage options with which the tables of the catalog are opened by their location."""
+    def table_options(self, identifier: Identifier | None = None) -> Mapping[str, str]:
+        """The storage options with which a table of the catalog is opened by its location.
+
+        A catalog that has a part in the commits of its tables adds the option CONNECTION of
+        ``store.storage.publishers``, from which each process that commits makes the publisher. No option holds a
+        password of the catalog: options travel to all processes of Spark (see ``secret_files``).
+
+        Args:
+            identifier: the table; None: the options that serve all tables, if the catalog has such.
+        """
+        ...
+
+    def check_table(self, identifier: Identifier) -> None:
+        """Checks that the catalog knows a table, before its files are read by their location.
+
+        It does nothing in a catalog in which the files decide what there is.
+
+        Raises:
+            TableNotFound: it does not.
+        """
+        ...
+
+    def repair(self, database: str | None = None, table: str | None = None) -> None:
+        """Makes what the catalog knows of tables agree with their files (Java: repairCatalog, repairDatabase, ...).
+
+        Args:
+            database: None: all databases that have a directory.
+            table: of the database; None: all that have files.
+
+        Raises:
+            DatabaseNotFound, TableNotFound: there are no such files.
+            UnsupportedFeature: the catalog knows nothing beside the files.
+        """
         ...
 
     def find_table(self, identifier: Identifier) -> TableSchema | None:
@@ -191,54 +214,6 @@ class Catalog(Protocol):
             DatabaseNotFound: the database of the new name does not exist.
             UnsupportedFeature: the catalog cannot do it safely (can_rename_tables).
         """
-        ...
-
-    def list_views(self, database: str) -> list[str]:
-        """The names of the views of a database, sorted.
-
-        Raises:
-            UnsupportedFeature: the catalog stores none.
-        """
-        ...
-
-    def load_view(self, identifier: Identifier) -> str:
-        """The query of a view.
-
-        Raises:
-            UnsupportedFeature: the catalog stores none.
-        """
-        ...
-
-    def create_view(self, identifier: Identifier, query: str, ignore_if_exists: bool = False) -> None:
-        """Stores a query under a name.
-
-        Raises:
-            UnsupportedFeature: the catalog stores none.
-        """
-        ...
-
-    def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
-        """Drops a view.
-
-        Raises:
-            UnsupportedFeature: the catalog stores none.
-        """
-        ...
-
-    def list_functions(self, database: str) -> list[str]:
-        """The names of the functions of a database, sorted.
-
-        Raises:
-            UnsupportedFeature: the catalog stores none.
-        """
-        ...
-
-    def commit_hook(self, identifier: Identifier) -> CommitHook | None:
-        """What publishes the snapshots of a table; None: the atomic creation of its snapshot file does."""
-        ...
-
-    def lock(self, identifier: Identifier) -> AbstractContextManager[None]:
-        """A lock to hold while a schema or snapshot of the table is published. It does nothing where none is needed."""
         ...
 
     def refresh(self, identifier: Identifier | None = None) -> None:

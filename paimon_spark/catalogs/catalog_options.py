@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.core_options import parse_bool, parse_choice, parse_duration, parse_int, parse_memory
@@ -16,6 +17,7 @@ DEFAULT_DATABASE = "defaultDatabase"
 CASE_SENSITIVE = "case-sensitive"
 OPTIONS_TABLE = "catalog-options-table.enabled"
 TABLE_DEFAULT = "table-default."
+Prefixes: TypeAlias = tuple[str, ...]
 _CACHE_DURATIONS = ("cache.expire-after-access", "cache.expiration-interval", "cache.expire-after-write")
 
 _PARSERS: Mapping[str, Callable[[str], Any]] = {
@@ -54,18 +56,25 @@ _PARSERS: Mapping[str, Callable[[str], Any]] = {
 """The options of a catalog in files. Those that this package does not use (docs/guides/catalogs.md) are checked."""
 
 
-def check_catalog_options(options: Mapping[str, str]) -> None:
-    """Checks the keys and values of the options of a catalog in files.
+def check_catalog_options(
+    options: Mapping[str, str], more: Mapping[str, Callable[[str], Any]] = MappingProxyType({}), prefixes: Prefixes = ()
+) -> None:
+    """Checks the keys and values of the options of a catalog.
+
+    Args:
+        options: all options.
+        more: further keys that the kind of catalog has, with what reads their values.
+        prefixes: of further keys that the kind of catalog has; their values are not checked.
 
     Raises:
         OptionError: a key is unknown, or a value cannot be parsed; the value of a key of the storage is never told.
         UnsupportedFeature: an option asks for what a catalog in files does not have.
     """
     for key, text in options.items():
-        parse = _PARSERS.get(key)
+        parse = _PARSERS.get(key) or more.get(key)
         if parse is None:
-            if not key.startswith(TABLE_DEFAULT) and not key.lower().startswith(STORAGE_PREFIXES):
-                raise OptionError(_unknown(key))
+            if not key.startswith((TABLE_DEFAULT, *prefixes)) and not key.lower().startswith(STORAGE_PREFIXES):
+                raise OptionError(_unknown(key, more))
             continue
         try:
             value = parse(text)
@@ -86,8 +95,8 @@ def check_catalog_options(options: Mapping[str, str]) -> None:
         )
 
 
-def _unknown(key: str) -> str:
-    near = difflib.get_close_matches(key.lower(), [*_PARSERS, TABLE_DEFAULT], n=2, cutoff=0.6)
+def _unknown(key: str, more: Iterable[str]) -> str:
+    near = difflib.get_close_matches(key.lower(), [*_PARSERS, *more, TABLE_DEFAULT], n=2, cutoff=0.6)
     hint = f"did you mean {' or '.join(repr(name) for name in near)}? " if near else ""
     return (
         f"the option '{key}' of the catalog is not known; {hint}An option for new tables is given as "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.catalog_options import METASTORE, WAREHOUSE, check_catalog_options, storage_options
@@ -11,8 +11,7 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import absolute_location, file_io_for
 
 _FILESYSTEM = "filesystem"
-_REST = "rest"
-_OTHERS = ("jdbc", "hive")
+_HIVE = "hive"
 
 
 def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Catalog:
@@ -29,21 +28,48 @@ def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Cata
     """
     given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
     kind = given.get(METASTORE, _FILESYSTEM).strip().lower()
-    if kind == _REST:
-        from paimon_spark.catalogs.rest.catalog import RestCatalog  # an HTTP client that few need
-        from paimon_spark.catalogs.rest.options import rest_options
-
-        return RestCatalog(name, rest_options(given, name))
-    if kind in _OTHERS:
+    if kind == _HIVE:
         raise UnsupportedFeature(
-            f"opening a catalog of the kind '{kind}': this release has catalogs in files only. The tables of a Hive or "
-            "JDBC catalog are in files too: leave out 'metastore' and 'uri' to open its warehouse for reading, and "
+            f"opening a catalog of the kind '{kind}': this release has {', '.join(_KINDS)} catalogs. The tables of a "
+            "Hive catalog are in files too: leave out 'metastore' and 'uri' to open its warehouse for reading, and "
             "create, drop and rename its tables with the official system"
         )
-    if kind != _FILESYSTEM:
-        raise OptionError(f"the option 'metastore' of the catalog is '{kind}': expected {_FILESYSTEM}")
-    check_catalog_options(given)
-    if not given.get(WAREHOUSE, "").strip():
+    if kind not in _KINDS:
+        raise OptionError(f"the option 'metastore' of the catalog is '{kind}': expected {', '.join(_KINDS)}")
+    return _KINDS[kind](name, given)
+
+
+def _filesystem(name: str, options: Mapping[str, str]) -> Catalog:
+    check_catalog_options(options)
+    if not options.get(WAREHOUSE, "").strip():
         raise OptionError("the option 'warehouse' of the catalog is missing: give the directory of the databases")
-    warehouse = absolute_location(given[WAREHOUSE].strip())
-    return FileSystemCatalog(name, warehouse, file_io_for(warehouse, storage_options(given)), given)
+    warehouse = absolute_location(options[WAREHOUSE].strip())
+    return FileSystemCatalog(name, warehouse, file_io_for(warehouse, storage_options(options)), options)
+
+
+def _jdbc(name: str, options: Mapping[str, str]) -> Catalog:
+    try:
+        from paimon_spark.catalogs.jdbc.catalog import open_jdbc_catalog
+    except ModuleNotFoundError as error:
+        if error.name != "sqlalchemy":
+            raise
+        raise UnsupportedFeature(
+            "opening a jdbc catalog needs the package SQLAlchemy and a driver of the database: run pip install "
+            "'paimon-spark[jdbc]'"
+        ) from None
+    return open_jdbc_catalog(name, options)
+
+
+def _rest(name: str, options: Mapping[str, str]) -> Catalog:
+    from paimon_spark.catalogs.rest.catalog import RestCatalog  # an HTTP client that few need
+    from paimon_spark.catalogs.rest.options import rest_options
+
+    return RestCatalog(name, rest_options(options, name))
+
+
+_KINDS: Mapping[str, Callable[[str, Mapping[str, str]], Catalog]] = {
+    _FILESYSTEM: _filesystem,
+    "jdbc": _jdbc,
+    "rest": _rest,
+}
+"""What opens a catalog, by the value of ``metastore``."""

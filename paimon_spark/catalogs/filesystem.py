@@ -14,7 +14,6 @@ from paimon_spark.catalogs.catalog import NO_OPTIONS, Database
 from paimon_spark.catalogs.catalog_options import (
     CASE_SENSITIVE,
     DEFAULT_DATABASE,
-    OPTIONS_TABLE,
     bool_option,
     storage_options,
     table_defaults,
@@ -35,9 +34,10 @@ from paimon_spark.catalogs.identifier import (
     check_not_system,
     check_not_system_database,
 )
+from paimon_spark.catalogs.moves import is_table, move_table
 from paimon_spark.catalogs.not_found import database_not_found, table_not_found
+from paimon_spark.catalogs.system_database import open_system_table, system_tables
 from paimon_spark.catalogs.tables_only import TablesOnly, check_creatable, not_stored
-from paimon_spark.catalogs.warehouse import FIELDS
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
     DatabaseNotEmpty,
@@ -48,14 +48,11 @@ from paimon_spark.errors import (
 )
 from paimon_spark.file_io import DirectoryIO
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.open import ReadableTable, find_stored_table, open_table
 from paimon_spark.store.storage.parallel import map_parallel
 
-_CATALOG_OPTIONS = "catalog_options"
 _SUFFIX = "$"
 _SHOWN = 5
-_TRIES = 20  # others create and drop tables meanwhile
 
 
 @dataclass(frozen=True)
@@ -143,20 +140,19 @@ class FileSystemCatalog(TablesOnly):
 
     def list_tables(self, database: str) -> list[str]:
         if database == SYSTEM_DATABASE:
-            hidden = () if bool_option(self.options, False, OPTIONS_TABLE) else (_CATALOG_OPTIONS,)
-            return sorted(name for name in FIELDS if name not in hidden)
+            return system_tables(self.options)
         self._check_database(database)
         location = self._database_location(database)
         names = sorted(status.name for status in self.file_io.list(location) if status.is_directory)
-        found = map_parallel(lambda name: self._is_table(f"{location}/{name}"), names)
-        return [name for name, is_table in zip(names, found, strict=True) if is_table]
+        found = map_parallel(lambda name: is_table(self.file_io, f"{location}/{name}"), names)
+        return [name for name, there in zip(names, found, strict=True) if there]
 
     def table_location(self, identifier: Identifier) -> str:
         check_addressable(identifier.database, "database")
         check_addressable(identifier.table, "table")
         return f"{self._database_location(identifier.database)}/{identifier.table}"
 
-    def table_options(self) -> Mapping[str, str]:
+    def table_options(self, identifier: Identifier | None = None) -> Mapping[str, str]:
         return storage_options(self.options)
 
     def find_table(self, identifier: Identifier) -> TableSchema | None:
@@ -173,10 +169,7 @@ class FileSystemCatalog(TablesOnly):
         self, identifier: Identifier, options: Mapping[str, str] = NO_OPTIONS, time_zone: TimeZone | None = None
     ) -> ReadableTable:
         if identifier.database == SYSTEM_DATABASE:
-            raise TableNotFound(
-                f"{identifier} is no table with rows of its own, but a system table of the whole warehouse: read "
-                f"{self.table_location(identifier)}"
-            )
+            raise open_system_table(identifier, self.table_location(identifier))
         location = self.table_location(identifier)
         try:
             return open_table(location, {**self.table_options(), **options}, time_zone=time_zone)
@@ -227,12 +220,12 @@ class FileSystemCatalog(TablesOnly):
                 "one step; rows that others write meanwhile would be lost. Create the new table and copy the rows"
             )
         source, target = self.table_location(identifier), self.table_location(to)
-        if not self._is_table(source):
+        if not is_table(self.file_io, source):
             if ignore_if_not_exists:
                 return
             raise table_not_found(self, identifier)
         self._check_database(to.database)
-        if source == target or not self._move(source, target):
+        if source == target or not move_table(self.file_io, source, target):
             raise TableAlreadyExists(f"renaming {identifier}: there is a table {to} already; choose another name")
 
     def _database_location(self, name: str) -> str:
@@ -245,41 +238,3 @@ class FileSystemCatalog(TablesOnly):
         check_addressable(name, "database")
         if not self._has_database(name):
             raise database_not_found(self, name)
-
-    def _is_table(self, location: str) -> bool:
-        return self.file_io.exists(f"{location}/schema/schema-0") or bool(SchemaStore(self.file_io, location).ids())
-
-    def _remove_begun(self, location: str) -> None:
-        """Removes what a creation has left that was interrupted. One that goes on begins again (see create_table)."""
-        for status in self.file_io.list(f"{location}/schema"):
-            if status.name.startswith(".schema-") and status.name.endswith(".tmp"):
-                self.file_io.delete(status.path)
-        for directory in (f"{location}/schema", location):
-            self.file_io.remove_empty_directory(directory)
-
-    def _move(self, source: str, target: str) -> bool:
-        """False: there is a table at the target. An interrupted creation may have left empty directories there."""
-        for _ in range(_TRIES):
-            if self._is_table(target):
-                return False
-            self._remove_begun(target)
-            try:
-                moved = self.file_io.move_directory(source, target)
-            except FileNotFoundError:
-                raise _gone_meanwhile(source, target) from None
-            if moved and not self._is_table(target):  # it was dropped, and another client was about to create it anew
-                self._remove_begun(target)
-                raise _gone_meanwhile(source, target)
-            if moved:
-                return True
-        raise SchemaError(
-            f"renaming the table at {source}: {target} holds no table, but other files, or temporary ones of a table "
-            "that is being created; move them away"
-        )
-
-
-def _gone_meanwhile(source: str, target: str) -> TableNotFound:
-    return TableNotFound(
-        f"renaming the table at {source} to {target}: another client has dropped or renamed it, or the new database, "
-        "meanwhile"
-    )

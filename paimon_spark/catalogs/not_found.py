@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import DatabaseNotFound, TableNotFound
+from paimon_spark.errors import DatabaseNotFound, TableNotFound, ViewNotFound
 
 _SHOWN = 5
 
@@ -23,7 +23,25 @@ class _Lists(Protocol):
     def list_tables(self, database: str) -> list[str]: ...
 
 
-def database_not_found(catalog: _Lists, name: str) -> DatabaseNotFound:
+class _ListsViews(Protocol):
+    """The part of a catalog that the message on a view needs."""
+
+    @property
+    def name(self) -> str: ...
+
+    def list_views(self, database: str) -> list[str]: ...
+
+
+class _ListsDatabases(Protocol):
+    """The part of a catalog that the message on a database needs."""
+
+    @property
+    def name(self) -> str: ...
+
+    def list_databases(self) -> list[str]: ...
+
+
+def database_not_found(catalog: _ListsDatabases, name: str) -> DatabaseNotFound:
     """The error for a database that does not exist; its message names similar ones, or those that exist."""
     return DatabaseNotFound(
         f"there is no database '{name}' in the catalog '{catalog.name}': "
@@ -39,6 +57,16 @@ def table_not_found(catalog: _Lists, identifier: Identifier) -> TableNotFound:
         return TableNotFound(f"there is no table {identifier}: {error}")
     there = _told(identifier.table, tables, "table")
     return TableNotFound(f"there is no table {identifier} in the catalog '{catalog.name}': {there}")
+
+
+def view_not_found(catalog: _ListsViews, identifier: Identifier) -> ViewNotFound:
+    """The error for a view that does not exist; its message names similar ones, or says that there is no database."""
+    try:
+        views = catalog.list_views(identifier.database)
+    except DatabaseNotFound as error:
+        return ViewNotFound(f"there is no view {identifier}: {error}")
+    there = _told(identifier.table, views, "view")
+    return ViewNotFound(f"there is no view {identifier} in the catalog '{catalog.name}': {there}")
 
 
 def _told(name: str, names: Sequence[str], kind: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from paimon_spark.catalogs.catalog import CommitHook
+from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.views import View, ViewChange
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
@@ -16,45 +17,96 @@ _TABLE_TYPES = ("table", "materialized-table")
 _AUTO_CREATE = "auto-create"
 
 
-class TablesOnly:
-    """The part of a catalog that has neither views nor functions, needs no lock, and keeps nothing in a cache."""
+class NoViews:
+    """The part of a catalog that has no views."""
+
+    @property
+    def has_views(self) -> bool:
+        return False
 
     def list_views(self, database: str) -> list[str]:
         """Always refused."""
         raise not_stored(f"listing the views of '{database}'", "views")
 
-    def load_view(self, identifier: Identifier) -> str:
+    def find_view(self, identifier: Identifier) -> View | None:
+        """Finds none."""
+        return None
+
+    def load_view(self, identifier: Identifier) -> View:
         """Always refused."""
         raise not_stored(f"reading the view {identifier}", "views")
 
-    def create_view(self, identifier: Identifier, query: str, ignore_if_exists: bool = False) -> None:
+    def create_view(self, identifier: Identifier, view: View, ignore_if_exists: bool = False) -> None:
         """Always refused."""
         raise not_stored(f"creating the view {identifier}", "views")
+
+    def alter_view(
+        self, identifier: Identifier, changes: Sequence[ViewChange], ignore_if_not_exists: bool = False
+    ) -> None:
+        """Always refused."""
+        raise not_stored(f"changing the view {identifier}", "views")
+
+    def rename_view(self, identifier: Identifier, to: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Always refused."""
+        raise not_stored(f"renaming the view {identifier}", "views")
 
     def drop_view(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
         """Always refused."""
         raise not_stored(f"dropping the view {identifier}", "views")
 
+
+class NoFunctions:
+    """The part of a catalog that has no functions."""
+
     def list_functions(self, database: str) -> list[str]:
         """Always refused."""
-        raise not_stored(f"listing the functions of '{database}'", "functions")
+        raise no_functions(f"listing the functions of '{database}'")
 
-    def commit_hook(self, identifier: Identifier) -> CommitHook | None:
-        """None: a snapshot is published by creating its file, which all stores here do in one atomic step."""
-        return None
+    def load_function(self, identifier: Identifier) -> Function:
+        """Always refused."""
+        raise no_functions(f"reading the function {identifier}")
 
-    def lock(self, identifier: Identifier) -> AbstractContextManager[None]:
-        """No lock: see commit_hook."""
-        return nullcontext()
+    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
+        """Always refused."""
+        raise no_functions(f"creating the function {identifier}")
+
+    def alter_function(
+        self, identifier: Identifier, changes: Sequence[Mapping[str, Any]], ignore_if_not_exists: bool = False
+    ) -> None:
+        """Always refused."""
+        raise no_functions(f"changing the function {identifier}")
+
+    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Always refused."""
+        raise no_functions(f"dropping the function {identifier}")
+
+
+class TablesOnly(NoViews, NoFunctions):
+    """The part of a catalog that has nothing but files: neither views nor functions, and nothing to repair or cache."""
+
+    def check_table(self, identifier: Identifier) -> None:
+        """Does nothing: the files decide."""
+
+    def repair(self, database: str | None = None, table: str | None = None) -> None:
+        """Always refused."""
+        raise UnsupportedFeature(
+            "repairing a catalog in files: it knows nothing of tables beside their files, which need no repair; "
+            "paimon-spark check verifies a table"
+        )
 
     def refresh(self, identifier: Identifier | None = None) -> None:
         """Does nothing: nothing is cached."""
 
 
+def no_functions(doing: str) -> UnsupportedFeature:
+    """The error for functions, which only the catalog of a REST server stores."""
+    return UnsupportedFeature(f"{doing}: only a REST catalog stores functions, and this is none")
+
+
 def not_stored(doing: str, what: str) -> UnsupportedFeature:
     """The error for something that a catalog in files does not store."""
     return UnsupportedFeature(
-        f"{doing}: a catalog in files stores no {what}; use a Hive, JDBC or REST catalog with the official system"
+        f"{doing}: a catalog in files stores no {what}; a JDBC catalog does ('metastore' = 'jdbc')"
     )
 
 

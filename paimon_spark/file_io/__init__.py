@@ -3,7 +3,7 @@
 ``file_io_for`` imports the modules object_store and hadoop only for tables in these stores.
 """
 
-from paimon_spark.file_io.base import DirectoryIO, FileIO, FileStatus, NotCreated, OutputStream
+from paimon_spark.file_io.base import DirectoryIO, FileIO, FileStatus, NotCreated, OutputStream, Publisher
 from paimon_spark.file_io.confined import ConfinedFileIO
 from paimon_spark.file_io.local import LocalFileIO, local_path
 from paimon_spark.file_io.locate import absolute_location, file_io_for, is_relative, is_same_store, plain_location
@@ -16,6 +16,7 @@ __all__ = [
     "LocalFileIO",
     "NotCreated",
     "OutputStream",
+    "Publisher",
     "absolute_location",
     "file_io_for",
     "is_relative",

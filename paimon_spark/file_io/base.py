@@ -171,6 +171,14 @@ class FileIO(Protocol):
         ...
 
 
+class Publisher(Protocol):
+    """Creates the files that make a change of a table real, in the place of its store; picklable."""
+
+    def create_if_absent(self, store: FileIO, path: str, data: bytes) -> bool:
+        """As FileIO.create_if_absent, by means of the store or of something that decides in its place."""
+        ...
+
+
 class DirectoryIO(FileIO, Protocol):
     """A FileIO that also changes whole directories: catalogs need it. The store of a table (ConfinedFileIO) is none."""
 

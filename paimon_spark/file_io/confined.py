@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import IO, Protocol
 
 from paimon_spark.errors import OutsideTable
-from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream
+from paimon_spark.file_io.base import FileIO, FileStatus, OutputStream, Publisher
 from paimon_spark.file_io.locate import plain_location
 
 
@@ -35,11 +35,13 @@ class ConfinedFileIO:
         inner: the store that does the work.
         root: the table directory.
         outside: decides which other files may be deleted; None: none.
+        publisher: creates files that others compete for; None: the store itself does.
     """
 
     inner: FileIO
     root: str
     outside: Outside | None = None
+    publisher: Publisher | None = None
 
     def read_bytes(self, path: str) -> bytes:
         return self.inner.read_bytes(path)
@@ -57,6 +59,8 @@ class ConfinedFileIO:
 
     def create_if_absent(self, path: str, data: bytes) -> bool:
         self._check_inside("written", path)
+        if self.publisher is not None:
+            return self.publisher.create_if_absent(self.inner, path, data)
         return self.inner.create_if_absent(path, data)
 
     def overwrite(self, path: str, data: bytes) -> None:

@@ -11,7 +11,7 @@ from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastFor
 from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.copies import Copy
-from paimon_spark.procedures.databases import CompactDatabase, DatabaseProcedure
+from paimon_spark.procedures.databases import AlterViewDialect, CompactDatabase, DatabaseProcedure, Repair
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
@@ -60,6 +60,6 @@ PROCEDURES: Mapping[str, type[Procedure[Any]]] = MappingProxyType(
 """The procedures of one table by their names in SQL."""
 
 DATABASE_PROCEDURES: Mapping[str, type[DatabaseProcedure[Any]]] = MappingProxyType(
-    {name_of(procedure): procedure for procedure in (CompactDatabase,)}
+    {name_of(procedure): procedure for procedure in (CompactDatabase, Repair, AlterViewDialect)}
 )
 """The procedures of many tables by their names in SQL."""

@@ -1,4 +1,4 @@
-"""What is done with the tables of databases."""
+"""What is done with the tables of databases, and with the names that a catalog keeps beside their files."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.progress import Progress
 from paimon_spark.store.reporting.result import Result
+
+_SPARK = "spark"
+_ACTIONS = ("add", "update", "drop")
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +42,32 @@ class Tables(Protocol):
 
         Raises:
             PaimonError: there is no such database.
+        """
+        ...
+
+    def repair(self, database: str | None, table: str | None) -> None:
+        """Makes what the catalog knows of tables agree with their files.
+
+        Args:
+            database: None: all.
+            table: of the database; None: all.
+
+        Raises:
+            PaimonError: there are no such files, or the catalog knows nothing beside them.
+        """
+        ...
+
+    def alter_dialect(self, view: str, action: str, dialect: str, query: str | None) -> None:
+        """Changes the query of a view for one engine.
+
+        Args:
+            view: its name, as it was given.
+            action: "add", "update" or "drop".
+            dialect: the name of the engine.
+            query: None for "drop".
+
+        Raises:
+            PaimonError: there is no such view, or it has or lacks the dialect, or the catalog has no views.
         """
         ...
 
@@ -160,6 +189,58 @@ class RemoveDatabaseOrphanFiles(DatabaseProcedure[RemoveDatabaseOrphanFilesResul
         names = tables.list_tables(self.database)
         opened = {name: tables.open(self.database, name, self.options) for name in names}
         return RemoveDatabaseOrphanFilesResult({name: self.each.run(one, engine) for name, one in opened.items()})
+
+
+@dataclass(frozen=True)
+class Repair(DatabaseProcedure[None]):
+    """Makes what a catalog knows of tables agree with their files: tables that it does not know are registered.
+
+    Raises:
+        OptionError: a name has more than two parts.
+        PaimonError: there are no such files, or the catalog knows nothing beside the files.
+    """
+
+    official = ("database_or_table",)
+
+    database_or_table: Annotated[
+        str, Argument("databases, and tables as db.orders, with commas between them; '' for all of the warehouse.")
+    ]
+
+    def run(self, tables: Tables, engine: Engine) -> None:
+        if not self.database_or_table.strip():
+            tables.repair(None, None)
+            return
+        names = [text.strip().split(".") for text in self.database_or_table.split(",")]
+        for parts in names:
+            if len(parts) > 2 or not all(parts):
+                raise OptionError(f"'{'.'.join(parts)}' is neither a database nor a table as db.orders")
+        for parts in names:
+            tables.repair(parts[0], parts[1] if len(parts) == 2 else None)
+
+
+@dataclass(frozen=True)
+class AlterViewDialect(DatabaseProcedure[None]):
+    """Changes the query that a view has for one engine.
+
+    Raises:
+        OptionError: the query is missing, or the dialect to change or drop is not there.
+        NameTaken: the dialect to add is there already.
+        PaimonError: there is no such view, or the catalog has none.
+    """
+
+    official = ("view", "action", "engine", "query")
+
+    view: Annotated[str, Argument("the name of the view, as db.big.")]
+    action: Annotated[str, Argument("add, update or drop.")]
+    engine: Annotated[str, Argument("the name of the engine; spark if it is empty.")] = _SPARK
+    query: Annotated[str | None, Argument("the query in the words of the engine; not for drop.")] = None
+
+    def run(self, tables: Tables, engine: Engine) -> None:
+        if self.action not in _ACTIONS:
+            raise OptionError(f"alter_view_dialect: the action '{self.action}' is none of {', '.join(_ACTIONS)}")
+        if self.action != "drop" and not (self.query or "").strip():
+            raise OptionError(f"alter_view_dialect needs 'query' for the action '{self.action}'")
+        tables.alter_dialect(self.view, self.action, self.engine.strip() or _SPARK, self.query)
 
 
 def _pattern(argument: str, text: str) -> re.Pattern[str]:

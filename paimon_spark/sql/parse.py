@@ -33,6 +33,7 @@ from paimon_spark.sql.read_table import (
     read_repair,
     read_truncate,
 )
+from paimon_spark.sql.read_view import read_alter_view, read_create_view, read_drop_view
 from paimon_spark.sql.statements import CreateView, Explain, Statement, Untouched
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Kind, Token, error_at, tokenize
@@ -134,10 +135,10 @@ _READERS: Mapping[str, tuple[Reader, ...]] = {
     "DELETE": (read_row_change,),
     "MERGE": (read_row_change,),
     "COPY": (read_copy,),
-    "CREATE": (read_create_table, read_create_database),
+    "CREATE": (read_create_table, read_create_database, read_create_view),
     "REPLACE": (read_create_table,),
-    "DROP": (read_drop, read_drop_database),
-    "ALTER": (read_alter, read_alter_database),
+    "DROP": (read_drop, read_drop_database, read_drop_view),
+    "ALTER": (read_alter, read_alter_database, read_alter_view),
     "COMMENT": (read_comment, read_comment_on_database),
     "TRUNCATE": (read_truncate,),
     "ANALYZE": (read_analyze,),
@@ -216,8 +217,9 @@ def _view(cursor: Cursor, at: int) -> Statement | None:
         return Untouched(cursor.text)
     if not temporary:
         raise UnsupportedFeature(
-            f"SQL: a permanent view over {query.uses[0].name} is not possible, since Spark keeps its text and knows no "
-            "tables of ours; create a TEMPORARY VIEW, or publish the table"
+            f"SQL: a permanent view over {query.uses[0].name} is not possible in Spark's catalog, since Spark keeps "
+            "its text and knows no tables of ours; create it in a catalog of ours that has views "
+            f"({cursor.names.catalog}.<database>.<view>), create a TEMPORARY VIEW, or publish the table"
         )
     name = cursor.name("the name of the view")
     columns = cursor.name_list("the name of a column") if cursor.sees("(") else ()

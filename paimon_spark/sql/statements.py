@@ -34,6 +34,14 @@ from paimon_spark.sql.row_statements import Delete, Merge, Update
 from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.partitions import PartitionSpec
+from paimon_spark.sql.view_statements import (
+    CreateCatalogView,
+    DropView,
+    RenameView,
+    ReplaceViewQuery,
+    SetViewProperties,
+    UnsetViewProperties,
+)
 
 
 @dataclass(frozen=True)
@@ -286,6 +294,7 @@ Statement: TypeAlias = (
     | CreateTable | DropTable | RenameTable | TruncateTable | AddPartition | DropPartition
     | SetProperties | UnsetProperties | AlterColumns | Analyze | Refresh | RepairTable
     | CreateTag | DeleteTag | RenameTag
+    | CreateCatalogView | DropView | RenameView | ReplaceViewQuery | SetViewProperties | UnsetViewProperties
     | ShowTables | ShowDatabases | ShowProcedures | ShowNamespace | ShowPartitions | ShowColumns | ShowCreateTable
     | ShowProperties | ShowTags | DescribeTable | DescribeDatabase | DescribeProcedure
     | CreateDatabase | DropDatabase | AlterDatabase | UseDatabase

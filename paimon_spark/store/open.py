@@ -25,6 +25,7 @@ from paimon_spark.store.metadata.table_options import check_dynamic_options, res
 from paimon_spark.store.scan.projection import find_fields, row_kind_field
 from paimon_spark.store.scan.time_travel import travelled
 from paimon_spark.store.storage.listing import list_branches
+from paimon_spark.store.storage.publishers import publisher_of
 from paimon_spark.store.storage.served import TableServer, find_served, is_served
 from paimon_spark.store.system_tables.names import METADATA_NAMES, NAMES, near_names
 
@@ -216,7 +217,7 @@ def find_stored_table(
         return None
     told = place.options if branch == "main" else {k: v for k, v in place.options.items() if k in _OF_ALL_BRANCHES}
     known = {**schema.options, **told}
-    guarded = confined(file_io, root, dynamic)
+    guarded = confined(file_io, root, dynamic, publisher_of(options or {}))
     return ReadableTable(root, guarded, schema, Options(known), branch, time_zone, place.server)
 
 

@@ -19,7 +19,7 @@ def s3_options() -> Iterator[dict[str, str]]:
         yield options
 
 
-@pytest.fixture(params=["local", "memory", "s3"])
+@pytest.fixture(params=["local", "memory", "s3", "jdbc"])
 def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Catalog:
     """An empty warehouse."""
     match request.param:
@@ -27,7 +27,29 @@ def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Catalog:
             return open_catalog(f"{tmp_path}/lake/")
         case "memory":
             return open_catalog(f"memory://{uuid4().hex}/lake")
+        case "jdbc":
+            return open_catalog(jdbc_options(tmp_path))
     return open_catalog({"warehouse": f"s3://lake/{uuid4().hex}", **request.getfixturevalue("s3_options")})
+
+
+def jdbc_options(place: Path) -> dict[str, str]:
+    """A catalog in a SQLite file, with tables in a directory."""
+    return {
+        "metastore": "jdbc",
+        "uri": f"jdbc:sqlite:{place}/catalog.db",
+        "warehouse": f"{place}/lake",
+        "lock.enabled": "true",
+        "lock-check-max-sleep": "60 ms",
+        "lock-acquire-timeout": "20 s",
+    }
+
+
+@pytest.fixture
+def jdbc(tmp_path: Path) -> Catalog:
+    """A JDBC catalog with the empty database `shop`."""
+    made = open_catalog(jdbc_options(tmp_path))
+    made.create_database("shop")
+    return made
 
 
 @pytest.fixture

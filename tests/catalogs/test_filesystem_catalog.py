@@ -108,6 +108,7 @@ def test_cascade_drops_tables_and_other_files(catalog: Catalog) -> None:
     assert catalog.list_tables("shop") == []
 
 
+@pytest.mark.parametrize("catalog", ["local", "memory", "s3"], indirect=True)
 def test_files_of_others_are_not_lost_without_cascade(catalog: Catalog) -> None:
     catalog.create_database("shop")
     catalog.create_table(ORDERS, schema())

@@ -146,7 +146,7 @@ class RestCatalog(TablesOnly):
         parts = (quote(part, safe="") for part in (self.name, identifier.database, table))
         return f"{SERVED}{'/'.join(parts)}{dollar}{suffix}"
 
-    def table_options(self) -> Mapping[str, str]:
+    def table_options(self, identifier: Identifier | None = None) -> Mapping[str, str]:
         return self.api.options.travelling()
 
     def find_table(self, identifier: Identifier) -> TableSchema | None:

@@ -12,15 +12,22 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
+from paimon_spark.catalogs.views import SPARK, View
+from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.native.read_table import ReadExplanation
+from paimon_spark.spark.queries.functions import with_functions
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import TableRead, plan_use
+from paimon_spark.spark.queries.view_columns import as_stored
+from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query, Use
 from paimon_spark.sql.statements import Untouched
+from paimon_spark.sql.text.names import Names, TableName
 
 Args = Mapping[str, Any] | Sequence[Any] | None
 _FRAME = "paimon_{}"
+_DEEPEST = 100  # as Spark's spark.sql.view.maxNestedViewDepth
 
 
 @dataclass(frozen=True)
@@ -58,16 +65,30 @@ def run_untouched(session: SqlSession, statement: Untouched, args: Args = None) 
     return session.spark.sql(statement.text, args)  # type: ignore[arg-type]  # its stub lacks Mapping
 
 
-def plan_query(session: SqlSession, query: Query, args: Args = None) -> QueryFrames:
-    """The DataFrames of the tables of a query. Equal uses of a table share one, so that it is planned once."""
+def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int = 0) -> QueryFrames:
+    """The DataFrames of the tables and views of a query. Equal uses of a table share one, planned once.
+
+    Args:
+        session: the session.
+        query: the query.
+        args: values of its parameters.
+        depth: in how many views the query stands.
+    """
     named = args if isinstance(args, Mapping) else {}
     frames: dict[str, DataFrame] = {}
+    views: dict[str, DataFrame] = {}
     made: dict[TableRead, str] = {}
     names: list[str | None] = []
     told: list[tuple[Use, ReadExplanation]] = []
     for use in query.uses:
-        if use.name.is_bare and is_temporary_view(session, use.name.table):
+        if depth == 0 and use.name.is_bare and is_temporary_view(session, use.name.table):
             names.append(None)
+            continue
+        view = session.find_view(use.name)
+        if view is not None:
+            frame = _FRAME.format(f"view_{len(views)}")
+            views[frame] = _view_frame(session, use, view, told, depth)
+            names.append(frame)
             continue
         used = plan_use(session, use, named)
         if used not in made:
@@ -76,7 +97,48 @@ def plan_query(session: SqlSession, query: Query, args: Args = None) -> QueryFra
             frames[made[used]] = found.frame
             told.append((use, found.told))
         names.append(made[used])
-    return QueryFrames(query.render(names), frames, tuple(told))
+    return QueryFrames(query.render(names), {**frames, **views}, tuple(told))
+
+
+def run_view(session: SqlSession, name: TableName, view: View) -> DataFrame:
+    """The rows of a view, with the columns and types that it was stored with.
+
+    Raises:
+        SqlError: the query gives other columns than the view was stored with.
+        PaimonError: as of run_query.
+    """
+    return _view_frame(session, Use(name, 0, 0), view, [], 0)
+
+
+def _view_frame(
+    session: SqlSession, use: Use, view: View, told: list[tuple[Use, ReadExplanation]], depth: int
+) -> DataFrame:
+    """The rows of a view. Names without a database are of the database of the view, not of the current one."""
+    if depth >= _DEEPEST:
+        raise SqlError(f"SQL: the view {use.name} is made of {_DEEPEST} views one in the other, or of itself")
+    if use.travel is not None or use.increment is not None or use.options:
+        raise UnsupportedFeature(
+            f"SQL: {use.name} is a view, which has neither states nor changes nor options; ask its tables for them"
+        )
+    assert use.name.database is not None
+    inner = parse_view(session, use.name.database, view.query_for(SPARK))
+    planned = plan_query(session, inner, None, depth + 1)
+    told += planned.told
+    return as_stored(session.spark.sql(planned.text, None, **planned.frames), str(use.name), view.fields)
+
+
+def parse_view(session: SqlSession, database: str, text: str) -> Query:
+    """The query of a view of that database.
+
+    Raises:
+        SqlError: it is no query.
+    """
+    found = parse(with_functions(session, text), Names(session.catalog.name, database))
+    if isinstance(found, Untouched):
+        return Query(found.text)
+    if not isinstance(found, Query):
+        raise SqlError("SQL: the text of a view is no query")
+    return found
 
 
 def is_temporary_view(session: SqlSession, name: str) -> bool:

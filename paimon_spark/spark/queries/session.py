@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.views import View
 from paimon_spark.errors import SqlError
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
 from paimon_spark.spark.table.table_api import PaimonTable
@@ -89,6 +90,21 @@ class SqlSession:
         )
         return f"{root}{name.suffixes}"
 
+    def check_table(self, name: TableName) -> None:
+        """Checks that the catalog knows a table that is to be opened by its location.
+
+        Raises:
+            TableNotFound: it does not.
+        """
+        if name.database is not None:
+            self.catalog.check_table(Identifier(name.database, name.table))
+
+    def find_view(self, name: TableName) -> View | None:
+        """The view of the catalog that a name means; None: it is none."""
+        if not self.catalog.has_views or name.database is None or name.suffixes:
+            return None
+        return self.catalog.find_view(Identifier(name.database, name.table))
+
     def begin(self) -> None:
         """A statement begins: the settings of the Spark session are asked for again, once."""
         self._settings = None
@@ -109,6 +125,7 @@ class SqlSession:
         """
         given = {**self.storage_options, **options}
         if name.database is None or name.branch is not None:
+            self.check_table(name)
             return open_table(self.location(name), given, time_zone=self.time_zone())
         return self.catalog.load_table(Identifier(name.database, name.table), options, time_zone=self.time_zone())
 

@@ -106,6 +106,7 @@ class _Source:
     def __init__(
         self, session: SqlSession, name: TableName, state: Mapping[str, str], options: Mapping[str, str]
     ) -> None:
+        session.check_table(name)
         self._name = name
         self._said: SessionOptions = session.said_of(name)
         said = (self._said.without_state() if state else self._said).of_reads  # a state in the query comes first

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame
 
+from paimon_spark.catalogs.views import AddDialect, DropDialect, UpdateDialect, ViewChange
 from paimon_spark.format.options.core_options import SCAN_SNAPSHOT_ID
 from paimon_spark.procedures.call.bind import Call, DatabaseCall, bind
 from paimon_spark.procedures.call.results import call_result
@@ -64,6 +65,18 @@ class _Tables:
 
     def list_tables(self, database: str) -> list[str]:
         return self.session.catalog.list_tables(database)
+
+    def repair(self, database: str | None, table: str | None) -> None:
+        self.session.catalog.repair(database, table)
+
+    def alter_dialect(self, view: str, action: str, dialect: str, query: str | None) -> None:
+        changes: Mapping[str, Callable[[], ViewChange]] = {
+            "add": lambda: AddDialect(dialect, query or ""),
+            "update": lambda: UpdateDialect(dialect, query or ""),
+            "drop": lambda: DropDialect(dialect),
+        }
+        name = self.session.identifier(self.session.table_name(view))
+        self.session.catalog.alter_view(name, [changes[action]()])
 
     def open(self, database: str, table: str, options: Mapping[str, str]) -> Table:
         name = TableName((database, table), database, table)

@@ -12,6 +12,7 @@ from paimon_spark.procedures.procedure import arguments_of, sql_signature
 from paimon_spark.spark.adapters.readable_columns import find_column
 from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.catalog_views import description
 from paimon_spark.spark.statements.inserted_columns import fixed_values
 from paimon_spark.spark.statements.table_words import shown_properties
 from paimon_spark.spark.statements.type_words import simple_type
@@ -31,9 +32,13 @@ _Row = tuple[str, str, str | None]
 
 
 def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
-    """The columns of a table, and with EXTENDED what else is known of it; or one column."""
+    """The columns of a table or view, and with EXTENDED what else is known of it; or one column."""
     if describe.as_json:
         raise UnsupportedFeature(f"DESCRIBE {describe.table} AS JSON is not supported, leave AS JSON out")
+    view = session.find_view(describe.table)
+    if view is not None and not describe.column and not describe.partition:
+        name = str(session.identifier(describe.table))
+        return rows_frame(session.spark, _TABLE, description(name, view, describe.extended))
     table = session.open(describe.table)
     if describe.column:
         return _describe_column(session, describe, table)

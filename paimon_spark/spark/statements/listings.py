@@ -18,6 +18,7 @@ from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.results import rows_frame, texts
 from paimon_spark.spark.queries.session import SqlSession
+from paimon_spark.spark.statements.catalog_views import create_statement as create_view_statement
 from paimon_spark.spark.statements.inserted_columns import fixed_values
 from paimon_spark.spark.statements.table_words import create_statement, shown_properties
 from paimon_spark.sql import listings as q
@@ -55,7 +56,8 @@ def show_databases(session: SqlSession, show: q.ShowDatabases) -> DataFrame:
 def show_tables(session: SqlSession, show: q.ShowTables) -> DataFrame:
     """The tables or views of a database, or all that is known of them."""
     if show.kind == "VIEWS":
-        return rows_frame(session.spark, _VIEWS, [])
+        views = session.catalog.list_views(show.database) if session.catalog.has_views else []
+        return rows_frame(session.spark, _VIEWS, [(show.database, name, False) for name in like(views, show.pattern)])
     names = like(session.catalog.list_tables(show.database), show.pattern)
     if show.kind == "TABLES":
         return rows_frame(session.spark, _TABLES, [(show.database, name, False) for name in names])
@@ -138,7 +140,8 @@ def _fits(table: ReadableTable, partition: PartitionTotal, condition: str) -> bo
 
 def show_columns(session: SqlSession, show: q.ShowColumns) -> DataFrame:
     """The names of the columns."""
-    names = session.open(show.table).schema.names
+    view = session.find_view(show.table)
+    names = session.open(show.table).schema.names if view is None else [field.name for field in view.fields]
     return rows_frame(session.spark, _required("col_name"), [(name,) for name in names])
 
 
@@ -152,9 +155,10 @@ def show_properties(session: SqlSession, show: q.ShowProperties) -> DataFrame:
 
 
 def show_create_table(session: SqlSession, show: q.ShowCreateTable) -> DataFrame:
-    """The statement that makes such a table."""
-    name = f"{session.catalog.name}.{session.identifier(show.table)}"
-    return rows_frame(session.spark, _required("createtab_stmt"), [(create_statement(name, session.open(show.table)),)])
+    """The statement that makes such a table or view."""
+    name, view = f"{session.catalog.name}.{session.identifier(show.table)}", session.find_view(show.table)
+    text = create_statement(name, session.open(show.table)) if view is None else create_view_statement(name, view)
+    return rows_frame(session.spark, _required("createtab_stmt"), [(text,)])
 
 
 def show_tags(session: SqlSession, show: q.ShowTags) -> DataFrame:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from paimon_spark.spark.queries.functions import with_functions
 from paimon_spark.spark.queries.run_query import Args, run_query, run_untouched
 from paimon_spark.spark.queries.session import SqlSession
-from paimon_spark.spark.statements import alters, databases, descriptions, listings, tables
+from paimon_spark.spark.statements import alters, catalog_views, databases, descriptions, listings, tables
 from paimon_spark.spark.statements.calls import run_call
 from paimon_spark.spark.statements.copies import run_copy
 from paimon_spark.spark.statements.inserts import run_insert
@@ -19,6 +19,7 @@ from paimon_spark.spark.statements.row_changes import run_delete, run_merge_into
 from paimon_spark.spark.statements.views import run_create_view, run_explain
 from paimon_spark.sql import listings as q
 from paimon_spark.sql import statements as s
+from paimon_spark.sql import view_statements as v
 from paimon_spark.sql.column_changes import AlterColumns
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.queries.query import Query
@@ -86,6 +87,12 @@ _RUNNERS: Mapping[type, Runner] = {
     s.CreateTag: tables.run_create_tag,
     s.DeleteTag: tables.run_delete_tag,
     s.RenameTag: tables.run_rename_tag,
+    v.CreateCatalogView: catalog_views.run_create,
+    v.DropView: catalog_views.run_drop,
+    v.RenameView: catalog_views.run_rename,
+    v.ReplaceViewQuery: catalog_views.run_replace_query,
+    v.SetViewProperties: catalog_views.run_set_properties,
+    v.UnsetViewProperties: catalog_views.run_unset_properties,
     q.ShowTables: listings.show_tables,
     q.ShowDatabases: listings.show_databases,
     q.ShowProcedures: listings.show_procedures,

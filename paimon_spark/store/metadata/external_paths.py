@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from paimon_spark.errors import OptionError
-from paimon_spark.file_io import ConfinedFileIO, FileIO, plain_location
+from paimon_spark.file_io import ConfinedFileIO, FileIO, Publisher, plain_location
 from paimon_spark.format.names import is_bucket_directory, is_inside
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
@@ -109,9 +109,18 @@ class ExternalPaths:
             yield from (Options(schemas.load(number).options) for number in schemas.ids())
 
 
-def confined(file_io: FileIO, table: str, given: Mapping[str, str]) -> ConfinedFileIO:
-    """The store of a table, which refuses to delete files of others; given are the options of the caller."""
-    return ConfinedFileIO(file_io, table, ExternalPaths(file_io, table, tuple(given.items())))
+def confined(
+    file_io: FileIO, table: str, given: Mapping[str, str], publisher: Publisher | None = None
+) -> ConfinedFileIO:
+    """The store of a table, which refuses to delete files of others.
+
+    Args:
+        file_io: the store.
+        table: the table directory.
+        given: the options of the caller.
+        publisher: of the catalog of the table; None: it has no part in commits.
+    """
+    return ConfinedFileIO(file_io, table, ExternalPaths(file_io, table, tuple(given.items())), publisher)
 
 
 def _may_hold(directory: str, name: str, is_for_data: bool) -> bool:

@@ -17,8 +17,10 @@ from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known
 from paimon_spark.format.options.other_systems import OPTION_ADVICE
 from paimon_spark.format.rules.supported import check_call
 from paimon_spark.format.schema import TableSchema
+from paimon_spark.store.storage.publishers import CONNECTION
 
 STORAGE_PREFIXES = ("s3.", "s3a.", "fs.", "gs.", "gcs.", "az.", "azure.", "oss.", "hdfs.", "dfs.", "hadoop.", "rest.")
+_STORAGE = (*STORAGE_PREFIXES, CONNECTION)
 PATH = "path"
 WITHOUT_FALLBACK = {o.SCAN_FALLBACK_BRANCH.key: "", o.SCAN_PRIMARY_BRANCH.key: ""}
 """Options with which a table is read without another branch."""
@@ -29,7 +31,7 @@ def split_storage_options(options: Mapping[str, str]) -> tuple[dict[str, str], d
     """(storage options, other options). The option `path`, which Spark adds for load(path), is in neither."""
     storage, table = {}, {}
     for key, value in options.items():
-        if key.lower().startswith(STORAGE_PREFIXES):
+        if key.lower().startswith(_STORAGE):
             storage[key] = str(value)
         elif key.lower() != PATH:
             table[key] = str(value)

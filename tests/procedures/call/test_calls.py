@@ -142,8 +142,8 @@ CASES = [
 
 
 ELSEWHERE = {
-    "create_tag_from_timestamp", "merge_branch", "repair_earliest_snapshot", "rollback_to_timestamp",
-    "trigger_tag_automatic_creation",
+    "alter_view_dialect", "create_tag_from_timestamp", "merge_branch", "repair", "repair_earliest_snapshot",
+    "rollback_to_timestamp", "trigger_tag_automatic_creation",
 }  # fmt: skip
 """Procedures with tests of their own below, since their arguments or tables are others."""
 
@@ -385,7 +385,7 @@ def test_progress_of_a_database(lake: Warehouse) -> None:
 
 
 def test_a_database_that_is_not_there(lake: Warehouse) -> None:
-    assert set(DATABASE_PROCEDURES) == {"compact_database"}
+    assert set(DATABASE_PROCEDURES) == {"compact_database", "repair", "alter_view_dialect"}
     with pytest.raises(FileNotFoundError):
         lake.call("remove_orphan_files", "no.*")
 

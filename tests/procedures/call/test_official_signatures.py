@@ -19,9 +19,9 @@ OURS: dict[str, type[Declaration]] = {**PROCEDURES, **DATABASE_PROCEDURES}
 DONE = sorted(OFFICIAL.keys() & OURS.keys())
 
 NOT_IN_THIS_RELEASE = {
-    "alter_function", "alter_view_dialect", "compact_chain_table", "create_function", "create_global_index",
+    "alter_function", "compact_chain_table", "create_function", "create_global_index",
     "drop_function", "drop_global_index", "materialize_deletion_vectors", "migrate_database", "migrate_table",
-    "reassign_row_id", "repair", "rewrite_file_index",
+    "reassign_row_id", "rewrite_file_index",
 }  # fmt: skip
 
 ABSENT = {

@@ -17,6 +17,7 @@ from paimon_spark.errors import (
     TableAlreadyExists,
     TableNotFound,
 )
+from support.tables.catalog_tables import append
 
 COLUMNS = pa.schema([("id", pa.int64())])
 EXPECTED = {
@@ -26,12 +27,12 @@ EXPECTED = {
 }
 
 
-def change_tables(warehouse: str, seed: int, steps: int, names: int) -> Counter[str]:
+def change_tables(options: str | dict[str, str], seed: int, steps: int, names: int) -> Counter[str]:
     """Creates, drops and renames tables of the database `d` that others change too; how often each was done.
 
     An error that does not tell of the work of others ends the process.
     """
-    catalog, draw, done = open_catalog(warehouse), random.Random(seed), Counter[str]()
+    catalog, draw, done = open_catalog(options), random.Random(seed), Counter[str]()
     for step in range(steps):
         what = draw.choice(list(EXPECTED))
         table, other = (Identifier("d", f"t{draw.randrange(names)}") for _ in range(2))
@@ -69,3 +70,10 @@ def change_databases(warehouse: str, seed: int, steps: int) -> Counter[str]:
         else:
             done[what] += 1
     return done
+
+
+def append_rows(options: dict[str, str], name: str, seed: int, count: int) -> None:
+    """Commits so many rows to a table, one by one: 100 * seed and those that follow."""
+    catalog = open_catalog(options)
+    for number in range(count):
+        append(catalog.load_table(Identifier.parse(name)), 100 * seed + number)

@@ -1,0 +1,78 @@
+"""Functions of a catalog (Java: Function, FunctionDefinition). Only the REST catalog stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.format.types import DataField
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as the catalog stores it.
+
+    Attributes:
+        input_params: None: they are not told.
+        return_params: None: they are not told.
+        definitions: by the name of the engine or dialect; each as in the JSON of the REST protocol, with ``type``
+            (``sql``, ``lambda`` or ``file``) and the members of that type.
+        comment: None: it has none.
+        options: others.
+    """
+
+    input_params: tuple[DataField, ...] | None = None
+    return_params: tuple[DataField, ...] | None = None
+    deterministic: bool = False
+    definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    comment: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+class FunctionCatalog(Protocol):
+    """The part of a catalog that is about functions. All raise UnsupportedFeature in a catalog that stores none."""
+
+    def list_functions(self, database: str) -> list[str]:
+        """The names of the functions of a database, sorted."""
+        ...
+
+    def load_function(self, identifier: Identifier) -> Function:
+        """A function.
+
+        Raises:
+            FunctionNotFound: there is no such function.
+        """
+        ...
+
+    def create_function(self, identifier: Identifier, function: Function, ignore_if_exists: bool = False) -> None:
+        """Stores a function.
+
+        Raises:
+            FunctionAlreadyExists: there is a function of that name, and ignore_if_exists is false.
+        """
+        ...
+
+    def alter_function(
+        self, identifier: Identifier, changes: Sequence[Mapping[str, Any]], ignore_if_not_exists: bool = False
+    ) -> None:
+        """Changes a function.
+
+        Args:
+            identifier: the function.
+            changes: each as in the JSON of the REST protocol, with ``action``.
+            ignore_if_not_exists: a missing one is no error.
+
+        Raises:
+            FunctionNotFound: there is no such function, and ignore_if_not_exists is false.
+        """
+        ...
+
+    def drop_function(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
+        """Drops a function.
+
+        Raises:
+            FunctionNotFound: there is no such function, and ignore_if_not_exists is false.
+        """
+        ...

@@ -1,0 +1,130 @@
+"""The catalog whose names are rows of a database (Java: JdbcCatalog)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_spark.catalogs.catalog_options import DEFAULT_DATABASE, METASTORE, WAREHOUSE, storage_options
+from paimon_spark.catalogs.create import find_schema
+from paimon_spark.catalogs.identifier import (
+    DATABASE_SUFFIX,
+    SYSTEM_DATABASE,
+    Identifier,
+    check_not_system,
+    check_not_system_database,
+)
+from paimon_spark.catalogs.jdbc.connection import JdbcConnection, connection_text
+from paimon_spark.catalogs.jdbc.database import RowTaken
+from paimon_spark.catalogs.jdbc.databases import JdbcDatabases
+from paimon_spark.catalogs.jdbc.settings import PROPERTY, URI, read_settings
+from paimon_spark.catalogs.jdbc.tables_part import JdbcTables
+from paimon_spark.catalogs.moves import is_table
+from paimon_spark.catalogs.not_found import database_not_found
+from paimon_spark.catalogs.secret_files import read_secrets
+from paimon_spark.catalogs.tables_only import NoFunctions
+from paimon_spark.errors import DatabaseNotEmpty, DatabaseNotFound, TableAlreadyExists, TableNotFound
+from paimon_spark.file_io import absolute_location, file_io_for
+
+_SHOWN = 5
+
+
+def open_jdbc_catalog(name: str, options: Mapping[str, str]) -> JdbcCatalog:
+    """The catalog of these options; its database is asked at the first use.
+
+    Raises:
+        OptionError: an option is unknown, missing or has a bad value.
+    """
+    settings = read_settings(options)
+    warehouse = absolute_location(options[WAREHOUSE].strip())
+    connection = JdbcConnection(settings)
+    return JdbcCatalog(name, warehouse, file_io_for(warehouse, storage_options(options)), options, connection)
+
+
+@dataclass(frozen=True)
+class JdbcCatalog(JdbcDatabases, JdbcTables, NoFunctions):
+    """A catalog in a database; see Catalog. Pickled, it has no password (see ``connection``)."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = {k: v for k, v in self.options.items() if not k.startswith(PROPERTY) and k != URI}
+        return _reopened, (self.name, own, connection_text(self.options).partition(":")[2])
+
+    @property
+    def default_database(self) -> str:
+        return self.options.get(DEFAULT_DATABASE, "default")
+
+    @property
+    def case_sensitive(self) -> bool:
+        """Never, as in Java, whatever the option says: names of some databases differ by more than their case."""
+        return False
+
+    def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
+        """As Catalog.drop_database. With cascade, Java leaves the files of the tables; here they are deleted too."""
+        check_not_system_database(name, "dropping")
+        if not self.connection.rows.has_database(name):
+            if ignore_if_not_exists:
+                return
+            raise database_not_found(self, name)
+        tables, views = self.list_tables(name), self.list_views(name)
+        if not cascade and (tables or views):
+            names, held = [*tables, *views], f"{len(tables)} tables"
+            held += f" and {len(views)} views" if views else ""
+            shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+            raise DatabaseNotEmpty(
+                f"dropping the database '{name}': it holds {held} ({shown}); drop them "
+                "first, or ask for them to be dropped too (cascade)"
+            )
+        for table in tables:
+            self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
+        self.connection.rows.remove_database(name)
+
+    def repair(self, database: str | None = None, table: str | None = None) -> None:
+        """As Catalog.repair: registers tables whose files are there, and copies their options into the database."""
+        if database is None:
+            for name in self._directories(self.warehouse):
+                if name.endswith(DATABASE_SUFFIX) and name.removesuffix(DATABASE_SUFFIX) not in ("", SYSTEM_DATABASE):
+                    self.repair(name.removesuffix(DATABASE_SUFFIX))
+        elif table is None:
+            check_not_system_database(database, "repairing")
+            location = self.database_location(database)
+            if not self.file_io.exists(location):
+                raise DatabaseNotFound(f"repairing the database '{database}': there is no directory {location}")
+            self.create_database(database, ignore_if_exists=True)
+            for name in self._directories(location):
+                if is_table(self.file_io, f"{location}/{name}"):
+                    self._repair_table(Identifier(database, name))
+        else:
+            self._repair_table(Identifier(database, table))
+
+    def _directories(self, path: str) -> list[str]:
+        return sorted(status.name for status in self.file_io.list(path) if status.is_directory)
+
+    def _repair_table(self, identifier: Identifier) -> None:
+        check_not_system(identifier, "repairing")
+        location = self.table_location(identifier)
+        schema = find_schema(self.file_io, location)
+        if schema is None:
+            raise TableNotFound(f"repairing {identifier}: there are no files of a table at {location}")
+        properties = self._properties(schema)
+        with self.connection.lock(identifier):
+            self.create_database(identifier.database, ignore_if_exists=True)
+            if self.find_view(identifier) is not None:
+                raise TableAlreadyExists(f"repairing {identifier}: there is a view of that name; rename it first")
+            if not self.has_table(identifier):
+                try:
+                    self.connection.rows.add_table(identifier, properties)
+                    return
+                except RowTaken:
+                    pass
+            self.connection.rows.set_table_properties(identifier, properties)
+
+    def refresh(self, identifier: Identifier | None = None) -> None:
+        """Does nothing: nothing is cached."""
+
+
+def _reopened(name: str, own: Mapping[str, str], text: str) -> JdbcCatalog:
+    told = json.loads(text)
+    secrets = read_secrets(told["secrets"]) if "secrets" in told else {}
+    return open_jdbc_catalog(name, {METASTORE: "jdbc", **own, **told["options"], **secrets})

@@ -1,0 +1,40 @@
+"""What the database holds of the options of a table (Java: JdbcCatalog.collectTableProperties)."""
+
+from __future__ import annotations
+
+from paimon_spark.catalogs.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
+from paimon_spark.errors import OptionError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import TableSchema
+
+
+def table_properties(schema: TableSchema) -> dict[str, str]:
+    """The options and the keys of a table, by the names that the database has for them.
+
+    Raises:
+        OptionError: one is longer than its column.
+    """
+    bucket_keys: tuple[str, ...] = Options(schema.options).value(o.BUCKET_KEY) or schema.trimmed_primary_keys
+    keys = {
+        o.PRIMARY_KEY.key: ",".join(schema.primary_keys),
+        o.PARTITION.key: ",".join(schema.partition_keys),
+        o.BUCKET_KEY.key: ",".join(bucket_keys),
+    }
+    made = {**schema.options, **{key: text for key, text in keys.items() if text}}
+    check_lengths("the table", made, "; or open the catalog with 'sync-all-properties' = 'false'")
+    return made
+
+
+def check_lengths(owner: str, properties: dict[str, str], advice: str = "") -> None:
+    """Checks that the columns of Java's schema are long enough.
+
+    Raises:
+        OptionError: one is not.
+    """
+    for key, text in properties.items():
+        if len(key) > NAME_LENGTH or len(text) > VALUE_LENGTH:
+            raise OptionError(
+                f"the property '{key[:80]}' of {owner} has a key of {len(key)} and a value of {len(text)} characters, "
+                f"and the database of the catalog takes {NAME_LENGTH} and {VALUE_LENGTH}; shorten it{advice}"
+            )

@@ -1,0 +1,91 @@
+"""What a JDBC catalog does when a table gets a snapshot or a schema: it holds its lock, and copies its options.
+
+Java: SnapshotCommit under Lock.fromCatalog, JdbcCatalog.alterTableImpl.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, Identifier
+from paimon_spark.catalogs.jdbc.connection import JdbcConnection, read_connection
+from paimon_spark.catalogs.jdbc.properties import table_properties
+from paimon_spark.errors import CatalogUnavailable, OptionError
+from paimon_spark.file_io import FileIO, NotCreated, absolute_location, plain_location
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.schema_json import decode_schema
+
+_PATH = re.compile(
+    rf"(?P<database>[^/]+){re.escape(DATABASE_SUFFIX)}/(?P<table>[^/]+)"
+    r"(?:/branch/branch-(?P<branch>[^/]+))?/(?P<kind>snapshot|schema)/[^/]+"
+)
+
+
+def publisher(text: str) -> JdbcPublisher:
+    """The publisher of a connection text, without its kind."""
+    warehouse, connection = read_connection(text)
+    return JdbcPublisher(plain_location(absolute_location(warehouse)), connection)
+
+
+@dataclass(frozen=True)
+class JdbcPublisher:
+    """Publishes what is in a warehouse.
+
+    Attributes:
+        warehouse: the directory of the databases, without a scheme where it is local.
+        connection: of the catalog.
+    """
+
+    warehouse: str
+    connection: JdbcConnection
+
+    def create_if_absent(self, store: FileIO, path: str, data: bytes) -> bool:
+        """As FileIO.create_if_absent, for a snapshot or a schema.
+
+        Raises:
+            NotCreated: the lock could not be had; nothing was created.
+            CatalogUnavailable: the schema is published, but the copy of its options in the database is not.
+            As FileIO.create_if_absent.
+        """
+        plain = plain_location(path)
+        found = _PATH.fullmatch(plain[len(self.warehouse) + 1 :]) if plain.startswith(f"{self.warehouse}/") else None
+        if found is None:
+            return store.create_if_absent(path, data)
+        identifier, branch = Identifier(found["database"], found["table"]), found["branch"]
+        schema = None
+        if found["kind"] == "schema" and branch is None and self.connection.settings.syncs:
+            schema = decode_schema(data, path)
+            table_properties(schema)  # refused before anything is published
+        created = self._create_locked(store, path, data, _locked_name(identifier, branch))
+        if created and schema is not None:
+            self._copy_options(identifier, schema)
+        return created
+
+    def _create_locked(self, store: FileIO, path: str, data: bytes, identifier: Identifier) -> bool:
+        if not self.connection.settings.locked:
+            return store.create_if_absent(path, data)
+        holding = self.connection.lock(identifier)
+        try:
+            holding.__enter__()
+        except (CatalogUnavailable, OptionError) as error:
+            raise NotCreated(f"publishing {path}: {error}") from error
+        try:
+            return store.create_if_absent(path, data)
+        finally:
+            holding.__exit__(None, None, None)
+
+    def _copy_options(self, identifier: Identifier, schema: TableSchema) -> None:
+        try:
+            if self.connection.rows.has_table(identifier):
+                self.connection.rows.set_table_properties(identifier, table_properties(schema))
+        except CatalogUnavailable as error:
+            raise CatalogUnavailable(
+                f"{error}. The table {identifier} has its new schema {schema.id}; only the copy of its options in the "
+                f"database is that of before, and CALL sys.repair('{identifier}') makes it"
+            ) from error
+
+
+def _locked_name(identifier: Identifier, branch: str | None) -> Identifier:
+    """A branch has a lock of its own (Java: Identifier.getObjectName)."""
+    return identifier if branch is None else Identifier(identifier.database, f"{identifier.table}$branch_{branch}")

@@ -1,0 +1,70 @@
+"""Passwords of a catalog, in files that only the user of this process can read.
+
+Options of tables travel through Spark to all its processes, and Spark may show them. A process that commits needs the
+catalog, though, and runs on the machine of the driver: the options name a file, and the file has the passwords. It
+lives as long as the process that has made it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from paimon_spark.errors import OptionError
+
+
+def kept_secrets(secrets: Mapping[str, str]) -> str:
+    """Writes options into a file, once for the same options.
+
+    Args:
+        secrets: options of a catalog by their keys.
+
+    Returns:
+        The path of the file.
+    """
+    text = json.dumps(dict(sorted(secrets.items())))
+    path = _directory(os.getpid()) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+    if not path.exists():
+        begun = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
+        with open(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+        begun.replace(path)
+    return str(path)
+
+
+def read_secrets(path: str) -> dict[str, str]:
+    """The options in the file.
+
+    Raises:
+        OptionError: it is not there, because this is another machine, or the process that made it has ended.
+    """
+    try:
+        with open(path) as file:
+            return {str(key): str(value) for key, value in json.load(file).items()}
+    except FileNotFoundError:
+        raise OptionError(
+            f"the passwords of the catalog are in {path}, which is not there: the file is on the machine of the "
+            "process that opened the catalog, and goes with it. Commit there, or open the catalog in this process"
+        ) from None
+    except OSError as error:
+        raise OptionError(f"the passwords of the catalog cannot be read from {path}: {error.strerror}") from None
+
+
+@cache
+def _directory(process: int) -> Path:
+    """A directory that only the user can enter; a fork makes its own."""
+    made = Path(tempfile.mkdtemp(prefix="paimon-spark-"))
+    atexit.register(_remove, made, process)
+    return made
+
+
+def _remove(directory: Path, process: int) -> None:
+    if os.getpid() == process:  # not in forks, which inherit this registration
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,61 @@
+"""The part that a catalog has in the commits of its tables: it publishes their snapshots and schemas.
+
+A catalog gives its tables the option CONNECTION, ``<kind>:<what the kind needs>``. It travels with the storage options
+to each process that opens the table; only a process that commits makes the publisher of it. The catalogs stand above
+the store, so their modules are named here as texts, and are imported at the first commit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+
+from paimon_spark.errors import OptionError
+from paimon_spark.file_io import FileIO, Publisher
+
+CONNECTION = "catalog.connection"
+"""The option, among the storage options. It holds no password."""
+_MODULES = {"jdbc": "paimon_spark.catalogs.jdbc.publisher"}
+_PUBLISHED = re.compile(r"/(?:snapshot/snapshot|schema/schema)-\d+$")
+
+
+@dataclass(frozen=True)
+class CatalogPublisher:
+    """Publishes snapshots and schemas of a table through its catalog, and other files directly. Picklable.
+
+    Attributes:
+        connection: the value of CONNECTION.
+    """
+
+    connection: str
+
+    def create_if_absent(self, store: FileIO, path: str, data: bytes) -> bool:
+        """As FileIO.create_if_absent, with the path of a snapshot, a schema or another file of a table."""
+        if _PUBLISHED.search(path) is None:
+            return store.create_if_absent(path, data)
+        return self._of_catalog.create_if_absent(store, path, data)
+
+    @cached_property
+    def _of_catalog(self) -> Publisher:
+        kind, _, text = self.connection.partition(":")
+        if kind not in _MODULES:
+            raise OptionError(f"the option '{CONNECTION}' begins with '{kind}': expected {' or '.join(_MODULES)}")
+        make: Callable[[str], Publisher] = import_module(_MODULES[kind]).publisher
+        return make(text)
+
+    def __getstate__(self) -> dict[str, str]:
+        """Without what holds connections of this process."""
+        return {"connection": self.connection}
+
+
+def publisher_of(storage: Mapping[str, str]) -> Publisher | None:
+    """What publishes the snapshots and schemas of tables that are opened with these storage options; None: the storage.
+
+    Args:
+        storage: storage options.
+    """
+    text = next((value for key, value in storage.items() if key.lower() == CONNECTION), None)
+    return None if text is None else CatalogPublisher(text)
