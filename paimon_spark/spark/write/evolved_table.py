@@ -17,7 +17,6 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.new_tables import assign_field_ids, validate_table
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType, Root
-from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.write.table_creation import new_table_schema, nullable_fields
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.clean.truncate import truncate_table
@@ -28,6 +27,9 @@ from paimon_spark.store.evolution.merged_schema import Merging, merge_changes
 from paimon_spark.store.metadata.alter import next_schema, publish_schema, replace_schema
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
+
+_SHOWN_AS = {(Root.TIME, Root.INT), (Root.TIME, Root.TIME), (Root.MULTISET, Root.MAP)}
+"""Types that Spark does not have, each with the one that it shows instead."""
 
 
 def merged_table(table: Table, rows: st.StructType, merging: Merging) -> Table:
@@ -42,7 +44,7 @@ def merged_table(table: Table, rows: st.StructType, merging: Merging) -> Table:
     if untyped:
         raise SchemaError(f"writing to {table.location}: column '{untyped[0]}' has no type; cast it to the one it gets")
     try:
-        given = _with_times(table.schema.fields, paimon_fields(st.StructType(typed)))
+        given = _as_declared(table.schema.fields, nullable_fields(st.StructType(typed)))
         changes = merge_changes(table.schema.fields, given, merging)
         changed = changed_schema(table.schema, changes, has_snapshots(table), case_sensitive=False)
     except SchemaError as error:
@@ -50,21 +52,23 @@ def merged_table(table: Table, rows: st.StructType, merging: Merging) -> Table:
     return table if changed == table.schema else replace(table, schema=next_schema(table.schema, changed))
 
 
-def _with_times(have: Sequence[DataField], rows: Sequence[DataField]) -> tuple[DataField, ...]:
-    """The columns of rows, with TIME where the table has it: Spark has no such type and shows it as INT."""
+def _as_declared(have: Sequence[DataField], rows: Sequence[DataField]) -> tuple[DataField, ...]:
+    """The columns of rows, with the types of the table where Spark shows them as others."""
     own = {field.name.lower(): field.type for field in have}
-    return tuple(replace(field, type=_with_time(own.get(field.name.lower()), field.type)) for field in rows)
+    return tuple(replace(field, type=_type_as_declared(own.get(field.name.lower()), field.type)) for field in rows)
 
 
-def _with_time(own: DataType | None, given: DataType) -> DataType:
-    if own is None or (own.root is not given.root and (own.root, given.root) != (Root.TIME, Root.INT)):
+def _type_as_declared(own: DataType | None, given: DataType) -> DataType:
+    if own is None:
         return given
-    if own.root is Root.TIME:
+    if (own.root, given.root) in _SHOWN_AS:
         return own
+    if own.root is not given.root:
+        return given
     if given.root is Root.ROW:
-        return replace(given, fields=_with_times(own.fields, given.fields))
+        return replace(given, fields=_as_declared(own.fields, given.fields))
     if given.root in (Root.ARRAY, Root.MAP):
-        return replace(given, element=_with_time(own.inner, given.inner))
+        return replace(given, element=_type_as_declared(own.inner, given.inner))
     return given
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from paimon_spark.errors import SchemaError
 from paimon_spark.format.rules.type_casts import may_cast
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.format.types import TIMESTAMPS, DataField, DataType, Root
 from paimon_spark.store.evolution.changes import AddColumn, Path, SchemaChange, UpdateType, dotted
 
 
@@ -85,8 +85,8 @@ def _widened(own: DataType, given: DataType, path: Path, explicit: bool) -> Data
         return _wider_decimal(own, given, path)
     if may_cast(own, given, explicit) and (explicit or _size(own) <= _size(given)):
         return given
-    if may_cast(given, own, allow_explicit=False):
-        return own
+    if may_cast(given, own, allow_explicit=False) and (own.root in TIMESTAMPS or given.root not in TIMESTAMPS):
+        return own  # but a DATE or TIME has no place for all of a timestamp
     hint = ""
     if may_cast(own, given, allow_explicit=True):
         hint = "; it may lose information, which 'write.merge-schema.explicit-cast' = 'true' allows"
