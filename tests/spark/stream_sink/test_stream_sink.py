@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,20 @@ def test_each_batch_is_one_snapshot_and_a_restart_goes_on(events: Events, tmp_pa
     run(stream, table, older, **{"write.stream.commit-user": "again"})
     assert ids(table) == list(range(50)), "rows with keys replace themselves"
     assert not check(open_table(str(table))).problems
+
+
+def test_a_stream_may_change_the_schema(spark: SparkSession, events: Events, tmp_path: Path) -> None:
+    """PaimonSinkTest, enable schema evolution: a wider number, a text that becomes a date, a new column."""
+    table, checkpoint = tmp_path / "t", tmp_path / "ck"
+    old = spark.sql("select id, '2023-08-09' as at, 7 as n from values (1), (99) as v(id)").coalesce(1)
+    old.write.format("paimon").mode("append").options(**KEYED).save(str(table))
+    rows = events.stream().selectExpr("id", "date'2026-11-01' as at", "id + 0L as n", "v").where("id in (1, 11)")
+    merging = {"write.merge-schema": "true", "write.merge-schema.type-widening": "true"}
+    refused(lambda: run(rows, table, tmp_path / "refused", **merging), "SchemaError", "explicit-cast")
+    run(rows, table, checkpoint, **merging, **{"write.merge-schema.explicit-cast": "true"})
+    found = sorted(tuple(row.values()) for row in open_table(str(table)).scan().to_arrow().to_pylist())
+    november, august = date(2026, 11, 1), date(2023, 8, 9)
+    assert found == [(1, november, 1, 1), (11, november, 11, 2), (99, august, 7, None)]
 
 
 def test_a_batch_that_was_written_is_not_written_again(events: Events, tmp_path: Path) -> None:
