@@ -66,6 +66,32 @@ def java_jar(coordinate: str) -> Path:
     raise JavaUnavailable(f"{coordinate} cannot be resolved: " + ("; ".join(failures) or "neither java nor mvn found"))
 
 
+def maven_jar(coordinate: str) -> Path:
+    """The jar of a coordinate ``group:artifact:version:jar:classifier``, which only Maven resolves.
+
+    Raises:
+        JavaUnavailable: it cannot be resolved.
+    """
+    _, artifact, version, _, classifier = coordinate.split(":")
+    cache = Path(os.environ.get("PAIMON_JAVA_JARS") or Path.home() / ".cache" / "paimon-spark-jars")
+    jar = cache / f"{artifact}-{version}-{classifier}.jar"
+    if jar.exists():
+        return jar
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise JavaUnavailable(f"{coordinate} cannot be resolved: mvn not found")
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        failure = _run(
+            [maven, "-q", "-B", "dependency:copy", f"-Dartifact={coordinate}", f"-DoutputDirectory={scratch}"]
+        )
+        found = Path(scratch) / jar.name
+        if not found.exists():
+            raise JavaUnavailable(f"{coordinate} cannot be resolved: {failure}")
+        found.replace(jar)
+    return jar
+
+
 def _commands(coordinate: str, scratch: Path) -> Iterator[list[str]]:
     group, artifact, version = coordinate.split(":")
     home = os.environ.get("JAVA_HOME")

@@ -14,6 +14,7 @@ from paimon_spark.catalogs.rest import options as ro
 from paimon_spark.catalogs.rest.dlf_tokens import DlfToken, token_loader
 from paimon_spark.catalogs.rest.http import Request
 from paimon_spark.catalogs.rest.openapi_signature import content_md5, openapi_headers
+from paimon_spark.catalogs.rest.paths import encoded
 from paimon_spark.errors import OptionError
 
 Sign = Callable[[Request], Mapping[str, str]]
@@ -104,7 +105,7 @@ def dlf4_headers(request: Request, token: DlfToken, region: str, now: datetime) 
 
 def _canonical(request: Request, headers: Mapping[str, str]) -> str:
     query = "&".join(
-        f"{key.strip()}={text.strip()}" if text else key.strip() for key, text in sorted(request.query.items())
+        f"{key.strip()}={encoded(text)}" if text else key.strip() for key, text in sorted(request.query.items())
     )
     lower = {key.lower(): text.strip() for key, text in headers.items()}
     signed = [f"{key}:{lower[key]}" for key in sorted(lower) if key in _SIGNED]

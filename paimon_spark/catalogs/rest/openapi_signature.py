@@ -43,7 +43,7 @@ def openapi_text(request: Request, headers: Mapping[str, str]) -> str:
     """What is signed of a request and its headers."""
     lines = [request.method, *(headers.get(name, "") for name in ("Accept", "Content-MD5", "Content-Type", "Date"))]
     acs = sorted((key, text.strip()) for key, text in headers.items() if key.startswith("x-acs-"))
-    query = "&".join(f"{key}={unquote_plus(text)}" if text else key for key, text in sorted(request.query.items()))
+    query = "&".join(f"{key}={text}" if text else key for key, text in sorted(request.query.items()))
     resource = unquote_plus(request.path) + (f"?{query}" if query else "")
     return "\n".join((*lines, *(f"{key}:{text}" for key, text in acs), resource))
 

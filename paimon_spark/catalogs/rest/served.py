@@ -33,8 +33,10 @@ from paimon_spark.format.paths import MAIN_BRANCH
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.snapshot_json import decode_snapshot, encode_snapshot
+from paimon_spark.store.metadata.table_options import PATH
 from paimon_spark.store.storage.served import PartitionChange, ServedTable
 
+_QUERY_AUTH = "query-auth.enabled"
 _KINDS = ("table", "materialized-table")
 _APIS = 32  # servers and credentials in one process
 _DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
@@ -82,7 +84,21 @@ def served_table(options: RestOptions, database: str, table: str, found: Mapping
     if options.flag(DATA_TOKEN) and not external:
         file_io = TokenFileIO(options, database, table, location)
     server = None if external else RestTable(options, database, table, found.get("id"))
-    return ServedTable(location, file_io, server, {key: str(text) for key, text in told.items() if key != "path"})
+    known = {key: str(text) for key, text in told.items() if key != PATH}
+    if known.get(_QUERY_AUTH, "false").lower() != "false":
+        _check_unlimited(options, database, table)
+        known[_QUERY_AUTH] = "false"
+    return ServedTable(location, file_io, server, known)
+
+
+def _check_unlimited(options: RestOptions, database: str, table: str) -> None:
+    """Checks that the caller may read all rows and columns as they are: filters and masks are not applied here."""
+    limits = api_of(options).auth_table(database, table, None)
+    if limits.get("filter") or limits.get("columnMasking"):
+        raise UnsupportedFeature(
+            f"opening {database}.{table}: the server of the REST catalog filters rows or masks columns for this user "
+            f"('{_QUERY_AUTH}'), and this release cannot apply that; read the table with the official system"
+        )
 
 
 def check_kind(doing: str, options: Mapping[str, str]) -> None:

@@ -36,7 +36,7 @@ def test_dlf4() -> None:
 def test_openapi_signs_the_decoded_path() -> None:
     """Java: DLFOpenApiSigner.buildStringToSign."""
     headers = {"Accept": "a", "Date": "d", "x-acs-version": "v", "x-acs-a": " 1 "}
-    request = Request("GET", "/v1/x/tables/t%24b", {"b": "2%20", "a": ""})
+    request = Request("GET", "/v1/x/tables/t%24b", {"b": "2 ", "a": ""})
     assert openapi_text(request, headers) == "GET\na\n\n\nd\nx-acs-a:1\nx-acs-version:v\n/v1/x/tables/t$b?a&b=2 "
 
 

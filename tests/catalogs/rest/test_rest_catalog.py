@@ -37,12 +37,12 @@ from paimon_spark.store.history.branches import branch_names, create_branch, del
 from paimon_spark.store.history.fast_forward import fast_forward
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.history.tags import create_tag
-from paimon_spark.store.open import ReadableTable, open_table
+from paimon_spark.store.open import ReadableTable, find_system_table, open_table
 
 DEFAULTS = {"file.format": "avro", "snapshot.num-retained.min": "3"}
 
 
-@settings(max_examples=tries("PAIMON_REST_MODEL", ci=12, long=200))
+@settings(max_examples=tries("PAIMON_REST_MODEL", ci=6, long=200))
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 25))
 def test_any_changes_do_what_they_do_to_dictionaries(module_server: RestServer, seed: int, steps: int) -> None:
     state = module_server.state
@@ -205,11 +205,22 @@ def test_no_permission(server: RestServer, catalog: Catalog, name: Identifier, t
         append(table, 1)
 
 
-def test_row_filters_are_refused(catalog: Catalog, name: Identifier) -> None:
+@pytest.mark.parametrize("limit", [{"filter": ["{}"]}, {"columnMasking": {"id": "{}"}}])
+def test_row_filters_and_masks_are_refused(
+    server: RestServer, catalog: Catalog, name: Identifier, limit: dict[str, object]
+) -> None:
+    """Also for branches and system tables, whose statistics would tell values. Without limits the table can be read."""
     hidden = Identifier(name.database, "hidden")
     catalog.create_table(hidden, schema(**{"query-auth.enabled": "true"}))
-    with pytest.raises(UnsupportedFeature, match=r"query-auth.enabled"):
-        catalog.load_table(hidden)
+    append(catalog.load_table(hidden), 1)
+    create_branch(catalog.load_table(hidden), "dev")
+    assert ids_of(catalog.load_table(hidden)) == [1]
+    server.state.auth[name.database, "hidden"] = {"filter": None, "columnMasking": None, **limit}
+    for suffix in ("", "$branch_dev"):
+        with pytest.raises(UnsupportedFeature, match=r"the server .* filters rows or masks columns"):
+            catalog.load_table(Identifier(name.database, f"hidden{suffix}"))
+    with pytest.raises(UnsupportedFeature, match=r"filters rows or masks columns"):
+        find_system_table(f"{catalog.table_location(hidden)}$files", catalog.table_options())
 
 
 def test_tables_without_snapshots_are_refused(server: RestServer, catalog: Catalog, name: Identifier) -> None:

@@ -10,7 +10,8 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 from support.rest_server import Fault, RestServer, When
-from support.tables.catalog_tables import append, ids_of
+from support.rest_server.history import snapshot_json
+from support.tables.catalog_tables import append, ids_of, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.arrow.types import arrow_schema
@@ -49,8 +50,6 @@ def test_the_server_says_what_is_the_latest(server: RestServer, catalog: Catalog
     append(table, 2)
     stored = server.state.tables[name.database, name.table]
     first = server.state.opened(name.database, name.table).snapshots.find(1)
-    from support.rest_server.history import snapshot_json
-
     stored.latest["main"] = {**stored.latest["main"], "snapshot": snapshot_json(first)}
     assert ids_of(catalog.load_table(name)) == [1]
 
@@ -149,8 +148,6 @@ def test_a_dropped_table_takes_no_commit(catalog: Catalog, name: Identifier) -> 
     """Another table of the same name is another table (tableId)."""
     table = catalog.load_table(name)
     catalog.drop_table(name)
-    from support.tables.catalog_tables import schema
-
     catalog.create_table(name, schema())
     with pytest.raises(StorageError):
         append(table, 1)

@@ -22,12 +22,14 @@ class Fault:
         when: whether it is done.
         status: of the answer; None: the connection is closed without one.
         method: of HTTP; None: any.
+        message: what the server says with the status.
     """
 
     path: str
     when: When = When.BEFORE
     status: int | None = None
     method: str | None = None
+    message: str = "broken on purpose"
 
     def meets(self, method: str, path: str) -> bool:
         """Whether it is this request."""
