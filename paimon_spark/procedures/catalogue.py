@@ -12,6 +12,7 @@ from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.databases import AlterViewDialect, CompactDatabase, DatabaseProcedure, Repair
+from paimon_spark.procedures.file_indexes import RewriteFileIndex
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
@@ -33,7 +34,7 @@ from paimon_spark.procedures.tags import (
 
 GROUPS: Mapping[str, tuple[type[Procedure[Any]], ...]] = MappingProxyType(
     {
-        "Compaction": (Compact, CompactManifest, Rescale),
+        "Compaction": (Compact, CompactManifest, Rescale, RewriteFileIndex),
         "Expiry": (ExpireSnapshots, ExpireChangelogs, ExpirePartitions, MarkPartitionDone),
         "Rows": (Truncate, DropPartitions),
         "Tags": (

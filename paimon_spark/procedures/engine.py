@@ -13,10 +13,12 @@ if TYPE_CHECKING:  # a command that only deletes a tag does not wait for what co
     from paimon_spark.format.types import DataField
     from paimon_spark.store.clean.orphans_listing import StorageWork
     from paimon_spark.store.compact.compaction import CompactResult
+    from paimon_spark.store.compact.task import CompactTaskResult
     from paimon_spark.store.metadata.messages import CommitMessage
     from paimon_spark.store.metadata.table import Table
     from paimon_spark.store.rescale.rewrite import Rewrite
     from paimon_spark.store.upkeep.copy_files import FileCopy
+    from paimon_spark.store.upkeep.rewrite_indexes import IndexTask
 
 
 class Engine(Protocol):
@@ -28,6 +30,10 @@ class Engine(Protocol):
 
     def rewrite(self, rewrite: Rewrite) -> list[CommitMessage]:
         """Writes rows into other buckets, all or nothing; see rewrite_here."""
+        ...
+
+    def build_indexes(self, table: Table, tasks: Sequence[IndexTask]) -> Sequence[CompactTaskResult]:
+        """Makes file indexes, all or nothing; see build_here."""
         ...
 
     def storage_work(self, table: Table, distributed: bool | None) -> StorageWork:

@@ -17,10 +17,12 @@ if TYPE_CHECKING:  # each method imports what it works with: a command that only
     from paimon_spark.format.types import DataField
     from paimon_spark.store.clean.orphans_listing import StorageWork
     from paimon_spark.store.compact.compaction import CompactResult, TaskRunner
+    from paimon_spark.store.compact.task import CompactTaskResult
     from paimon_spark.store.metadata.messages import CommitMessage
     from paimon_spark.store.metadata.table import Table
     from paimon_spark.store.rescale.rewrite import Rewrite
     from paimon_spark.store.upkeep.copy_files import FileCopy
+    from paimon_spark.store.upkeep.rewrite_indexes import IndexTask
 
 R = TypeVar("R")
 
@@ -46,6 +48,11 @@ class LocalEngine:
         from paimon_spark.store.rescale.rewrite import rewrite_here
 
         return rewrite_here(rewrite)
+
+    def build_indexes(self, table: Table, tasks: Sequence[IndexTask]) -> Sequence[CompactTaskResult]:
+        from paimon_spark.store.upkeep.rewrite_indexes import build_here
+
+        return build_here(table, tasks)
 
     def storage_work(self, table: Table, distributed: bool | None) -> StorageWork:
         from paimon_spark.store.clean.orphans import ThreadedWork

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 _CHAIN = "chain tables are not supported; each of their branches can be compacted by its own name"
 _EVOLUTION = "it changes data evolution tables only, and these are not supported"
-_FILE_INDEX = "file indexes are not written"
 _GLOBAL_INDEX = "global indexes are not supported"
 _HIVE = "it takes over tables of Hive, and a Hive metastore is not supported"
 _FUNCTIONS = "functions of a catalog are not supported"
@@ -17,7 +16,6 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "compact_chain_table": _CHAIN,
         "materialize_deletion_vectors": _EVOLUTION,
         "reassign_row_id": _EVOLUTION,
-        "rewrite_file_index": _FILE_INDEX,
         "create_global_index": _GLOBAL_INDEX,
         "drop_global_index": _GLOBAL_INDEX,
         "migrate_table": _HIVE,

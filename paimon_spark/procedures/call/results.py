@@ -17,6 +17,7 @@ from paimon_spark.procedures.databases import (
     RemoveDatabaseOrphanFiles,
     RemoveDatabaseOrphanFilesResult,
 )
+from paimon_spark.procedures.file_indexes import RewriteFileIndex
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions
 from paimon_spark.procedures.procedure import Declaration, Procedure
@@ -138,6 +139,7 @@ _REPAIRED = pa.schema(
     [_required("previous_earliest_snapshot_id", pa.int64()), _required("current_earliest_snapshot_id", pa.int64())]
 )
 
+_INDEXED = pa.schema([_required("written_partitions", pa.int32()), _required("written_indexes", pa.int32())])
 _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
     {
         CompactDatabase: _Shape(_TEXT, _compacted),
@@ -150,6 +152,7 @@ _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
         RemoveOrphanFiles: _Shape(_ORPHANS, lambda result: _orphans([result])),
         RemoveUnexistingFiles: _Shape(pa.schema([_required("fileName", pa.string())]), _lost_files),
         RepairEarliestSnapshot: _Shape(_REPAIRED, _repaired),
+        RewriteFileIndex: _Shape(_INDEXED, lambda result: [(result.written_partitions, result.written_indexes)]),
         Rollback: _ROLLED_BACK,
         RollbackToTimestamp: _ROLLED_BACK,
         RollbackToWatermark: _ROLLED_BACK,

@@ -40,5 +40,6 @@ def _told(use: Use, told: ReadExplanation) -> str:
         f"  read by Spark: {told.native_files} files",
         f"  read and merged by paimon_spark: {merged}{', on the driver' if told.local_rows else ''}",
         *(f"    because {reason}" for reason in told.reasons),
+        *([f"  left out by file indexes: {told.skipped_by_index} files"] if told.skipped_by_index else ()),
     ]
     return "\n".join(lines)

@@ -19,13 +19,16 @@ from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.jobs.copy_job import copy_with_spark
 from paimon_spark.spark.jobs.orphan_job import storage_work_with_spark
 from paimon_spark.spark.jobs.postpone_job import compact_postponed_with_spark
+from paimon_spark.spark.jobs.spark_tasks import run_pieces
 from paimon_spark.store.clean.orphans_listing import StorageWork
 from paimon_spark.store.compact.compaction import CompactResult
+from paimon_spark.store.compact.task import CompactTaskResult
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.rewrite import Rewrite
 from paimon_spark.store.upkeep.compact_call import compact_on_call
 from paimon_spark.store.upkeep.copy_files import FileCopy
+from paimon_spark.store.upkeep.rewrite_indexes import IndexTask, attempt_indexes, settled
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class SparkEngine:
 
     def rewrite(self, rewrite: Rewrite) -> list[CommitMessage]:
         return rewrite_with_spark(self.spark, rewrite)
+
+    def build_indexes(self, table: Table, tasks: Sequence[IndexTask]) -> Sequence[CompactTaskResult]:
+        what = f"make the file indexes of {table.location}"
+        return settled(table, run_pieces(self.spark, tasks, partial(attempt_indexes, table), what))
 
     def storage_work(self, table: Table, distributed: bool | None) -> StorageWork:
         return storage_work_with_spark(self.spark, table, distributed)

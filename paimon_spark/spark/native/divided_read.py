@@ -144,4 +144,5 @@ class DividedRead:
             merged_splits=len(found.rest),
             merged_files=sum(split.file_count for split in found.rest),
             reasons=tuple(reasons),
+            skipped_by_index=plan.skipped_by_index,
         )

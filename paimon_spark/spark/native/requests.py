@@ -49,6 +49,8 @@ class ReadExplanation:
         where: the condition, as given.
         local_rows: True if the rows were read when the DataFrame was made.
         reasons: why files are not read by Spark itself, with their number; most files first.
+        skipped_by_index: how many files are not read because of their indexes; partitions, buckets and statistics had
+            left them.
     """
 
     location: str
@@ -60,6 +62,7 @@ class ReadExplanation:
     where: str | None
     local_rows: bool
     reasons: tuple[str, ...]
+    skipped_by_index: int = 0
 
 
 @dataclass(frozen=True)

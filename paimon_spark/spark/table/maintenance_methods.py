@@ -14,6 +14,7 @@ from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.compaction import CompactManifest
 from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.documentation import documented
+from paimon_spark.procedures.file_indexes import RewriteFileIndex
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure
@@ -37,6 +38,7 @@ from paimon_spark.store.upkeep.analyze import AnalyzeResult
 from paimon_spark.store.upkeep.copy_files import CopyResult
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult
 from paimon_spark.store.upkeep.partition_done import MarkPartitionDoneResult
+from paimon_spark.store.upkeep.rewrite_indexes import RewriteFileIndexResult
 
 R = TypeVar("R")
 _NO_OPTIONS: Mapping[str, str] = {}
@@ -81,6 +83,10 @@ class MaintenanceMethods(ABC):
         self, buckets: int | None = None, where: str | None = None, partitions: Partitions | None = None
     ) -> RescaleResult:
         return self._run(Rescale(buckets, where, partitions))
+
+    @documented(RewriteFileIndex)
+    def rewrite_file_index(self, where: str | None = None) -> RewriteFileIndexResult:
+        return self._run(RewriteFileIndex(where))
 
     @documented(RemoveOrphanFiles)
     def remove_orphan_files(

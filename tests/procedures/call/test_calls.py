@@ -110,6 +110,7 @@ CASES = [
     Case("compact", {"where": f"dt = '{NEW}'"}, done=[*APPENDS, "COMPACT"]),
     Case("compact_manifest", done=[*APPENDS, "COMPACT"]),
     Case("rescale", {"bucket_num": 2}, effect=buckets, done={"option": 2, f"dt={OLD}": 2, f"dt={NEW}": 2}),
+    Case("rewrite_file_index", {"where": f"dt = '{NEW}'"}, [(0, 0)], ids, [1, 2, 3]),
     Case("expire_snapshots", KEEP_ONE, [(2,)], ids, [3]),
     Case("expire_partitions", {"expiration_time": "1 d", "timestamp_formatter": "yyyy-MM-dd"}, [(f"dt={OLD}",)],
          lambda lake: lake.rows("db.keyed"), [(1, NEW), (3, NEW)]),

@@ -1,0 +1,34 @@
+"""File indexes through Spark: made by df.write, used by reads of both kinds, made anew by Spark tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from paimon_spark import PaimonTable, catalog
+from paimon_spark.store.open import open_table
+
+
+def test_written_read_and_made_anew(spark: SparkSession, tmp_path: Path) -> None:
+    cat = catalog(spark, str(tmp_path))
+    path = str(tmp_path / "db.db" / "t")
+    made = PaimonTable.create(spark).location(path).addColumn("id", "BIGINT").addColumn("s", "STRING")
+    made.property("metadata.stats-mode", "none").execute()
+    for first in (0, 100):
+        rows = spark.range(first, first + 10).selectExpr("id", "concat('s', id) s").coalesce(1)
+        rows.write.format("paimon").mode("append").save(path)
+    table = PaimonTable.forPath(spark, path)
+    with table.update_schema() as update:
+        update.set_options({"file-index.bitmap.columns": "s", "file-index.in-manifest-threshold": "0 b"})
+    rows = spark.range(200, 210).selectExpr("id", "concat('s', id) s").coalesce(1)
+    rows.write.format("paimon").mode("append").save(path)
+    assert open_table(path).scan(where="s = 's5'").plan().skipped_by_index == 1
+    assert cat.sql("call sys.rewrite_file_index(table => 'db.t')").collect() == [(1, 2)]
+    assert PaimonTable.forPath(spark, path).rewrite_file_index().written_indexes == 0
+    assert open_table(path).scan(where="s = 's5'").plan().skipped_by_index == 2
+    shown = PaimonTable.forPath(spark, path).toDF(where="s = 's105'")
+    assert len(shown.inputFiles()) == 1
+    assert shown.collect() == [(105, "s105")]
+    told = cat.explain("select id from paimon.db.t where s = 's105'")
+    assert "left out by file indexes: 2 files" in told
