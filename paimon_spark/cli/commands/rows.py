@@ -1,10 +1,10 @@
-"""``read`` and ``diff``: rows of a table, and of what changed in it."""
+"""``read``, ``explain`` and ``diff``: rows of a table, how they are read, and what changed in it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from paimon_spark.cli.arguments import (
 from paimon_spark.cli.commands.differences import Change, find_changes
 from paimon_spark.cli.csv_rows import print_csv
 from paimon_spark.cli.messages import say
-from paimon_spark.cli.tables import Column, Row, columns_of, print_json_lines, print_rows, rows_of
+from paimon_spark.cli.tables import Column, Row, columns_of, print_json, print_json_lines, print_rows, rows_of
 from paimon_spark.cli.texts import count_text
 from paimon_spark.cli.values import cell, json_rows
 from paimon_spark.cli.zone import current_zone
@@ -86,6 +86,28 @@ def read(
     print_rows(header, shown)
     if shown.has_more and limit is None:
         say(f"the first {SHOWN} rows; --limit 0 shows all")
+
+
+@app.command()
+def explain(
+    path: TablePath,
+    where: Where = None,
+    at: At = None,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """What a read would leave out: by partitions, buckets, statistics, file indexes.
+
+    Only metadata and file indexes are read.
+    """
+    options = parse_options(option, branch)
+    given = {**options, **state_options(path, options, at)}
+    told = open_table(path, given, time_zone=current_zone()).scan(where=where).explain()
+    if output is Output.JSON:
+        print_json(None if told is None else asdict(told))
+    else:
+        print(told or "the table has no snapshot")
 
 
 @app.command()

@@ -147,6 +147,13 @@ class BranchPair:
         """See Scan.reader."""
         return BranchedReader(self.own.reader(), self.other.reader())
 
+    def explain(self) -> None:
+        """See Scan.explain."""
+        raise UnsupportedFeature(
+            f"explaining a read of {self.table.location}: it is read through the branch '{self.other.table.branch}' "
+            "too; name one of the branches by the option 'branch'"
+        )
+
     def _check_reads_state(self) -> None:
         if reads_increment(self.table.options):
             option = o.SCAN_PRIMARY_BRANCH if self.other_first else o.SCAN_FALLBACK_BRANCH

@@ -84,10 +84,12 @@ class PlannedState:
     Attributes:
         splits: hold every row of the state that may satisfy the predicate, and few others.
         skipped_by_index: how many files their indexes left out, which statistics had not.
+        after_buckets: how many files partitions and buckets leave.
     """
 
     splits: tuple[ReadUnit, ...]
     skipped_by_index: int = 0
+    after_buckets: int = 0
 
 
 def plan_splits(request: ScanRequest, snapshot: Snapshot) -> tuple[ReadUnit, ...]:
@@ -114,6 +116,7 @@ def plan_state(request: ScanRequest, snapshot: Snapshot) -> PlannedState:
     entries = read_entries(request, data_lists(snapshot), skips, waits or request.unmerged_postponed)
     columns, partition_codes = entries.columns, entries.partition_codes
     live = fold(columns, partition_codes, entries.chosen)
+    after_buckets = len(live)
     only_keys = (bool(table.schema.primary_keys) and not skips) or waits
     live = leave_out_by_integers(columns, live, request.predicate, table.schema, table.schemas, only_keys)
     groups = group_by_bucket(columns, partition_codes, live)
@@ -131,7 +134,7 @@ def plan_state(request: ScanRequest, snapshot: Snapshot) -> PlannedState:
     splits: tuple[Split | PostponeSplit, ...] = (*found, *waiting)
     if table.options.value(o.SCAN_PLAN_SORT_PARTITION):
         splits = _in_partition_order(request, splits)
-    return PlannedState(splits, skipped)
+    return PlannedState(splits, skipped, after_buckets)
 
 
 def _in_partition_order(

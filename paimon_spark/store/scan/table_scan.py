@@ -35,6 +35,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 if TYPE_CHECKING:
     from paimon_spark.store.read.split_reader import SplitReader
     from paimon_spark.store.scan.branched_scan import BranchedReader
+    from paimon_spark.store.scan.scan_explanation import ScanExplanation
     from paimon_spark.store.scan.split_plan import ScanRequest
 
 READ_THREADS = 4
@@ -79,6 +80,10 @@ class ScanSource(Protocol):
 
     def plan_with_read_tags(self) -> tuple[Plan, tuple[ReadTag, ...]]:
         """See Scan.plan_with_read_tags."""
+        ...
+
+    def explain(self) -> ScanExplanation | None:
+        """See Scan.explain."""
         ...
 
     def reader(self) -> SplitReader | BranchedReader:
@@ -160,6 +165,16 @@ class Scan:
         """Reads the splits of a plan, here or on another machine."""
         return self.source.reader()
 
+    def explain(self) -> ScanExplanation | None:
+        """What partitions, buckets, statistics and file indexes leave of the state that is read; None: there is none.
+
+        Raises:
+            UnsupportedFeature: the scan reads a change, or two branches as one.
+            SnapshotNotFound: an option names a snapshot, tag or time that does not exist, or it expires concurrently.
+            CorruptFile: metadata is missing or damaged.
+        """
+        return self.source.explain()
+
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, split by split, as batches of arrow_schema; memory stays bounded."""
         reader = self.reader()
@@ -235,6 +250,21 @@ class BranchScan:
         except BaseException:
             delete_read_tags(self.table, tags)
             raise
+
+    def explain(self) -> ScanExplanation | None:
+        """See Scan.explain."""
+        chosen = self._chosen()
+        if not isinstance(chosen, Travel):
+            raise UnsupportedFeature(
+                f"explaining a read of {self.table.location}: its options ask for a change, and only reads of a state "
+                "are explained; leave the options incremental-* out"
+            )
+        if chosen.snapshot is None:
+            return None
+        from paimon_spark.store.scan.scan_explanation import explain_state
+
+        with translate_missing_files(self.table.snapshots, self.table.options, chosen.snapshot.id):
+            return explain_state(self._request(chosen.created_since), chosen.snapshot)
 
     def reader(self) -> SplitReader:
         """See Scan.reader."""

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from support.faults.counting_store import CountingStore
-from support.tables.compacting import compact, make, rows_of, write
+from support.tables.compacting import compact, live_files, make, rows_of, write
 from support.tables.golden_tables import GoldenTable
 
-from paimon_spark.errors import CorruptFile, MissingFile
+from paimon_spark.errors import CorruptFile, MissingFile, UnsupportedFeature
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.open import ReadableTable, open_table
@@ -243,3 +243,48 @@ def test_a_lost_or_damaged_index_is_named(tmp_path: Path) -> None:
     without = open_table(str(tmp_path), {"file-index.read.enabled": "false"})
     assert without.scan(where="s = 's5'").count() == 1
     assert len(rows_of(open_table(str(tmp_path)))) == 10
+
+
+def test_the_numbers_of_an_explanation_are_those_of_the_files_that_are_opened(tmp_path: Path) -> None:
+    parts = {"bucket": "-1", "metadata.stats-mode": "none", "fields.n.stats-mode": "full"}
+    table = make(tmp_path, COLUMNS, (), parts | BITMAP | BESIDE)
+    for first in (0, 100, 200, 300):
+        write(table, rows(first))
+    for where, statistics, indexes, selected in (
+        ("n >= 100 and s = 's105'", 3, 1, 1),
+        ("n >= 100", 3, 3, 0),
+        ("s = 's105x'", 4, 0, 0),
+        ("k >= 0", 4, 4, 0),
+    ):
+        read, store = counted(tmp_path)
+        told = read.scan(where=where).explain()
+        assert told is not None
+        assert (told.snapshot_id, told.files, told.rows, told.after_buckets) == (4, 4, 40, 4)
+        assert (told.after_statistics, told.after_indexes, told.selected_files) == (statistics, indexes, selected)
+        assert (told.rows_left, told.merged_files) == (indexes * 10, 0)
+        assert store.names(".parquet") == []
+        store.opened.clear()
+        read.scan(where=where).to_arrow()
+        assert len(store.names(".index")) == statistics
+        assert len(store.names(".parquet")) == indexes
+        assert f"left by file indexes: {indexes}" in str(told)
+
+
+def test_an_explanation_of_partitions_buckets_and_merged_files(tmp_path: Path) -> None:
+    table = make(tmp_path, COLUMNS, ("k", "s"), {"bucket": "4", "bucket-key": "k"}, ("s",))
+    for number in (1, 2):
+        write(table, [(key, part, number) for key in range(8) for part in ("a", "b")])
+    every, one = (open_table(str(tmp_path)).scan(where=where).explain() for where in ("s = 'a'", "s = 'a' and k = 3"))
+    assert every is not None
+    assert one is not None
+    assert every.files == one.files == len(live_files(open_table(str(tmp_path))))
+    assert every.after_buckets == every.after_indexes == every.merged_files == every.files / 2
+    assert (one.after_buckets, one.after_indexes, one.splits) == (2, 2, 1)
+
+
+def test_only_reads_of_states_are_explained(tmp_path: Path) -> None:
+    table = make(tmp_path, COLUMNS, (), {"bucket": "-1"})
+    assert open_table(str(tmp_path)).scan().explain() is None
+    write(table, rows(0))
+    with pytest.raises(UnsupportedFeature, match="only reads of a state are explained"):
+        open_table(str(tmp_path), {"incremental-between": "0,1"}).scan().explain()

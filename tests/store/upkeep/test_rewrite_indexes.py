@@ -136,8 +136,7 @@ def test_all_that_deletes_copies_and_looks_for_files_knows_the_indexes(tmp_path:
     assert skipped(open_table(str(tmp_path / "copy")), "s = 's2'") == 3
     rows = rows_of(table)
     expire_snapshots(table, retain_max=1, retain_min=1, older_than=2**42)
-    remove_orphans_before(table, 2**62, dry_run=False)  # expiry leaves what lies beside a data file that stays
-    assert not first & set((tmp_path / "t").rglob("*.index"))
+    remove_orphans_before(table, 2**62, dry_run=False)
     assert rows_of(table) == rows
     assert skipped(table, "s = 's2'") == 3
     assert not check(table).problems

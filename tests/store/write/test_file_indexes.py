@@ -16,6 +16,7 @@ from paimon_spark.format.file_index.container import decode_container
 from paimon_spark.format.type_text import parse_type
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
+from paimon_spark.store.expire.snapshots import expire_snapshots
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
 
@@ -87,6 +88,16 @@ def test_an_option_of_a_write_is_heeded(tmp_path: Path) -> None:
     table = make(tmp_path, COLUMNS, (), {"bucket": "-1"})
     opened = open_table(table.location, {"file-index.bloom-filter.columns": "s"})
     assert [setting.name for setting in file_layout(opened.schema, opened.options).indexes] == ["s"]
+
+
+def test_an_expiry_deletes_the_indexes_of_files_that_it_deletes(tmp_path: Path) -> None:
+    table = make(tmp_path, COLUMNS, ("k",), {**BITMAP, **BESIDE})
+    for number in range(3):
+        write(table, [(number, "a", None)])
+    compact(table)
+    expire_snapshots(open_table(table.location), retain_max=1, retain_min=1, older_than=2**42)
+    (file,) = live_files(open_table(table.location))
+    assert [path.name for path in tmp_path.glob("bucket-0/*.index")] == [f"{file.file_name}.index"]
 
 
 def test_changelog_files_get_no_index(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -107,13 +107,26 @@ class IndexedTable:
     pool: Sequence[Any]
 
 
-def draw_table(random: random.Random, kind: str, path: Path, files: int = 4) -> IndexedTable:
+def draw_table(random: random.Random, kind: str, path: Path, files: int = 4, **options: str) -> IndexedTable:
     """A new append table of some files, each of some of the values."""
+    drawn = draw_empty(random, kind, path, **options)
+    messages = []
+    for number, values in enumerate(draw_values(random, drawn, files)):
+        task = TableWrite(drawn.table, "u", number)
+        columns = [pa.array(range(len(values)), pa.int64()), pa.array(values, drawn.data_type)]
+        task.write(pa.record_batch(columns, schema=pa.schema([("id", pa.int64()), ("v", drawn.data_type)])))
+        messages += task.finish()
+    TableCommit(drawn.table, "u").append(messages)
+    return drawn
+
+
+def draw_empty(random: random.Random, kind: str, path: Path, **options: str) -> IndexedTable:
+    """A new append table without rows; options go before those that are drawn."""
     data_type = random.choice(TYPES[kind])
     file_format = random.choice(["parquet", "parquet", "parquet", "orc", "avro"])
     if data_type in (_FINE, pa.time32("ms")) or (pa.types.is_timestamp(data_type) and file_format == "orc"):
         file_format = "parquet"
-    options = {
+    drawn = {
         f"file-index.{kind}.columns": "v",
         "file-index.in-manifest-threshold": random.choice(["0 b", "1 mb"]),
         "file.format": file_format,
@@ -122,19 +135,15 @@ def draw_table(random: random.Random, kind: str, path: Path, files: int = 4) -> 
         **{f"file-index.{kind}.v.{name}": text for name, text in random.choice(_OPTIONS[kind]).items()},
     }
     columns = pa.schema([("id", pa.int64()), ("v", data_type)])
-    create_table(str(path), new_schema(columns, (), (), options))
-    table = open_table(str(path))
-    pool = POOLS[data_type]
-    messages = []
-    for number in range(files):
-        some = random.sample(list(pool), random.randint(1, min(4, len(pool))))
-        values = [random.choice([*some, None]) for _ in range(random.randint(1, 40))]
-        batch = pa.record_batch([pa.array(range(len(values)), pa.int64()), pa.array(values, data_type)], schema=columns)
-        task = TableWrite(table, "u", number)
-        task.write(batch)
-        messages += task.finish()
-    TableCommit(table, "u").append(messages)
-    return IndexedTable(open_table(str(path)), kind, data_type, pool)
+    create_table(str(path), new_schema(columns, (), (), drawn | options))
+    return IndexedTable(open_table(str(path)), kind, data_type, POOLS[data_type])
+
+
+def draw_values(random: random.Random, drawn: IndexedTable, files: int) -> Iterator[list[Any]]:
+    """The values of the rows of each file."""
+    for _ in range(files):
+        some = random.sample(list(drawn.pool), random.randint(1, min(4, len(drawn.pool))))
+        yield [random.choice([*some, None]) for _ in range(random.randint(1, 40))]
 
 
 def draw_condition(random: random.Random, drawn: IndexedTable, depth: int = 2) -> Predicate:

@@ -1,0 +1,83 @@
+"""What a read leaves out, and by which means: partitions and buckets, statistics, file indexes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from paimon_spark.arrow.predicates.predicate import TRUE
+from paimon_spark.format.snapshot import Snapshot
+from paimon_spark.store.read.splits import Split
+from paimon_spark.store.scan.split_plan import PlannedState, ScanRequest, plan_state
+
+
+@dataclass(frozen=True)
+class ScanExplanation:
+    """The plan of a read of a state, in numbers; its text has a line for each means.
+
+    Attributes:
+        snapshot_id: the state.
+        files, rows: how many there are to read without a condition; rows are those in the files.
+        after_buckets: how many files partitions and buckets leave.
+        after_statistics: how many of these statistics leave.
+        after_indexes: how many of these file indexes leave: so many are read.
+        rows_left: the rows in the files that are read.
+        selected_files: of how many of these files only the rows are decoded that an index leaves.
+        splits: in how many splits they are read.
+        merged_files: how many of the files must be merged with others.
+    """
+
+    snapshot_id: int
+    files: int
+    rows: int
+    after_buckets: int
+    after_statistics: int
+    after_indexes: int
+    rows_left: int
+    selected_files: int
+    splits: int
+    merged_files: int
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"snapshot: {self.snapshot_id}",
+                f"files: {self.files}, with {self.rows} rows",
+                f"  left by partitions and buckets: {self.after_buckets}",
+                f"  left by statistics: {self.after_statistics}",
+                f"  left by file indexes: {self.after_indexes}",
+                f"read: {self.after_indexes} files with {self.rows_left} rows, in {self.splits} splits",
+                f"  only the rows that an index leaves: {self.selected_files} files",
+                f"  merged with others: {self.merged_files} files",
+            ]
+        )
+
+
+def explain_state(request: ScanRequest, snapshot: Snapshot) -> ScanExplanation:
+    """Plans the read of a snapshot with its condition and without, and reads no data file.
+
+    Raises:
+        CorruptFile: metadata are missing or damaged.
+    """
+    planned = plan_state(request, snapshot)
+    whole = plan_state(replace(request, predicate=TRUE), snapshot)
+    left, rows_left = _totals(planned)
+    files, rows = _totals(whole)
+    splits = [split for split in planned.splits if isinstance(split, Split)]
+    return ScanExplanation(
+        snapshot_id=snapshot.id,
+        files=files,
+        rows=rows,
+        after_buckets=planned.after_buckets,
+        after_statistics=left + planned.skipped_by_index,
+        after_indexes=left,
+        rows_left=rows_left,
+        selected_files=sum(len(split.selections) for split in splits),
+        splits=len(planned.splits),
+        merged_files=left - sum(len(split.raw_files) for split in splits),
+    )
+
+
+def _totals(planned: PlannedState) -> tuple[int, int]:
+    """How many files and rows are in the splits; several may have the same postponed files."""
+    rows = {file.file_name: file.row_count for split in planned.splits for file in split.files}
+    return len(rows), sum(rows.values())

@@ -1,0 +1,93 @@
+"""File indexes with the genuine Java: it leaves out the files that we leave out, by our indexes and by its own.
+
+PAIMON_INDEX_JAVA_TABLES says how many tables of each kind of index are tried, with 25 conditions each.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import java_file_indexes
+import pyarrow as pa
+import pytest
+from genuine import Genuine, table_path
+from support.draws.indexed_tables import TYPES, IndexedTable, draw_empty, draw_table, draw_values
+from support.long_runs import run_id, tries
+
+from paimon_spark.arrow.predicates.evaluate import filter_batch
+from paimon_spark.arrow.predicates.predicate import Compare, In, IsNotNull, IsNull, Op, Predicate, and_, or_
+from paimon_spark.arrow.types import to_internal
+from paimon_spark.store.open import open_table
+from paimon_spark.store.read.splits import Split
+
+pytestmark = pytest.mark.interop
+
+NO_STATISTICS = {"metadata.stats-mode": "none", "file.format": "parquet"}
+OPS = {
+    "equal": Op.EQ,
+    "notEqual": Op.NE,
+    "lessThan": Op.LT,
+    "lessOrEqual": Op.LE,
+    "greaterThan": Op.GT,
+    "greaterOrEqual": Op.GE,
+}
+V = ("v",)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("writer", ["ours", "java"])
+def test_the_same_files_are_left_out(java: Genuine, tmp_path: Path, kind: str, writer: str) -> None:
+    for number in range(tries("PAIMON_INDEX_JAVA_TABLES", 1, 5)):
+        draws = random.Random(f"{run_id()}-{kind}-{writer}-{number}")
+        path = Path(table_path(tmp_path, f"t{number}"))
+        if writer == "ours":
+            drawn = draw_table(draws, kind, path, **NO_STATISTICS)
+        else:
+            drawn = draw_empty(draws, kind, path, **NO_STATISTICS)
+            for values in draw_values(draws, drawn, 4):
+                scalars = [pa.scalar(value, drawn.data_type) for value in values]
+                java.write(str(path), [(i, to_internal(scalar)) for i, scalar in enumerate(scalars)])
+        conditions = [condition(draws, drawn) for _ in range(25)]
+        theirs = java.run(java_file_indexes.files_left, str(path), "v", conditions)
+        (whole,) = open_table(str(path)).scan().to_arrow().combine_chunks().to_batches()
+        for asked, left in zip(conditions, theirs, strict=True):
+            predicate = bound(asked)
+            scan = open_table(str(path)).scan(where=predicate)
+            ours = sorted(f.file_name for split in scan.plan().splits if isinstance(split, Split) for f in split.files)
+            rows = sorted(map(repr, scan.to_arrow().to_pylist()))
+            assert rows == sorted(map(repr, filter_batch(predicate, whole).to_pylist())), (drawn, asked)
+            assert set(ours) <= set(left), (drawn, asked)
+            if not knows_nulls_only_here(kind, asked):
+                assert ours == left, (drawn, asked)
+
+
+def knows_nulls_only_here(kind: str, asked: java_file_indexes.Condition) -> bool:
+    """Java's bitmap index takes rows that are null for ones with another value, and knows nothing of ranges."""
+    name, *parts = asked
+    if name in ("and", "or"):
+        return any(knows_nulls_only_here(kind, part) for part in parts)
+    return kind == "bitmap" and name not in ("equal", "in", "isNull", "isNotNull")
+
+
+def condition(draws: random.Random, drawn: IndexedTable, depth: int = 1) -> java_file_indexes.Condition:
+    """Without zeros of floats, of which Java does not know that they are equal."""
+    if depth and draws.random() < 0.3:
+        return (draws.choice(["and", "or"]), condition(draws, drawn, 0), condition(draws, drawn, 0))
+    literals = [to_internal(pa.scalar(value, drawn.data_type)) for value in drawn.pool]
+    literals = [value for value in literals if not (isinstance(value, float) and value == 0)]
+    shape = draws.random()
+    if shape < 0.1:
+        return (draws.choice(["isNull", "isNotNull"]),)
+    if shape < 0.25:
+        return ("in", *draws.sample(literals, 2))
+    return (draws.choice([*OPS, "equal", "equal"]), draws.choice(literals))
+
+
+def bound(asked: java_file_indexes.Condition) -> Predicate:
+    name, *values = asked
+    if name in ("and", "or"):
+        return (and_ if name == "and" else or_)(*map(bound, values))
+    if name in ("isNull", "isNotNull"):
+        return IsNull(V) if name == "isNull" else IsNotNull(V)
+    return In(V, tuple(values)) if name == "in" else Compare(V, OPS[name], values[0])
