@@ -12,12 +12,11 @@ from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.databases import AlterViewDialect, CompactDatabase, DatabaseProcedure, Repair
-from paimon_spark.procedures.file_indexes import RewriteFileIndex
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
 from paimon_spark.procedures.repair import RepairEarliestSnapshot
-from paimon_spark.procedures.rescaling import Rescale
+from paimon_spark.procedures.rescaling import Rescale, RewriteFileIndex
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
 from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
 from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots

@@ -1,4 +1,4 @@
-"""Another number of buckets."""
+"""Other files for the same rows: another number of buckets, other file indexes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from paimon_spark.store.compact.partition_choice import chosen_partitions
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.rescale.rescale import RescaleResult, rescale
 from paimon_spark.store.upkeep.maintenance import maintain
+from paimon_spark.store.upkeep.rewrite_indexes import RewriteFileIndexResult, rewrite_file_index
 
 
 @dataclass(frozen=True)
@@ -46,5 +47,28 @@ class Rescale(Procedure[RescaleResult]):
     def run(self, table: Table, engine: Engine) -> RescaleResult:
         where = chosen_partitions(table, self.where, self.partitions)
         result = rescale(table, self.buckets, where, engine.rewrite)
+        maintain(table)
+        return result
+
+
+@dataclass(frozen=True)
+class RewriteFileIndex(Procedure[RewriteFileIndexResult]):
+    """Gives data files the indexes that the options `file-index.*` ask for: files that were written without, too.
+
+    The data files stay as they are. Indexes that the options no longer ask for are taken away.
+
+    Raises:
+        OptionError: an option of indexes is not valid, or the condition is not on partition columns.
+        PaimonError: the condition does not fit, or the commit failed.
+    """
+
+    official = (TABLE, "where")
+
+    where: Annotated[
+        str | None, Argument("a condition on partition columns, such as dt < '2026-11-01'; else all partitions.")
+    ] = None
+
+    def run(self, table: Table, engine: Engine) -> RewriteFileIndexResult:
+        result = rewrite_file_index(table, self.where, engine.build_indexes)
         maintain(table)
         return result

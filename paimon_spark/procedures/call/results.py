@@ -17,11 +17,11 @@ from paimon_spark.procedures.databases import (
     RemoveDatabaseOrphanFiles,
     RemoveDatabaseOrphanFilesResult,
 )
-from paimon_spark.procedures.file_indexes import RewriteFileIndex
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions
 from paimon_spark.procedures.procedure import Declaration, Procedure
 from paimon_spark.procedures.repair import RepairEarliestSnapshot
+from paimon_spark.procedures.rescaling import RewriteFileIndex
 from paimon_spark.procedures.rollbacks import Rollback, RollbackToTimestamp, RollbackToWatermark
 from paimon_spark.procedures.row_removal import PurgeFiles, RemoveUnexistingFiles
 from paimon_spark.procedures.snapshot_expiry import ExpireSnapshots

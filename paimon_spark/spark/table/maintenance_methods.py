@@ -14,12 +14,11 @@ from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.compaction import CompactManifest
 from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.documentation import documented
-from paimon_spark.procedures.file_indexes import RewriteFileIndex
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure
 from paimon_spark.procedures.repair import RepairEarliestSnapshot
-from paimon_spark.procedures.rescaling import Rescale
+from paimon_spark.procedures.rescaling import Rescale, RewriteFileIndex
 from paimon_spark.procedures.row_removal import DropPartitions, PurgeFiles, RemoveUnexistingFiles, Truncate
 from paimon_spark.procedures.snapshot_expiry import ExpireChangelogs, ExpireSnapshots
 from paimon_spark.store.clean.earliest_repair import RepairEarliestSnapshotResult
