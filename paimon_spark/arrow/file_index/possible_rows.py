@@ -14,6 +14,7 @@ from paimon_spark.arrow.predicates.predicate import (
     AlwaysNull,
     AlwaysTrue,
     And,
+    CompareColumns,
     Leaf,
     Not,
     Or,
@@ -62,6 +63,8 @@ def possible_rows(predicate: Predicate, indexes: Callable[[str], Sequence[Column
         case Or(parts):
             found = [possible_rows(part, indexes) for part in parts]
             return Possible(united(p.true for p in found), common(p.false for p in found))
+        case CompareColumns():
+            return ANY
         case leaf:
             if len(leaf.column) > 1:
                 return ANY

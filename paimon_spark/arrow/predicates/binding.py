@@ -14,6 +14,7 @@ from paimon_spark.arrow.predicates.predicate import (
     NULL,
     TRUE,
     Compare,
+    CompareColumns,
     Contains,
     EndsWith,
     In,
@@ -31,8 +32,9 @@ from paimon_spark.arrow.predicates.pruning import match_values
 from paimon_spark.arrow.zones import ZoneUnknown
 from paimon_spark.errors import PredicateError
 from paimon_spark.format.type_text import type_sql
-from paimon_spark.format.types import FLOATS, INTEGERS, STRINGS, DataField, Root
+from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataField, Root
 
+_COMPARED = INTEGERS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.DECIMAL}
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 
 
@@ -74,18 +76,29 @@ def bind_boolean(column: Column) -> Predicate:
 
 
 def bind_compare(left: Column | Literal, op: Op, right: Column | Literal, zone: dt.tzinfo) -> Predicate:
-    """A comparison of a column with a literal, in either order, or of two literals.
+    """A comparison of a column with a literal, in either order, of two literals, or of two columns of one type.
 
     Raises:
-        PredicateError: two columns, types that cannot be compared, or a literal that cannot be read.
+        PredicateError: types that cannot be compared, or a literal that cannot be read.
     """
     if isinstance(left, Column):
         if isinstance(right, Column):
-            raise PredicateError(f"cannot compare two columns, {left} and {right}: one side must be a literal")
+            return _compare_columns(left, op, right)
         return bind_comparison(left, op, right, zone)
     if isinstance(right, Column):
         return bind_comparison(right, _MIRRORED.get(op, op), left, zone)
     return _compare_literals(left, op, right, zone)
+
+
+def _compare_columns(left: Column, op: Op, right: Column) -> Predicate:
+    """Of two types Spark casts one; and in FLOAT and DOUBLE NaN is a value of its own."""
+    roots = {left.type.root, right.type.root}
+    same = roots == {Root.VARCHAR} or left.type.with_nullable(True) == right.type.with_nullable(True)
+    if not same or not roots <= _COMPARED:
+        raise PredicateError(
+            f"cannot compare the columns {left} and {right}: they need one type that is no number with NaN"
+        )
+    return CompareColumns(left.path, op, right.path)
 
 
 def _compare_literals(left: Literal, op: Op, right: Literal, zone: dt.tzinfo) -> Predicate:

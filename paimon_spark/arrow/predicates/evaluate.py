@@ -19,6 +19,7 @@ from paimon_spark.arrow.predicates.predicate import (
     AlwaysTrue,
     And,
     Compare,
+    CompareColumns,
     Contains,
     EndsWith,
     In,
@@ -39,7 +40,7 @@ from paimon_spark.arrow.predicates.predicate import (
 from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
 from paimon_spark.errors import PredicateError
 
-_KERNELS: dict[Op, Callable[[pa.Array, pa.Scalar], pa.BooleanArray]] = {
+_KERNELS: dict[Op, Callable[[pa.Array, pa.Scalar | pa.Array], pa.BooleanArray]] = {
     Op.EQ: pc.equal,
     Op.NULL_SAFE_EQ: pc.equal,
     Op.NE: pc.not_equal,
@@ -95,6 +96,8 @@ def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
             return reduce(pc.or_kleene, (evaluate(part, batch) for part in parts))
         case Not(part):
             return pc.invert(evaluate(part, batch))
+        case CompareColumns(column, op, other):
+            return _compare_columns(_column(batch, column), op, _column(batch, other))
         case leaf:
             return _evaluate_leaf(leaf, _column(batch, leaf.column))
 
@@ -160,6 +163,13 @@ def _compare(column: pa.Array, op: Op, value: Value) -> pa.BooleanArray:
     if not low <= whole <= high:
         return _unless_null(column, _PYTHON[op](0, whole))
     return _KERNELS[op](counts, _count_scalar(whole, counts.type))
+
+
+def _compare_columns(left: pa.Array, op: Op, right: pa.Array) -> pa.BooleanArray:
+    if op is not Op.NULL_SAFE_EQ:
+        return _KERNELS[op](left, right)
+    both_null = pc.and_(left.is_null(), right.is_null())
+    return pc.or_(pc.equal(left, right).fill_null(False), both_null)
 
 
 def _compare_floats(column: pa.Array, op: Op, value: float) -> pa.BooleanArray:

@@ -64,6 +64,15 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareColumns:
+    """Two columns of one type, neither FLOAT nor DOUBLE. NULL_SAFE_EQ is true where both are NULL."""
+
+    column: Path
+    op: Op
+    other: Path
+
+
+@dataclass(frozen=True, slots=True)
 class IsNull:
     column: Path
 
@@ -132,7 +141,8 @@ class Not:
 
 Constant: TypeAlias = AlwaysTrue | AlwaysFalse | AlwaysNull
 Leaf: TypeAlias = UnlessNull | Compare | IsNull | IsNotNull | In | StartsWith | EndsWith | Contains | Like
-Predicate: TypeAlias = Constant | Leaf | And | Or | Not
+"""A condition on one column."""
+Predicate: TypeAlias = Constant | Leaf | CompareColumns | And | Or | Not
 
 TRUE = AlwaysTrue()
 FALSE = AlwaysFalse()
@@ -198,6 +208,8 @@ def columns_of(predicate: Predicate) -> frozenset[str]:
             return frozenset().union(*(columns_of(part) for part in parts))
         case Not(part):
             return columns_of(part)
+        case CompareColumns(column, _, other):
+            return frozenset((column[0], other[0]))
         case leaf:
             return frozenset((leaf.column[0],))
 
@@ -213,9 +225,14 @@ def rename(predicate: Predicate, names: Mapping[str, str]) -> Predicate:
             return Or(tuple(rename(part, names) for part in parts))
         case Not(part):
             return Not(rename(part, names))
+        case CompareColumns(column, _, other):
+            return replace(predicate, column=_renamed(column, names), other=_renamed(other, names))
         case leaf:
-            top = leaf.column[0]
-            return replace(leaf, column=(names.get(top, top), *leaf.column[1:]))
+            return replace(leaf, column=_renamed(leaf.column, names))
+
+
+def _renamed(path: Path, names: Mapping[str, str]) -> Path:
+    return (names.get(path[0], path[0]), *path[1:])
 
 
 def restrict(predicate: Predicate, columns: Container[str]) -> Predicate:
@@ -240,7 +257,7 @@ def _weaken(predicate: Predicate, columns: Container[str], wanted: bool) -> Pred
         case AlwaysNull():
             return FALSE
         case leaf:
-            if leaf.column[0] not in columns:
+            if not all(name in columns for name in columns_of(leaf)):
                 return TRUE
             return leaf if wanted else Not(leaf)
 
@@ -269,7 +286,9 @@ def _settle(predicate: Predicate, wanted: bool) -> Predicate:
         case In(_, _, has_null) if has_null:
             # A list with NULL is never false. It is true only where a value matches, as in the list without NULL.
             return and_(replace(predicate, has_null=False), IsNotNull(predicate.column)) if wanted else FALSE
-        case IsNull() | IsNotNull() | Compare(_, Op.NULL_SAFE_EQ, _):
+        case IsNull() | IsNotNull() | Compare(_, Op.NULL_SAFE_EQ, _) | CompareColumns(_, Op.NULL_SAFE_EQ, _):
             return predicate if wanted else Not(predicate)
+        case CompareColumns(column, _, other):
+            return and_(predicate if wanted else Not(predicate), IsNotNull(column), IsNotNull(other))
         case leaf:
             return and_(leaf if wanted else Not(leaf), IsNotNull(leaf.column))

@@ -15,6 +15,7 @@ from paimon_spark.arrow.predicates.predicate import (
     AlwaysTrue,
     And,
     Compare,
+    CompareColumns,
     Contains,
     EndsWith,
     In,
@@ -25,6 +26,7 @@ from paimon_spark.arrow.predicates.predicate import (
     Not,
     Op,
     Or,
+    Path,
     Predicate,
     StartsWith,
     UnlessNull,
@@ -75,6 +77,8 @@ def _possible(predicate: Predicate, stats: Callable[[str], ColumnStats | None], 
         case Or(parts):
             found = [_possible(part, stats, row_count) for part in parts]
             return _Possible(any(p.true for p in found), all(p.false for p in found))
+        case CompareColumns():
+            return _ANY
         case leaf:
             known = stats(leaf.column[0]) if len(leaf.column) == 1 else None
             return _possible_leaf(leaf, known or ColumnStats(), row_count)
@@ -181,10 +185,22 @@ def match_values(predicate: Predicate, values: Mapping[str, Any]) -> bool | None
             if absorbing in found:
                 return absorbing
             return None if None in found else not absorbing
+        case CompareColumns(column, op, other):
+            return _match_columns(op, _value(values, column), _value(values, other))
         case leaf:
-            if len(leaf.column) > 1:
-                raise KeyError(".".join(leaf.column))
-            return _match_leaf(leaf, values[leaf.column[0]])
+            return _match_leaf(leaf, _value(values, leaf.column))
+
+
+def _value(values: Mapping[str, Any], path: Path) -> Any:
+    if len(path) > 1:
+        raise KeyError(".".join(path))
+    return values[path[0]]
+
+
+def _match_columns(op: Op, left: Any, right: Any) -> bool | None:
+    if left is None or right is None:
+        return left is right if op is Op.NULL_SAFE_EQ else None
+    return _HOLDS[op](compare_values(left, right))
 
 
 _HOLDS: dict[Op, Callable[[int], bool]] = {

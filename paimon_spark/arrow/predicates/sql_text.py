@@ -16,6 +16,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from paimon_spark.arrow.predicates.arithmetic import Interval, Sum, calculate, interval_of
 from paimon_spark.arrow.predicates.binding import (
     bind_boolean,
     bind_compare,
@@ -64,9 +65,9 @@ from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import DataField, DataType, Root
 
 _POSSIBLE = (
-    "a condition may hold comparisons of one column with literals (= <=> != < <= > >=), IN with a list, BETWEEN, LIKE, "
+    "a condition may hold comparisons of a column with literals (= <=> != < <= > >=), IN with a list, BETWEEN, LIKE, "
     "IS [NOT] NULL/TRUE/FALSE, startswith, endswith, contains, isnull, isnotnull, isnan, boolean columns, AND, OR and "
-    "NOT; literals may be cast"
+    "NOT; of two columns of one type the comparisons; literals may be cast, added and multiplied, also with intervals"
 )
 Node: TypeAlias = Any  # sqlglot's base of all nodes; its name is not the same in all releases
 
@@ -80,6 +81,7 @@ _COMPARISONS: dict[type[Any], Op] = {
     exp.NullSafeEQ: Op.NULL_SAFE_EQ,
     exp.NullSafeNEQ: Op.NULL_SAFE_EQ,
 }
+_SUMS: dict[type[Any], Sum] = {exp.Add: Sum.ADD, exp.Sub: Sum.SUBTRACT, exp.Mul: Sum.MULTIPLY}
 _TEXT_TESTS: dict[type[Any], str] = {
     exp.StartsWith: "startswith",
     exp.EndsWith: "endswith",
@@ -255,7 +257,18 @@ class _Reading:
 
     def _operand(self, node: Node) -> Column | Literal:
         node = _unwrap(node)
-        return self._column(node) if isinstance(node, exp.Column | exp.Dot) else self._literal(node)
+        if isinstance(node, exp.Column | exp.Dot):
+            return self._column(node)
+        same = self._uncast(node)
+        return self._literal(node) if same is None else same
+
+    def _uncast(self, node: Node) -> Column | None:
+        """The column of a cast that does nothing, since the column has that type; None: it is another expression."""
+        if not isinstance(node, exp.Cast) or not isinstance(_unwrap(node.this), exp.Column | exp.Dot):
+            return None
+        _check_parts(node, "this", "to", "safe")
+        column = self._column(node.this)
+        return column if column.type.with_nullable(True) == _data_type(node.to) else None
 
     def _column(self, node: Node) -> Column:
         node = _unwrap(node)
@@ -283,13 +296,17 @@ class _Reading:
                 return self._negated(_unwrap(inner))
             case exp.Cast() as cast:
                 return self._cast(cast, cast.this)
+            case exp.Add() | exp.Sub() | exp.Mul() as sum_:
+                _check_parts(sum_, "this", "expression")
+                return calculate(_SUMS[type(sum_)], self._term(sum_.this), self._term(sum_.expression))
             case exp.Column() | exp.Dot() as column:
-                raise PredicateError(
-                    f"column {column.sql(dialect='spark')!r} stands where a literal must: the filter compares a column "
-                    "with literals only"
-                )
+                raise PredicateError(f"column {column.sql(dialect='spark')!r} stands where a literal must")
             case other:
                 raise _refuse(other)
+
+    def _term(self, node: Node) -> Literal | Interval:
+        node = _unwrap(node)
+        return _interval(node) if isinstance(node, exp.Interval) else self._literal(node)
 
     def _negated(self, node: Node) -> Literal:
         """A minus before a number is part of the number: -128Y is a TINYINT, 128Y is too big."""
@@ -313,6 +330,18 @@ class _Reading:
             if isinstance(node, exp.TryCast) and node.args.get("safe"):  # try_cast; a plain cast has no such mark
                 return Literal(None, to)
             raise
+
+
+def _interval(node: Node) -> Interval:
+    """An interval of one unit, such as ``INTERVAL '3' MONTH`` or ``INTERVAL 90 DAYS``."""
+    unit, number = node.args.get("unit"), node.this
+    sign, number = (-1, number.this) if isinstance(number, exp.Neg) else (1, number)
+    try:
+        if not isinstance(unit, exp.Var) or not isinstance(number, exp.Literal):
+            raise ValueError
+        return interval_of(str(unit.this), sign * int(number.this))
+    except ValueError:
+        raise PredicateError(f"{node.sql(dialect='spark')!r} is no interval of one unit and a whole number") from None
 
 
 def _unwrap(node: Node) -> Node:

@@ -24,6 +24,7 @@ from paimon_spark.arrow.predicates.predicate import (
     AlwaysTrue,
     And,
     Compare,
+    CompareColumns,
     Contains,
     EndsWith,
     In,
@@ -85,6 +86,8 @@ def _condition(predicate: Predicate, types: dict[str, DataType]) -> Column:
             return functools.reduce(operator.or_, (_condition(part, types) for part in parts))
         case Not(part):
             return ~_condition(part, types)
+        case CompareColumns(column, op, other):
+            return _OPERATORS[op](_resolve(column, types)[0], _resolve(other, types)[0])
         case leaf:
             return _leaf(leaf, *_resolve(leaf.column, types))
 

@@ -82,7 +82,8 @@ def _conjuncts(condition: str, alias: str) -> tuple[Sequence[Conjunct], int]:
     except PaimonError:
         return (), 0
     use = query.uses[0]
-    return use.conjuncts, len(where_parts(tokens, use.end))
+    wholes = [part if isinstance(part, Conjunct) else part.whole for part in use.conjuncts]
+    return [part for part in wholes if part is not None], len(where_parts(tokens, use.end))
 
 
 def named_fields(fields: Sequence[DataField], expressions: Sequence[Expression | None]) -> list[DataField]:

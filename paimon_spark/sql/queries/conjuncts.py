@@ -6,11 +6,13 @@ piece of text is parsed again, and must be equal to its part of the tree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from paimon_spark.errors import SqlError
-from paimon_spark.sql.queries.query import Conjunct, fold
-from paimon_spark.sql.queries.tree import Node, column_names, equal_columns, parse_condition
+from paimon_spark.sql.queries.boolean_parts import and_parts, or_parts, without_parentheses
+from paimon_spark.sql.queries.query import Alternatives, Conjunct, fold
+from paimon_spark.sql.queries.tree import Node, column_names, equal_columns, operands_of, parse_condition
 from paimon_spark.sql.text.lexer import Token, tokenize
 
 _SET_OPERATORS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS", ";", "|>"})
@@ -25,27 +27,7 @@ def where_parts(tokens: Sequence[Token], behind: int) -> list[tuple[int, int]]:
     Args:
         behind: the offset behind the table.
     """
-    condition = _where(tokens, behind)
-    found: list[list[Token]] = [[]]
-    depth = cases = betweens = 0
-    is_or = False
-    for token in condition:
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.upper, 0)
-        if depth == 0:
-            cases += {"CASE": 1, "END": -1}.get(token.upper, 0)
-        is_outer = depth == 0 and cases == 0
-        is_or = is_or or (is_outer and token.upper == "OR")
-        betweens += is_outer and token.upper == "BETWEEN"
-        if is_outer and token.upper == "AND":
-            if betweens:
-                betweens -= 1
-            else:
-                found.append([])
-                continue
-        found[-1].append(token)
-    if is_or:
-        found = [condition]
-    return [(part[0].start, part[-1].end) for part in found if part]
+    return [(part[0].start, part[-1].end) for part in and_parts(_where(tokens, behind))]
 
 
 def equalities(condition: str) -> tuple[list[tuple[tuple[str, ...], tuple[str, ...]]], bool]:
@@ -87,8 +69,8 @@ def conjuncts(
     parts: Sequence[tuple[int, int]],
     conditions: Sequence[Node],
     qualifiers: Sequence[tuple[str, ...]],
-) -> tuple[Conjunct, ...]:
-    """The parts of a WHERE that speak of one table alone, as far as names tell.
+) -> tuple[Conjunct | Alternatives, ...]:
+    """The parts of a WHERE that speak of one table alone, as far as names tell, and what an OR says of it.
 
     Args:
         parts: (start, end) of each in the text.
@@ -99,18 +81,60 @@ def conjuncts(
     if len(trees) != len(conditions) or any(a != b for a, b in zip(trees, conditions, strict=True)):
         return ()
     folded = {tuple(fold(part) for part in qualifier) for qualifier in qualifiers}
-    found = []
+    found: list[Conjunct | Alternatives] = []
     for (start, end), tree in zip(parts, trees, strict=True):
-        taken = _without_qualifiers(text[start:end], tree, folded)
-        if taken is not None:
-            found.append(taken)
+        piece = _Piece(text[start:end], masked[start:end], tree)
+        whole, branches = _without_qualifiers(piece, folded), _branches(piece, folded)
+        if branches:
+            found.append(Alternatives(whole, branches))
+        elif whole is not None:
+            found.append(whole)
     return tuple(found)
 
 
-def _without_qualifiers(text: str, tree: Node, qualifiers: set[tuple[str, ...]]) -> Conjunct | None:
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a condition.
+
+    Attributes:
+        text: the user's characters.
+        masked: the same as sqlglot reads them.
+        tree: of these.
+    """
+
+    text: str
+    masked: str
+    tree: Node
+
+
+def _branches(piece: _Piece, qualifiers: set[tuple[str, ...]]) -> tuple[tuple[Conjunct, ...], ...]:
+    """What the branches of an OR say of one table; (): one says nothing of it, or the condition is no OR."""
+    branches = []
+    for branch in _pieces(piece, or_parts, "Or"):
+        parts = _pieces(branch, and_parts, "And") or [branch]
+        kept = [taken for part in parts if (taken := _without_qualifiers(part, qualifiers)) is not None]
+        if not kept:
+            return ()
+        branches.append(tuple(kept))
+    return tuple(branches)
+
+
+def _pieces(whole: _Piece, split: Callable[[Sequence[Token]], list[list[Token]]], kind: str) -> list[_Piece]:
+    """The operands of an operator; none: it is another one, or tree and tokens do not agree."""
+    operands = operands_of(whole.tree, kind)
+    places = [(part[0].start, part[-1].end) for part in split(without_parentheses(tokenize(whole.text)))]
+    if len(operands) != len(places):
+        return []
+    trees = [parse_condition(whole.masked[start:end]) for start, end in places]
+    if trees != operands:
+        return []
+    return [_Piece(whole.text[s:e], whole.masked[s:e], tree) for (s, e), tree in zip(places, trees, strict=True)]
+
+
+def _without_qualifiers(piece: _Piece, qualifiers: set[tuple[str, ...]]) -> Conjunct | None:
     """A condition on the columns of one table; None: it has others, or something else than columns and literals."""
-    columns, cuts = [], []
-    for parts in column_names(tree) or ():
+    columns, cuts, text = [], [], piece.text
+    for parts in column_names(piece.tree) or ():
         names = [name for name, _ in parts]
         length = next((n for n in range(len(names)) if tuple(fold(name) for name in names[:n]) in qualifiers), 0)
         if not length and len(names) > 1:  # perhaps a nested column, perhaps one of another table

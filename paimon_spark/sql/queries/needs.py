@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
@@ -11,7 +12,7 @@ from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.types import DataField
 from paimon_spark.sql.queries.parameters import with_values
-from paimon_spark.sql.queries.query import Use, fold
+from paimon_spark.sql.queries.query import Alternatives, Conjunct, Use, fold
 
 _WORD = re.compile(r"\w+")
 _NO_ARGS: Mapping[str, Any] = {}
@@ -38,15 +39,41 @@ def pushed_filter(
         time_zone: of the session; None: it is not known.
         args: the values of the named parameters of the query.
     """
-    known = {fold(field.name) for field in fields}
-    kept = []
-    for conjunct in use.conjuncts:
-        text = with_values(conjunct.text, args) if all(fold(column) in known for column in conjunct.columns) else None
-        if text is None:
-            continue
-        try:
-            parse_predicate(text, fields, time_zone)
-        except PaimonError:
-            continue
-        kept.append(f"({text})")
+    reading = _Reading(fields, time_zone, args)
+    kept = [text for part in use.conjuncts if (text := reading.condition(part)) is not None]
     return " AND ".join(kept) or None
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Conditions being read for a table; see ``pushed_filter``."""
+
+    fields: Sequence[DataField]
+    time_zone: TimeZone | None
+    args: Mapping[str, Any]
+
+    def condition(self, part: Conjunct | Alternatives) -> str | None:
+        """A condition in parentheses that rows fulfil where the part holds; None: it says nothing of the table."""
+        if isinstance(part, Conjunct):
+            return self._of_table(part)
+        whole = None if part.whole is None else self._of_table(part.whole)
+        if whole is not None:
+            return whole
+        branches = []
+        for branch in part.branches:
+            kept = [text for inner in branch if (text := self._of_table(inner)) is not None]
+            if not kept:
+                return None
+            branches.append(" AND ".join(kept))
+        return f"({' OR '.join(branches)})" if branches else None
+
+    def _of_table(self, part: Conjunct) -> str | None:
+        known = {fold(field.name) for field in self.fields}
+        text = with_values(part.text, self.args) if all(fold(column) in known for column in part.columns) else None
+        if text is None:
+            return None
+        try:
+            parse_predicate(text, self.fields, self.time_zone)
+        except PaimonError:
+            return None
+        return f"({text})"

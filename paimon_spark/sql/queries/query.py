@@ -49,6 +49,20 @@ class Conjunct:
 
 
 @dataclass(frozen=True)
+class Alternatives:
+    """A part of a WHERE that is an OR. It may speak of other tables too.
+
+    Attributes:
+        whole: the part itself, which may speak of the table alone; None: it surely speaks of others.
+        branches: of each branch the parts that may speak of the table alone; a row that the OR holds for satisfies all
+            of one branch. (): a branch says nothing of the table.
+    """
+
+    whole: Conjunct | None
+    branches: tuple[tuple[Conjunct, ...], ...]
+
+
+@dataclass(frozen=True)
 class Use:
     """One table of ours in a query, and what the query needs of it.
 
@@ -76,7 +90,7 @@ class Use:
     options: Mapping[str, str] = field(default_factory=dict)
     words: frozenset[str] | None = None
     why_all: str = ""
-    conjuncts: tuple[Conjunct, ...] = ()
+    conjuncts: tuple[Conjunct | Alternatives, ...] = ()
     alias_at: int | None = None
     table_word: tuple[int, int] | None = None
     qualifiers: tuple[tuple[int, int], ...] = ()

@@ -238,6 +238,12 @@ def parse_condition(masked: str) -> Node | None:
         return None
 
 
+def operands_of(condition: Node, kind: str) -> list[Node]:
+    """The operands of ``And`` or ``Or``, which the kind names; none: the condition is another one."""
+    is_one = isinstance(condition, exp.And if kind == "And" else exp.Or)
+    return list(condition.flatten()) if is_one else []
+
+
 def column_names(condition: Node) -> list[list[tuple[str, int]]] | None:
     """(name, offset) of the parts of each column of a condition.
 

@@ -59,6 +59,14 @@ COLUMNS: dict[str, tuple[DataType, list[Any]]] = {
     "instant": (T(Root.TIMESTAMP_LTZ, precision=6), [at(f"{v}+00:00") for v in INSTANT_VALUES]),
     "local": (T(Root.TIMESTAMP, precision=6), [at(v) for v in LOCAL_VALUES]),
     "flag": (T(Root.BOOLEAN), [True, False]),
+    "num2": (T(Root.INT), [0, 7, -7, 2**31 - 1, 3]),
+    "price2": (T(Root.DECIMAL, precision=5, scale=2), [Decimal(v) for v in ("1.10", "0.00", "7.00", "-999.99")]),
+    "name2": (T(Root.VARCHAR, length=9), ["ab", "", "ab\0", "é", "\uffff", "😀", "A"]),
+    "data2": (T(Root.VARBINARY, length=MAX_LENGTH), [b"\x80", b"", b"ab", b"\xff", b"a"]),
+    "day2": (T(Root.DATE), [dt.date(2026, 3, 8), dt.date(1, 1, 1), dt.date(2026, 11, 1)]),
+    "instant2": (T(Root.TIMESTAMP_LTZ, precision=6), [at(f"{v}+00:00") for v in INSTANT_VALUES[2:5]]),
+    "local2": (T(Root.TIMESTAMP, precision=6), [at(v) for v in LOCAL_VALUES[4:7]]),
+    "flag2": (T(Root.BOOLEAN), [False, True, True]),
 }
 ROWS = 48
 OPS = ["=", "<", "<=", ">", ">=", "<=>", "!="]
@@ -129,6 +137,22 @@ CONDITIONS = [
     "name = cast(7 as string)", "name = cast(date'2026-11-01' as string)", "price = cast(1.105 as decimal(5,2))",
     "price = cast('1.105' as decimal(10,2))", "double = cast(1.1 as float)", "num = cast(true as int)",
     "num > 1 -- comment", "/* comment */ num > 1", "num > 1 and num < 8 or num is null", "row.x = 1", "ROW.X > 0",
+    "not num < num2", "(num = num2) is true", "(num = num2) is not true", "(num < num2) is false", "row.x = num2",
+    "num = num2 or flag", "num between num2 and 8", "day < day2 and day2 > date'2000-01-01'",
+    "day < date'2026-08-08' + interval '3' month", "day >= date'2026-01-31' + interval 1 month",
+    "day > date'2024-02-29' + interval '1' year", "day > date'2026-02-01' - interval '90' day",
+    "day = date'2026-10-25' + interval 1 week", "day = interval '7' days + date'2026-10-25'",
+    "day = date'2026-10-31' + 1", "day = date'2026-11-02' - 1Y", "day <= date'2026-12-01' + interval -1 month",
+    "day = date'2026-11-01' - interval '0' month - interval 0 days", "day = '2026-11-01' and num < 2 + 2 * 3",
+    "price between 1.2 - 0.1 and 1 + 0.11", "price = 2.2 * 0.5", "price > -1.10 - 2", "num = 2 + 1", "num < 2 * 4",
+    "num < 3.5 * 2", "big = 9223372036854775806 + 1L", "big > 1000000000000000000 - 1", "double > 1.0D + 0.1D",
+    "double = 0.1D * 15D", "tiny > 100Y + 20Y", "num in (1 + 2, 7)", "1 + 2 = num", "num = -(3 + 4)",
+    "instant >= timestamp'2026-11-01 05:00:00Z' + interval 30 minutes", "num = (1 + 2) * 1",
+    "instant < timestamp'2026-11-01 00:00:00' + interval '36000' second",
+    "local > timestamp_ntz'2026-10-31 10:00:00' + interval '1' day",
+    "local > timestamp_ntz'2026-11-02' - interval 12 hours",
+    "cast(day as date) = date'2026-11-01'", "cast(num as int) > cast(num2 as int)", "date(day) < date'2026-11-01'",
+    "cast(name as string) < 'b'", "cast(price as decimal(5,2)) >= 1.10", "cast(flag as boolean) = true",
     "row is null", "row.x is null", "row.s = 'b'", "(((num > 1)))", "num > 1 and (name < 'b' or not (double > 0.1))",
 ]  # fmt: skip
 # What Spark refuses, when it reads the text or when it looks at the rows, is refused by us when we read the text.
@@ -139,7 +163,8 @@ REFUSED = [
     "num = true", "double = 'x'", "num = cast('x' as int)", "tiny = 128Y", "num = 1e500", "row = 1", "nope = 1",
     "row.y = 1", "num.x = 1", "num like", "name like 'a\\\\b'", "name like 'a\\\\'", "name like 'a' escape 'ab'",
     "num in ()", "num and true", "name and flag", "num = 1 num = 2", "num >", "date'2026-02-30' = day",
-    "price = cast(1000 as decimal(5,2))",
+    "price = cast(1000 as decimal(5,2))", "num = 2147483647 + 1", "tiny = 100Y + 100Y", "num = data2",
+    "day = date'2026-11-01' + true", "num = interval 1 day", "day = date'2026-11-01' * 2",
 ]  # fmt: skip
 
 
@@ -150,7 +175,7 @@ def comparisons() -> list[str]:
         for column, literal in itertools.product(columns, literals)
         for op in OPS
         if not (column in ("tiny", "small", "num", "big") and literal in BEYOND and op in ("<", "<=", ">", ">="))
-    ]
+    ] + [f"{name.removesuffix('2')} {op} {name}" for name in COLUMNS if name.endswith("2") for op in OPS]
 
 
 def fields() -> list[DataField]:
