@@ -56,6 +56,23 @@ def partitions_by_java(paimon: Any, options: Options, database: str, table: str)
     return [({str(k): str(v) for k, v in dict(one.spec()).items()}, int(one.recordCount())) for one in found]
 
 
+def view_by_java(paimon: Any, options: Options, database: str, view: str) -> dict[str, Any]:
+    """A view as Java's client reads it."""
+    found = _open(paimon, options).getView(paimon.catalog.Identifier.create(database, view))
+    dialects = {str(k): str(v) for k, v in dict(found.dialects()).items()}
+    columns = [str(field.name()) for field in found.rowType().getFields()]
+    comment = str(found.comment().get()) if found.comment().isPresent() else None
+    return {"query": str(found.query()), "dialects": dialects, "comment": comment, "columns": columns}
+
+
+def function_by_java(paimon: Any, options: Options, database: str, name: str) -> dict[str, Any]:
+    """A function as Java's client reads it."""
+    found = _open(paimon, options).getFunction(paimon.catalog.Identifier.create(database, name))
+    params = [str(field.name()) for field in found.inputParams().get()]
+    definitions = {str(k): str(v.definition()) for k, v in dict(found.definitions()).items()}
+    return {"params": params, "definitions": definitions, "deterministic": bool(found.isDeterministic())}
+
+
 def signed_by_java(
     paimon: Any, body: str | None, path: str, query: Mapping[str, str], method: str, millis: int, keys: Sequence[str]
 ) -> tuple[dict[str, str], dict[str, str], str]:

@@ -16,7 +16,16 @@ import pyarrow as pa
 import pytest
 from genuine import Genuine
 from java_catalog import add_rows, catalog_state, change_catalog
-from java_rest import alter_by_java, on_catalog, on_table, partitions_by_java, rows_by_java, signed_by_java
+from java_rest import (
+    alter_by_java,
+    function_by_java,
+    on_catalog,
+    on_table,
+    partitions_by_java,
+    rows_by_java,
+    signed_by_java,
+    view_by_java,
+)
 from readers import telling
 from support.long_runs import tries
 from support.oracles.catalog_model import CatalogModel, apply, draw_change, state_of
@@ -27,11 +36,14 @@ from test_catalog_like_java import JAVA_ERRORS, needs_a_missing_database, words
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import new_schema
+from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.rest.auth import dlf4_headers
 from paimon_spark.catalogs.rest.dlf_tokens import DlfToken
 from paimon_spark.catalogs.rest.http import Request
 from paimon_spark.catalogs.rest.openapi_signature import openapi_headers
+from paimon_spark.catalogs.views import AddDialect, UpdateDialect, View
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.history.branches import delete_branch
@@ -139,6 +151,32 @@ def test_both_clients_read_the_partitions_that_the_other_counted(java: Genuine, 
     append_rows(ours.load_table(there), {"id": [1, 2], "day": ["a", "b/c"]})
     told = java.run(partitions_by_java, options, "d", "p")
     assert sorted(told, key=str) == [({"day": "a"}, 1), ({"day": "b/c"}, 1)]
+
+
+def test_views_and_functions(java: Genuine, server: RestServer) -> None:
+    """Java's client reads those of ours."""
+    options = server.options
+    ours = open_catalog(options)
+    ours.create_database("d")
+    view = View((DataField(0, "id", DataType(Root.BIGINT)),), "SELECT id FROM t", {"spark": "SELECT 1"}, "told")
+    one = Identifier("d", "v")
+    ours.create_view(one, view)
+    ours.alter_view(one, [AddDialect("flink", "SELECT 2"), UpdateDialect("spark", "SELECT 3")])
+    told = {"query": "SELECT id FROM t", "dialects": {"spark": "SELECT 3", "flink": "SELECT 2"}, "comment": "told"}
+    assert java.run(view_by_java, options, "d", "v") == {**told, "columns": ["id"]}
+    ours.rename_view(one, Identifier("d", "w"))
+    assert (ours.list_views("d"), ours.load_view(Identifier("d", "w")).dialects) == (["w"], told["dialects"])
+    fields = (DataField(0, "x", DataType(Root.DOUBLE)),)
+    function = Function(fields, fields, True, {"spark": {"type": "lambda", "definition": "x -> x", "language": "JAVA"}})
+    ours.create_function(Identifier("d", "f"), function)
+    assert java.run(function_by_java, options, "d", "f") == {
+        "params": ["x"],
+        "definitions": {"spark": "x -> x"},
+        "deterministic": True,
+    }
+    assert ours.load_function(Identifier("d", "f")) == function
+    ours.drop_function(Identifier("d", "f"))
+    ours.drop_view(Identifier("d", "w"))
 
 
 @pytest.mark.parametrize("by_java", [False, True])

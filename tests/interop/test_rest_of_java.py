@@ -10,14 +10,16 @@ import pytest
 from genuine import Genuine
 from genuine_jars import JavaUnavailable
 from java_catalog import add_rows
-from java_rest import on_table, rows_by_java
+from java_rest import function_by_java, on_table, rows_by_java, view_by_java
 from java_rest_server import JavaRestServer, java_rest_server
 from support.tables.catalog_tables import append, append_rows, ids_of, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import new_schema
+from paimon_spark.catalogs.functions import Function
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.views import AddDialect, UpdateDialect, View
 from paimon_spark.errors import (
     AccessDenied,
     DatabaseAlreadyExists,
@@ -28,6 +30,7 @@ from paimon_spark.errors import (
     TableAlreadyExists,
     TableNotFound,
 )
+from paimon_spark.format.types import DataField, DataType, Root
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.evolution.schema_update import SchemaUpdate
 from paimon_spark.store.history.branches import branch_names, create_branch, delete_branch
@@ -167,6 +170,30 @@ def test_partitions(ours: Catalog) -> None:
     append_rows(ours.load_table(there), {"id": [1, 2, 3], "day": ["a", "b", "b"]})
     told = {one["spec"]["day"]: one["recordCount"] for one in ours.api.list_partitions("d", "parts")}
     assert told == {"a": 1, "b": 2}
+
+
+def test_views_and_functions(java: Genuine, ours: Catalog, java_server: JavaRestServer) -> None:
+    """Java's client reads those of ours."""
+    options = java_server.options
+    view = View((DataField(0, "id", DataType(Root.BIGINT)),), "SELECT id FROM t", {"spark": "SELECT 1"}, "told")
+    one = Identifier("d", "v")
+    ours.create_view(one, view)
+    ours.alter_view(one, [AddDialect("flink", "SELECT 2"), UpdateDialect("spark", "SELECT 3")])
+    told = {"query": "SELECT id FROM t", "dialects": {"spark": "SELECT 3", "flink": "SELECT 2"}, "comment": "told"}
+    assert java.run(view_by_java, options, "d", "v") == {**told, "columns": ["id"]}
+    ours.rename_view(one, Identifier("d", "w"))
+    assert (ours.list_views("d"), ours.load_view(Identifier("d", "w")).dialects) == (["w"], told["dialects"])
+    fields = (DataField(0, "x", DataType(Root.DOUBLE)),)
+    function = Function(fields, fields, True, {"spark": {"type": "lambda", "definition": "x -> x", "language": "JAVA"}})
+    ours.create_function(Identifier("d", "f"), function)
+    assert java.run(function_by_java, options, "d", "f") == {
+        "params": ["x"],
+        "definitions": {"spark": "x -> x"},
+        "deterministic": True,
+    }
+    assert ours.load_function(Identifier("d", "f")) == function
+    ours.drop_function(Identifier("d", "f"))
+    ours.drop_view(Identifier("d", "w"))
 
 
 def test_no_permission(ours: Catalog, java_server: JavaRestServer) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -20,12 +19,12 @@ from paimon_spark.catalogs.identifier import (
     check_not_system_database,
 )
 from paimon_spark.catalogs.not_found import database_not_found, table_not_found
-from paimon_spark.catalogs.rest.api import RestApi
+from paimon_spark.catalogs.rest.base import DATABASE
 from paimon_spark.catalogs.rest.failures import Refused
-from paimon_spark.catalogs.rest.options import RestOptions
+from paimon_spark.catalogs.rest.functions_part import RestFunctions
 from paimon_spark.catalogs.rest.schema_json import schema_json
-from paimon_spark.catalogs.rest.served import api_of, check_kind
-from paimon_spark.catalogs.tables_only import TablesOnly
+from paimon_spark.catalogs.rest.served import check_kind
+from paimon_spark.catalogs.rest.views_part import RestViews
 from paimon_spark.errors import (
     DatabaseAlreadyExists,
     DatabaseNotEmpty,
@@ -45,28 +44,15 @@ from paimon_spark.store.storage.served import SERVED
 _SHOWN = 5
 _COMMENT = "comment"
 _LOCATION = "location"
-_DATABASE = "DATABASE"
 
 
 @dataclass(frozen=True)
-class RestCatalog(TablesOnly):
+class RestCatalog(RestViews, RestFunctions):
     """A catalog on a REST server; see Catalog. Picklable: the credentials go along.
 
     A table is opened by its name (``table_location``), so that its snapshots are published by the server wherever it is
     written. Nothing is asked before the first call.
     """
-
-    name: str
-    rest: RestOptions
-
-    @property
-    def api(self) -> RestApi:
-        """The calls of the protocol, for what the catalog has no method for."""
-        return api_of(self.rest)
-
-    @property
-    def options(self) -> Mapping[str, str]:
-        return self.rest.values
 
     @property
     def default_database(self) -> str:
@@ -80,14 +66,11 @@ class RestCatalog(TablesOnly):
     def can_rename_tables(self) -> bool:
         return True
 
-    def list_databases(self) -> list[str]:
-        return sorted(self.api.list_databases())
-
     def load_database(self, name: str) -> Database:
         if name == SYSTEM_DATABASE:
             return Database(name)
         check_addressable(name, "database")
-        with self._of_database(name):
+        with self.asking(f"the database '{name}'", name):
             found = self.api.get_database(name)
         told = {str(key): str(text) for key, text in (found.get("options") or {}).items()}
         comment = told.pop(_COMMENT, None)
@@ -129,14 +112,14 @@ class RestCatalog(TablesOnly):
     def alter_database(self, name: str, properties: Mapping[str, str], unset: tuple[str, ...] = ()) -> None:
         check_not_system_database(name, "changing")
         check_addressable(name, "database")
-        with self._of_database(name):
+        with self.asking(f"the database '{name}'", name):
             self.api.alter_database(name, unset, properties)
 
     def list_tables(self, database: str) -> list[str]:
         if database == SYSTEM_DATABASE:
             return []
         check_addressable(database, "database")
-        with self._of_database(database):
+        with self.asking(f"the database '{database}'", database):
             return sorted(self.api.list_tables(database))
 
     def table_location(self, identifier: Identifier) -> str:
@@ -221,7 +204,7 @@ class RestCatalog(TablesOnly):
                 ) from None
             if not error.is_missing:
                 raise OptionError(f"renaming {identifier} to {to}: {error}") from None
-            if error.resource == _DATABASE and identifier.database in self.api.list_databases():
+            if error.resource == DATABASE and identifier.database in self.api.list_databases():
                 raise database_not_found(self, to.database) from None
             if not ignore_if_not_exists:
                 raise table_not_found(self, identifier) from None
@@ -242,12 +225,14 @@ class RestCatalog(TablesOnly):
             )
         return replace(there, options={**there.options, PATH: path})
 
-    @contextmanager
-    def _of_database(self, name: str) -> Iterator[None]:
-        """Maps what the server refuses in a call about a database."""
-        try:
-            yield
-        except Refused as error:
-            if error.is_missing:
-                raise database_not_found(self, name) from None
-            raise OptionError(f"the database '{name}': {error}") from None
+    def check_table(self, identifier: Identifier) -> None:
+        """Does nothing: a table is opened by its name, so the server is asked then."""
+
+    def repair(self, database: str | None = None, table: str | None = None) -> None:
+        """Always refused: only the server knows its tables."""
+        raise UnsupportedFeature(
+            f"repairing the catalog '{self.name}': a REST server keeps its tables itself, and has no such call"
+        )
+
+    def refresh(self, identifier: Identifier | None = None) -> None:
+        """Does nothing: nothing is cached."""

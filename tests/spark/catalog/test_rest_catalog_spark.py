@@ -48,7 +48,10 @@ def test_statements(catalog: SessionCatalog, server: RestServer) -> None:
     assert rows_of(catalog, "shop.orders") == [(2, 21, "more")]
     assert catalog.sql("SELECT total FROM paimon.shop.orders VERSION AS OF 1 ORDER BY id").collect()[0][0] == 10
     run("CALL paimon.sys.create_tag(table => 'shop.orders', tag => 'done')")
-    run("CALL paimon.sys.compact(table => 'shop.orders')")
+    run("CREATE VIEW paimon.shop.big AS SELECT id, total + 1 AS more FROM paimon.shop.orders")
+    assert [tuple(row) for row in run("SELECT * FROM paimon.shop.big").collect()] == [(2, 22)]
+    assert catalog.catalog.list_views("shop") == ["big"]
+    run("DROP VIEW paimon.shop.big")
     run("CALL paimon.sys.rollback(table => 'shop.orders', version => '1')")
     assert rows_of(catalog, "shop.orders") == [(1, 10, None), (2, 20, None)]
     run("ALTER TABLE paimon.shop.orders RENAME TO paimon.shop.old")
