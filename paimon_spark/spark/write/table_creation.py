@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql.types import StructType
 
 from paimon_spark.catalogs.create import create_table
-from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import file_io_for
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import parse_list
@@ -18,6 +18,7 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField, DataType
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.store.metadata.table_options import resolve_keys, split_storage_options
+from paimon_spark.store.storage.served import is_served
 
 
 def create_for_rows(location: str, options: Mapping[str, str], schema: StructType) -> None:
@@ -60,7 +61,13 @@ def create(
         TableAlreadyExists: there is one, and ignore_if_exists is false.
         SchemaError, OptionError: a rule of table creation is broken, a branch is named, or an option would do nothing.
         UnsupportedFeature: this release could not write to such a table.
+        TableNotFound: the location is the name of a table of a REST catalog.
     """
+    if is_served(location):
+        raise TableNotFound(
+            f"there is no table {location}, and a REST server makes tables by the statement CREATE TABLE only: run "
+            "cat.sql('CREATE TABLE ...') with its catalog"
+        )
     storage, given = split_storage_options(options)
     schema = new_table_schema(location, given, fields, comment, with_rows)
     return create_table(location, schema, file_io_for(location, storage), ignore_if_exists)

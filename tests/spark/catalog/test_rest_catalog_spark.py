@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.rest_server import RestServer, rest_server
 
@@ -70,6 +71,10 @@ def test_data_frames_and_streams(
     spark.range(3).toDF("id").write.format("paimon").mode("append").options(**catalog.catalog.table_options()).save(
         "rest://paimon/st/events"
     )
+    with pytest.raises(PySparkException, match="a REST server makes tables by the statement CREATE TABLE only"):
+        spark.range(1).write.format("paimon").mode("append").options(**catalog.catalog.table_options()).save(
+            "rest://paimon/st/nothing"
+        )
     table = PaimonTable.forName(spark, "st.events")
     table.append(spark.range(3, 5).toDF("id"))
     assert commits(server) == before + 2
