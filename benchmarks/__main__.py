@@ -12,6 +12,7 @@ import bench_compaction
 import bench_dynamic
 import bench_engines
 import bench_expiry
+import bench_indexes
 import bench_memory
 import bench_native
 import bench_orphans
@@ -40,6 +41,7 @@ PARTS = {
     "tpch": bench_tpch.run,
     "rows": bench_rows.run,
     "streams": bench_streams.run,
+    "indexes": bench_indexes.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
 }

@@ -28,6 +28,7 @@ DOORS = frozenset(
         "file_io/local",
         "file_io/locate",
         "format/file_index/bloom",
+        "format/file_index/text_hash",
         "format/java/text",
         "merge/engines/choice",
         "procedures/local_engine",

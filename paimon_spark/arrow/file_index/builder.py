@@ -8,14 +8,16 @@ import pyarrow as pa
 
 from paimon_spark.arrow.file_index.column_keys import ColumnKeys, bit_values, fits_long, map_values
 from paimon_spark.arrow.raw_values import valid_mask
+from paimon_spark.arrow.row_hash import byte_spans
 from paimon_spark.format.file_index.bitmap_writer import write_bitmap
-from paimon_spark.format.file_index.bloom import BloomBuilder, hash_bytes, hash_numbers
+from paimon_spark.format.file_index.bloom import BloomBuilder, Hashes, hash_numbers
 from paimon_spark.format.file_index.bsi import write_bsi
 from paimon_spark.format.file_index.container import encode_container
 from paimon_spark.format.file_index.keys import KeyForm
 from paimon_spark.format.file_index.kinds import BITMAP, BLOOM_FILTER, BSI
 from paimon_spark.format.file_index.range_bitmap import write_range_bitmap
 from paimon_spark.format.file_index.settings import IndexSetting, is_bytes
+from paimon_spark.format.file_index.text_hash import LONG, hash_texts
 from paimon_spark.format.types import DataField, DataType
 
 
@@ -68,7 +70,7 @@ class _ColumnBuilder:
         if self._bloom is None:
             return
         if is_bytes(self._type):
-            self._bloom.add(hash_bytes(array.cast(pa.binary()).unique().drop_null().to_pylist()))
+            self._bloom.add(_text_hashes(array.cast(pa.binary())))
         else:
             self._bloom.add(hash_numbers(bit_values(array, self._type)[valid_mask(array)]))
 
@@ -89,3 +91,13 @@ class _ColumnBuilder:
                 else:
                     found[setting.kind] = write_range_bitmap(coded, setting.value("chunk-size"))
         return found
+
+
+def _text_hashes(texts: pa.Array) -> Hashes:
+    """The hashes of texts. Long ones are hashed one by one, so of equal ones only one is."""
+    if texts.null_count:
+        texts = texts.drop_null()
+    if texts.nbytes >= LONG * max(len(texts), 1):
+        texts = texts.unique()
+    starts, lengths, data = byte_spans(texts)
+    return hash_texts(data, starts, lengths)

@@ -83,7 +83,9 @@ class BloomBuilder:
         low, high = hashed.astype(np.uint32), (hashed >> np.uint64(32)).astype(np.uint32)
         for i in range(1, self._hash_count + 1):
             total = (low + np.uint32(i) * high).view(np.int32)
-            flags[np.where(total < 0, ~total, total) % self._bit_count] = True
+            total ^= total >> 31  # the complement of a negative number
+            total -= total // self._bit_count * self._bit_count  # numpy's % takes three times as long
+            flags[total.astype(np.int64)] = True
         self._bits |= np.packbits(flags, bitorder="little")
 
 

@@ -34,6 +34,29 @@ SLICE_ROWS = 1 << 16
 _LEAST_SLICE_ROWS = 1 << 10
 
 
+class _Indexing:
+    """Makes the index of a file in a thread of its own, while the rows are encoded."""
+
+    def __init__(self, builder: FileIndexBuilder) -> None:
+        self._builder = builder
+        self._thread = Background(limit=2)
+
+    def add(self, part: pa.RecordBatch) -> None:
+        self._thread.run(partial(self._builder.add, part))
+
+    def finish(self) -> bytes:
+        """The index of all rows. Raises what the thread raised."""
+        try:
+            self._thread.wait()
+            return self._builder.to_bytes()
+        finally:
+            self._thread.stop()
+
+    def stop(self) -> None:
+        """Abandons the index."""
+        self._thread.stop()
+
+
 @dataclass
 class _OpenFile:
     """A file being written, and the metadata of its rows so far."""
@@ -41,7 +64,7 @@ class _OpenFile:
     name: str
     stream: OutputStream
     writer: FileWriter
-    index: FileIndexBuilder | None
+    index: _Indexing | None
     rows: int = 0
     min_sequence: int = 2**63 - 1
     max_sequence: int = -(2**63)
@@ -97,9 +120,9 @@ class BucketWriter:
         while start < batch.num_rows:
             file = self._file or self._open()
             part = batch.slice(start, min(at_once, self._layout.target_rows - file.rows))
-            file.writer.write(part)
             if file.index is not None:
                 file.index.add(part)
+            file.writer.write(part)
             self._note(file, part)
             start += part.num_rows
             if file.rows >= self._layout.target_rows or file.writer.bytes_estimate >= self._layout.target_bytes:
@@ -113,6 +136,8 @@ class BucketWriter:
     def discard(self) -> None:
         """Abandons the open file. Raises nothing: the caller deletes all files by name, and reports errors."""
         if self._file is not None:
+            if self._file.index is not None:
+                self._file.index.stop()
             with suppress(StorageError):
                 self._file.stream.discard()
             self._file = None
@@ -164,19 +189,20 @@ class BucketWriter:
         self._file = None
         self.files.append(self._with_index(file, self._meta(file, size)))
 
-    def _new_index(self) -> FileIndexBuilder | None:
+    def _new_index(self) -> _Indexing | None:
         """Makes the indexes of one file; None: it gets none. Most tables have none, so this is imported late."""
         if not self._layout.indexes:
             return None
         from paimon_spark.arrow.file_index.builder import FileIndexBuilder
 
-        return FileIndexBuilder(self._layout.indexes, {field.name: field for field in self._layout.values})
+        fields = {field.name: field for field in self._layout.values}
+        return _Indexing(FileIndexBuilder(self._layout.indexes, fields))
 
     def _with_index(self, file: _OpenFile, meta: DataFileMeta) -> DataFileMeta:
         """The metadata with the index of the file, or with the name of the file that gets it."""
         if file.index is None:
             return meta
-        data = file.index.to_bytes()
+        data = file.index.finish()
         if len(data) <= self._layout.most_embedded:
             return replace(meta, embedded_index=data)
         name = f"{file.name}{INDEX_SUFFIX}"

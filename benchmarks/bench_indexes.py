@@ -1,0 +1,101 @@
+"""File indexes on unordered columns: lookups with and without them, and what they cost a write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import tables
+from measure import Results, fastest
+
+from paimon_spark.catalogs.create import create_table, new_schema
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.open import open_table
+
+FILES = 200
+COLUMNS = pa.schema(
+    [("session", pa.string()), ("user", pa.int64()), ("kind", pa.string()), ("price", pa.int64()), ("d", pa.float64())]
+)
+BLOOMS = {"file-index.bloom-filter.columns": "session,user"}
+INDEXES = {**BLOOMS, "file-index.bitmap.columns": "kind", "file-index.range-bitmap.columns": "price"}
+WITHOUT = {"file-index.read.enabled": "false"}
+PRICES = 10**9
+
+
+def batch(random: np.random.Generator, rows: int) -> pa.RecordBatch:
+    """Rows in no order; a few of the kinds are rare."""
+    kinds = np.minimum(random.geometric(0.2, rows), 60)
+    return pa.record_batch(
+        [
+            pa.array([f"{number:016x}" for number in random.integers(0, 2**63, rows).tolist()]),
+            pa.array(random.integers(0, 2**40, rows)),
+            pa.array([f"kind {number}" for number in kinds.tolist()]),
+            pa.array(random.integers(0, PRICES, rows)),
+            pa.array(random.random(rows)),
+        ],
+        schema=COLUMNS,
+    )
+
+
+def batches(files: int, rows: int) -> Iterator[pa.RecordBatch]:
+    random = np.random.default_rng(7)
+    return (batch(random, rows) for _ in range(files))
+
+
+def filled(root: Path, rows: int) -> Table:
+    """A table of many files with all indexes; reused when it is there."""
+    path = root / f"indexed-{rows}"
+    done = path.with_suffix(".done")
+    if not done.exists():
+        items = {f"file-index.bloom-filter.{name}.items": str(rows) for name in ("session", "user")}
+        options = {"bucket": "-1", "target-file-row-num": str(rows), **INDEXES, **items}
+        create_table(str(path), new_schema(COLUMNS, (), (), options))
+        tables.write(open_table(str(path)), batches(FILES, rows), "load")
+        done.touch()
+    return open_table(str(path))
+
+
+def run(results: Results, root: Path, scale: float) -> None:
+    table = filled(root / "bench.db", max(int(100_000 * scale), 1000))
+    first = next(batches(1, max(int(100_000 * scale), 1000)))
+    low = first.column("price")[0].as_py()
+    lookup(results, table, "point lookup with a bloom filter", f"session = '{first.column('session')[0]}'", 0.2)
+    lookup(results, table, "equality with a bitmap", "kind = 'kind 59'", 0.5)
+    lookup(results, table, "range of 50 values with a range bitmap", f"price >= {low} and price < {low + 50}", 0.2)
+    write(results, int(2_000_000 * scale))
+
+
+def lookup(results: Results, table: Table, what: str, where: str, goal: float) -> None:
+    """The time of a lookup, planning included, with indexes over that without."""
+    path = table.location
+    told = open_table(path).scan(where=where).explain()
+    best = fastest(
+        {
+            "with": lambda: open_table(path).scan(where=where).to_arrow(),
+            "without": lambda: open_table(path, WITHOUT).scan(where=where).to_arrow(),
+        },
+        3,
+    )
+    assert told is not None
+    note = (
+        f"{best['with'] * 1000:.0f} ms, without {best['without'] * 1000:.0f} ms; {told.after_indexes} of "
+        f"{told.after_statistics} files read"
+    )
+    results.lower(f"{what}: time / without", best["with"] / best["without"], "x", goal, note)
+
+
+def write(results: Results, rows: int) -> None:
+    """Writing with two bloom filters over writing without."""
+    parts = list(batches(4, max(rows // 4, 1)))
+
+    def load(options: dict[str, str]) -> None:
+        with TemporaryDirectory() as folder:
+            create_table(f"{folder}/t", new_schema(COLUMNS, (), (), {"bucket": "-1", **options}))
+            tables.write(open_table(f"{folder}/t"), parts, "load")
+
+    best = fastest({"with": lambda: load(BLOOMS), "without": lambda: load({})}, 3)
+    note = f"{best['with']:.2f} s, without {best['without']:.2f} s, {rows} rows"
+    results.lower("write with two bloom filters: time / without", best["with"] / best["without"], "x", 1.15, note)
