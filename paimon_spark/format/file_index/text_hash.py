@@ -42,7 +42,7 @@ def hash_texts(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], lengths: n
         from xxhash import xxh64_intdigest
 
         spans = zip(starts[one_by_one].tolist(), lengths[one_by_one].tolist(), strict=True)
-        whole = memoryview(data)
+        whole = data.data
         found = (xxh64_intdigest(whole[start : start + length]) for start, length in spans)
         hashes[one_by_one] = np.fromiter(found, np.uint64, len(one_by_one))
     for length in np.flatnonzero(counts[:LONG] >= _FEW).tolist():
