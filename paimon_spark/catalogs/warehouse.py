@@ -30,6 +30,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table
 from paimon_spark.store.scan.projection import find_fields
+from paimon_spark.store.storage.publishers import publisher_of
 from paimon_spark.store.system_tables.names import SYS, is_of_warehouse
 from paimon_spark.store.system_tables.request import Columns, Request, columns_of_rows, fields_of
 from paimon_spark.store.system_tables.table import MetadataScan
@@ -93,15 +94,19 @@ class Warehouse:
 
     def tables(self) -> list[tuple[str, str, Table]]:
         """(database, name, table) of all tables, those that cannot be read too, by name."""
-        names = [
+        publisher = publisher_of(self.options)
+        names = self._listed() if publisher is None else publisher.tables()
+        with ThreadPoolExecutor(_READ_THREADS) as threads:
+            found = list(threads.map(lambda n: find_stored_table(self.path(*n), self.options), names))
+        return [(*name, table) for name, table in zip(names, found, strict=True) if table is not None]
+
+    def _listed(self) -> list[tuple[str, str]]:
+        return [
             (database.removesuffix(_DATABASE), name)
             for database in _folders(self.file_io, self.location)
             if database.endswith(_DATABASE) and database != SYS
             for name in _folders(self.file_io, f"{self.location}/{database}")
         ]
-        with ThreadPoolExecutor(_READ_THREADS) as threads:
-            found = list(threads.map(lambda n: find_stored_table(self.path(*n), self.options), names))
-        return [(*name, table) for name, table in zip(names, found, strict=True) if table is not None]
 
     def path(self, database: str, table: str) -> str:
         return f"{self.location}/{database}{_DATABASE}/{table}"
@@ -162,7 +167,7 @@ def find_warehouse_table(
     file_io = file_io_for(root, storage)
     if name.lower() not in FIELDS:
         raise TableNotFound(f"no table '{name}' in the database sys of {root}: its tables are {', '.join(FIELDS)}")
-    if not any(folder.endswith(_DATABASE) for folder in _folders(file_io, root)):
+    if publisher_of(storage) is None and not any(folder.endswith(_DATABASE) for folder in _folders(file_io, root)):
         raise TableNotFound(f"no warehouse at {root}: it holds no folder <database>.db. Check the path")
     return WarehouseTable(Warehouse(root, file_io, storage), name.lower(), time_zone)
 

@@ -22,6 +22,7 @@ from paimon_spark.catalogs.create import create_table
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.jdbc.catalog import JdbcCatalog
 from paimon_spark.catalogs.views import AddDialect, DropDialect, SetViewOption, UpdateDialect, UpdateViewComment, View
+from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import (
     CatalogUnavailable,
     DatabaseNotEmpty,
@@ -171,6 +172,14 @@ def test_repair_of_all(jdbc: JdbcCatalog, tmp_path: Path) -> None:
         jdbc.repair("none")
     with pytest.raises(TableNotFound, match="no files of a table"):
         jdbc.repair("shop", "none")
+
+
+def test_the_system_database_knows_the_rows(jdbc: JdbcCatalog) -> None:
+    jdbc.create_table(ORDERS, schema())
+    create_table(jdbc.table_location(BIG), schema(), jdbc.file_io)
+    found = find_warehouse_table(jdbc.table_location(Identifier("sys", "tables")), jdbc.table_options())
+    assert found is not None
+    assert found.scan(["table_name"]).to_arrow().to_pydict() == {"table_name": ["orders"]}
 
 
 def test_letter_case(jdbc: JdbcCatalog) -> None:

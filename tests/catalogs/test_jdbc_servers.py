@@ -1,4 +1,4 @@
-"""The catalog in PostgreSQL and in MariaDB, which the tests start; each test runs in both."""
+"""The catalog in PostgreSQL, which the tests start, and where PAIMON_LONG=1 in MariaDB too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
-from support.long_runs import tries
+from support.long_runs import LONG, tries
 from support.oracles.catalog_model import CatalogModel, apply, draw_change, state_of
 from support.paths import ROOT
 from support.programs import catalog_jobs
@@ -40,12 +40,13 @@ from paimon_spark.catalogs.views import AddDialect, View
 from paimon_spark.errors import CatalogUnavailable, DatabaseAlreadyExists, PaimonError, TableAlreadyExists
 from paimon_spark.store.metadata.alter import set_option
 
-PROCESSES = 16
+KINDS = ("postgresql", "mysql") if LONG else ("postgresql",)
+PROCESSES = 16 if LONG else 4
 STEPS = tries("PAIMON_CATALOG_STEPS", ci=6, long=300)
 HISTORIES = tries("PAIMON_CATALOG_HISTORIES", ci=2, long=70)
 
 
-@pytest.fixture(scope="module", params=["postgresql", "mysql"])
+@pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """One server for all tests of a kind."""
     if request.param == "postgresql":

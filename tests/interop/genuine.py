@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import jpype
-from genuine_jars import paimon_jar, spark_jars
+from genuine_jars import java_jar, paimon_jar, spark_jars
 from genuine_values import codec, objects
 from java_table import NO_OPTIONS, table_at
 
@@ -56,9 +56,9 @@ def java_call(method: Callable[P, R]) -> Callable[P, R]:
 class Genuine:
     """One release of Java Paimon. Types are as a schema file writes them, values as in genuine_values."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, more: Sequence[str] = ()) -> None:
         if not jpype.isJVMStarted():
-            jars = [str(paimon_jar(version)), *spark_jars(*SUPPORT_JARS)]
+            jars = [str(paimon_jar(version)), *spark_jars(*SUPPORT_JARS), *more]
             jpype.startJVM(
                 "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx1g", "-Duser.timezone=UTC", classpath=jars
             )
@@ -391,15 +391,20 @@ _Server.register("Genuine", Genuine)
 
 
 @contextmanager
-def java_process(version: str) -> Iterator[Genuine]:
+def java_process(version: str, *more: str) -> Iterator[Genuine]:
     """A child process (spawned: a JVM does not survive a fork) that serves one release.
+
+    Args:
+        version: of Paimon.
+        more: coordinates of further jars.
 
     Raises:
         JavaUnavailable: the jar cannot be resolved.
     """
     paimon_jar(version)
+    jars = [str(java_jar(coordinate)) for coordinate in more]
     with _Server(ctx=multiprocessing.get_context("spawn")) as server:
-        yield server.Genuine(version)
+        yield server.Genuine(version, jars)
 
 
 def table_path(folder: Path, name: str = "t") -> str:

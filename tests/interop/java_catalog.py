@@ -13,7 +13,12 @@ State = dict[str, dict[str, dict[str, str]]]
 
 def change_catalog(paimon: Any, options: Mapping[str, str], kind: str, words: Mapping[str, Any]) -> str | None:
     """One change by Java's catalog; the name of its error. words: the fields of a Change."""
-    catalog, identifier = _open(paimon, options), paimon.catalog.Identifier
+    return change_by(paimon, _open(paimon, options), kind, words)
+
+
+def change_by(paimon: Any, catalog: Any, kind: str, words: Mapping[str, Any]) -> str | None:
+    """As change_catalog, with a catalog that is open."""
+    identifier = paimon.catalog.Identifier
     database, table = words["table"]
     source = identifier.create(database, table)
     try:
@@ -35,7 +40,11 @@ def change_catalog(paimon: Any, options: Mapping[str, str], kind: str, words: Ma
 
 def catalog_state(paimon: Any, options: Mapping[str, str]) -> State:
     """Each database with its tables and their options, but for the path, which Java adds when it opens a table."""
-    catalog = _open(paimon, options)
+    return catalog_state_of(paimon, _open(paimon, options))
+
+
+def catalog_state_of(paimon: Any, catalog: Any) -> State:
+    """As catalog_state, with a catalog that is open."""
     return {
         str(database): {
             str(table): _options(catalog.getTable(paimon.catalog.Identifier.create(database, table)))

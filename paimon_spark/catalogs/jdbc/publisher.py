@@ -62,6 +62,11 @@ class JdbcPublisher:
             self._copy_options(identifier, schema)
         return created
 
+    def tables(self) -> list[tuple[str, str]]:
+        """(database, table) of all tables that have a row, sorted."""
+        rows = self.connection.rows
+        return [(database, table) for database in rows.databases() for table in rows.tables(database)]
+
     def _create_locked(self, store: FileIO, path: str, data: bytes, identifier: Identifier) -> bool:
         if not self.connection.settings.locked:
             return store.create_if_absent(path, data)

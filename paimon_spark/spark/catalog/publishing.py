@@ -16,6 +16,7 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.text.names import TableName
 from paimon_spark.sql.text.single_name import read_parts
 from paimon_spark.sql.text.writing import literal_text
+from paimon_spark.store.storage.publishers import CONNECTION
 
 _COLUMNS_SUFFIX = "__paimon_columns"
 _SECRETS = ("secret", "password", "token", "access-key", "accesskey")
@@ -41,7 +42,8 @@ def publish(session: SqlSession, name: TableName, as_: str) -> None:
     view = ".".join(quoted(part) for part in parts)
     carrier = ".".join(quoted(part) for part in (*parts[:-1], f"{parts[-1]}{_COLUMNS_SUFFIX}"))
     _check_free(session, view, carrier)
-    options = {PATH: session.location(name), **session.storage_options}
+    storage = {key: value for key, value in session.storage_options.items() if key != CONNECTION}  # a view only reads
+    options = {PATH: session.location(name), **storage}
     pairs = ", ".join(f"{literal_text(key)} = {literal_text(value)}" for key, value in options.items())
     session.spark.sql(f"DROP VIEW IF EXISTS {view}")
     session.spark.sql(f"DROP TABLE IF EXISTS {carrier}")

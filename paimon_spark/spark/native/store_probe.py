@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from paimon_spark.spark.native.file_lists import spark_path
 from paimon_spark.store.metadata.table_options import split_storage_options
+from paimon_spark.store.storage.publishers import CONNECTION
 
 _found: WeakKeyDictionary[SparkSession, dict[str, str | None]] = WeakKeyDictionary()
 
@@ -29,7 +30,7 @@ def store_refusal(spark: SparkSession, options: Mapping[str, str], path: str) ->
     place = spark_path(path)
     if place.startswith("file:"):
         return None
-    if split_storage_options(options)[0]:
+    if split_storage_options(options)[0].keys() - {CONNECTION}:
         return "storage options were given, which Spark's own reader does not know"
     known = _found.setdefault(spark, {})
     store = "/".join(place.split("/")[:3])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from typing import Protocol
 
 from paimon_spark.errors import OptionError
 from paimon_spark.file_io import FileIO, Publisher
@@ -20,6 +21,14 @@ CONNECTION = "catalog.connection"
 """The option, among the storage options. It holds no password."""
 _MODULES = {"jdbc": "paimon_spark.catalogs.jdbc.publisher"}
 _PUBLISHED = re.compile(r"/(?:snapshot/snapshot|schema/schema)-\d+$")
+
+
+class KnowingPublisher(Publisher, Protocol):
+    """The publisher of a catalog, which also knows what tables there are."""
+
+    def tables(self) -> list[tuple[str, str]]:
+        """(database, table) of all tables, sorted."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -38,12 +47,16 @@ class CatalogPublisher:
             return store.create_if_absent(path, data)
         return self._of_catalog.create_if_absent(store, path, data)
 
+    def tables(self) -> list[tuple[str, str]]:
+        """(database, table) of all tables that the catalog knows, sorted."""
+        return self._of_catalog.tables()
+
     @cached_property
-    def _of_catalog(self) -> Publisher:
+    def _of_catalog(self) -> KnowingPublisher:
         kind, _, text = self.connection.partition(":")
         if kind not in _MODULES:
             raise OptionError(f"the option '{CONNECTION}' begins with '{kind}': expected {' or '.join(_MODULES)}")
-        make: Callable[[str], Publisher] = import_module(_MODULES[kind]).publisher
+        make: Callable[[str], KnowingPublisher] = import_module(_MODULES[kind]).publisher
         return make(text)
 
     def __getstate__(self) -> dict[str, str]:
@@ -51,7 +64,7 @@ class CatalogPublisher:
         return {"connection": self.connection}
 
 
-def publisher_of(storage: Mapping[str, str]) -> Publisher | None:
+def publisher_of(storage: Mapping[str, str]) -> CatalogPublisher | None:
     """What publishes the snapshots and schemas of tables that are opened with these storage options; None: the storage.
 
     Args:
