@@ -29,7 +29,24 @@ Text = Annotated[
     str | None,
     typer.Argument(metavar="TEXT", show_default=False, help="Statements, with ; between them; else a shell starts."),
 ]
-Warehouse = Annotated[str, typer.Option("--warehouse", metavar="PATH", help="The directory of the databases.")]
+Warehouse = Annotated[
+    str | None,
+    typer.Option(
+        "--warehouse", metavar="PATH", show_default=False, help="The directory of the databases, or --catalog tells it."
+    ),
+]
+CatalogFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--catalog",
+        metavar="FILE",
+        show_default=False,
+        dir_okay=False,
+        exists=True,
+        help="A file with options of the catalog, KEY=VALUE in each line; those of -o come before them. Keep passwords "
+        "here: others can see a command line.",
+    ),
+]
 File = Annotated[
     Path | None, typer.Option("--file", "-f", metavar="FILE", help="Run the statements of this file.", dir_okay=False)
 ]
@@ -78,8 +95,9 @@ Log = Annotated[
 
 @app.command()
 def sql(
-    warehouse: Warehouse,
     text: Text = None,
+    warehouse: Warehouse = None,
+    catalog_file: CatalogFile = None,
     file: File = None,
     database: Database = None,
     limit: Limit = None,
@@ -103,7 +121,7 @@ def sql(
     script = _script(text, file)
     statements = None if script is None else split_script(script)
     args = parse_pairs(param, "--param", "NAME")
-    catalog = open_catalog({**parse_pairs(option), "warehouse": warehouse}, name)
+    catalog = open_catalog(catalog_options(warehouse, catalog_file, option), name)
     settings = parse_pairs(conf, "--conf")
     with _statement_thread(catalog, database, master, settings, log) as thread:
         results = Results(output, limit)
@@ -111,6 +129,26 @@ def sql(
             _run_script(thread, statements, results, args)
         else:
             _run_shell(thread, results, args)
+
+
+def catalog_options(warehouse: str | None, file: Path | None, pairs: Pairs) -> dict[str, str]:
+    """The options of the catalog, from a file, from the line and from the warehouse.
+
+    Raises:
+        typer.BadParameter: a line of the file is no KEY=VALUE (the message does not show it), or no warehouse is told.
+    """
+    told: dict[str, str] = {}
+    for number, line in enumerate([] if file is None else file.read_text().splitlines(), 1):
+        key, equals, value = (part.strip() for part in line.partition("="))
+        if key and not key.startswith("#"):
+            if not equals:
+                raise typer.BadParameter(f"line {number} of {file} is no KEY=VALUE", param_hint="'--catalog'")
+            told[key] = value
+    options = {**told, **parse_pairs(pairs), **({} if warehouse is None else {"warehouse": warehouse})}
+    if "warehouse" not in options:
+        words = "name the directory of the databases, here or in the file of --catalog"
+        raise typer.BadParameter(words, param_hint="'--warehouse'")
+    return options
 
 
 def _script(text: str | None, file: Path | None) -> str | None:

@@ -14,11 +14,14 @@ from support.long_runs import tries
 from support.paths import ROOT
 from support.programs import catalog_jobs
 from support.programs.catalog_jobs import change_databases, change_tables
+from support.tables.catalog_tables import ids_of
 
 from paimon_spark import open_catalog
+from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.identifier import Identifier
 
 PROCESSES = 16
+SQLITE_STEPS = tries("PAIMON_CATALOG_STEPS", ci=5, long=300)
 STEPS = tries("PAIMON_CATALOG_STEPS", ci=60, long=1000)
 
 
@@ -50,6 +53,28 @@ def test_tables(pool: ProcessPoolExecutor, tmp_path: Path, names: int) -> None:
     assert hidden == [], "what is left of drops"
     catalog.drop_database("d", cascade=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_catalog_in_sqlite(pool: ProcessPoolExecutor, tmp_path: Path) -> None:
+    """Names and files change together under the lock, and no commit is lost."""
+    options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": f"{tmp_path}/lake"}
+    options |= {"lock.enabled": "true", "lock-check-max-sleep": "100 ms"}
+    catalog, kept = open_catalog(options), Identifier("kept", "t")
+    for name in ("d", "kept"):
+        catalog.create_database(name)
+    catalog.create_table(kept, new_schema(catalog_jobs.COLUMNS))
+    half = PROCESSES // 2
+    jobs = [pool.submit(change_tables, options, seed, SQLITE_STEPS, 3) for seed in range(half)]
+    writers = [pool.submit(catalog_jobs.append_rows, options, str(kept), seed, 2) for seed in range(half)]
+    done = sum((job.result(timeout=600) for job in jobs), Counter())
+    for writer in writers:
+        writer.result(timeout=600)
+    tables = catalog.list_tables("d")
+    assert done["create"] - done["drop"] == len(tables), done
+    for name in tables:
+        assert catalog.load_table(Identifier("d", name)).schema.comment
+    wanted = sorted(seed * 100 + number for seed in range(half) for number in (0, 1))
+    assert ids_of(catalog.load_table(kept)) == wanted
 
 
 def test_databases(pool: ProcessPoolExecutor, tmp_path: Path) -> None:
