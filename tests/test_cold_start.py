@@ -18,7 +18,7 @@ NOT_IN = {
     "read": {"pandas", "multiprocessing", "tenacity"},
 }
 # Modules of this package, at most: somewhat more than what was there when this was written.
-OWN = {"lookup": 6, "open_write": 140, "write": 135, "commit": 180, "create": 65, "plan": 130, "read": 140}
+OWN = {"lookup": 6, "open_write": 146, "write": 143, "commit": 185, "create": 65, "plan": 135, "read": 149}
 
 
 @pytest.fixture(scope="module")
