@@ -6,13 +6,15 @@ PAIMON_INDEX_JAVA_TABLES says how many tables of each kind of index are tried, w
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import java_file_indexes
 import pyarrow as pa
 import pytest
 from genuine import Genuine, table_path
-from support.draws.indexed_tables import TYPES, IndexedTable, draw_empty, draw_table, draw_values
+from support.draws.indexed_tables import TYPES, IndexedTable, draw_empty, draw_values, fill
 from support.long_runs import run_id, tries
 
 from paimon_spark.arrow.predicates.evaluate import filter_batch
@@ -41,11 +43,12 @@ def test_the_same_files_are_left_out(java: Genuine, tmp_path: Path, kind: str, w
     for number in range(tries("PAIMON_INDEX_JAVA_TABLES", 1, 5)):
         draws = random.Random(f"{run_id()}-{kind}-{writer}-{number}")
         path = Path(table_path(tmp_path, f"t{number}"))
+        drawn = without_wide_values(draw_empty(draws, kind, path, **NO_STATISTICS))
+        parts = list(draw_values(draws, drawn, 4))
         if writer == "ours":
-            drawn = draw_table(draws, kind, path, **NO_STATISTICS)
+            fill(drawn, parts)
         else:
-            drawn = draw_empty(draws, kind, path, **NO_STATISTICS)
-            for values in draw_values(draws, drawn, 4):
+            for values in parts:
                 scalars = [pa.scalar(value, drawn.data_type) for value in values]
                 java.write(str(path), [(i, to_internal(scalar)) for i, scalar in enumerate(scalars)])
         conditions = [condition(draws, drawn) for _ in range(25)]
@@ -60,6 +63,11 @@ def test_the_same_files_are_left_out(java: Genuine, tmp_path: Path, kind: str, w
             assert set(ours) <= set(left), (drawn, asked)
             if not knows_nulls_only_here(kind, asked):
                 assert ours == left, (drawn, asked)
+
+
+def without_wide_values(drawn: IndexedTable) -> IndexedTable:
+    """Without decimals of more than 63 bits: Java fails to make bit slices of them, and to look for them."""
+    return replace(drawn, pool=[value for value in drawn.pool if not isinstance(value, Decimal) or abs(value) < 10**15])
 
 
 def knows_nulls_only_here(kind: str, asked: java_file_indexes.Condition) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from paimon_spark.format.file_index.row_sets import RowSet
 
@@ -19,6 +19,7 @@ class BitSlices:
 
     rows: RowSet
     slices: Sequence[RowSet]
+    _known: dict[int, tuple[RowSet, RowSet]] = field(default_factory=dict, compare=False)
 
     def equal(self, number: int) -> RowSet:
         """The rows with this number."""
@@ -37,6 +38,11 @@ class BitSlices:
         return numbers
 
     def _compared(self, number: int) -> tuple[RowSet, RowSet]:
+        if number not in self._known:
+            self._known[number] = self._compare(number)
+        return self._known[number]
+
+    def _compare(self, number: int) -> tuple[RowSet, RowSet]:
         """The rows with lesser numbers, and those with this one, bit by bit from the highest."""
         if number < 0:
             return RowSet(), RowSet()

@@ -102,7 +102,7 @@ class BitmapIndex:
             rows = RowSet([-1 - entry.offset])
         else:
             length = self.body.rest - entry.offset if entry.length < 0 else entry.length
-            rows = self.body.part(entry.offset, length).bitmap()
+            rows = self.body.part(entry.offset, length).last_bitmap()
         if rows and rows.max() >= self.row_count:
             raise self.body.corrupt(f"it names row {rows.max()} of {self.row_count}")
         return rows

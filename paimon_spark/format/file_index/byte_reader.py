@@ -76,6 +76,12 @@ class ByteReader:
 
     def bitmap(self) -> BitMap:
         """A Roaring bitmap in the portable format, which contains its own length."""
+        bitmap = self.last_bitmap()
+        self.take(len(bitmap.serialize()))
+        return bitmap
+
+    def last_bitmap(self) -> BitMap:
+        """A Roaring bitmap that begins here; the position does not change."""
         raw = self._data[self._start + self.position : self._end]
         try:
             bitmap = BitMap.deserialize(raw) if raw else None
@@ -83,7 +89,6 @@ class ByteReader:
             bitmap = None
         if bitmap is None:
             raise self.corrupt(f"there is no whole bitmap at byte {self.position}")
-        self.take(len(bitmap.serialize()))
         return bitmap
 
     def corrupt(self, why: str) -> CorruptFile:

@@ -130,6 +130,16 @@ class KeyForm:
             return _NANS[width]
         return -(key & self._magnitude()) - 1 if key < 0 else key
 
+    def decode_all(self, data: bytes) -> Ints:
+        """Encoded keys of fixed width, one after the other; see encode_all."""
+        width = _WIDTHS[self.data_type.root]
+        keys = np.frombuffer(data, f">i{width}").astype(np.int64)
+        if self.data_type.root not in FLOATS:
+            return keys
+        magnitudes = keys & self._magnitude()
+        keys = np.where(keys >= 0, keys, -magnitudes - 1)
+        return np.where(magnitudes > self._infinity(), _NANS[width], keys)
+
     def encode_all(self, keys: Ints) -> bytes:
         """The encoded keys of fixed width, one after the other."""
         width = _WIDTHS[self.data_type.root]

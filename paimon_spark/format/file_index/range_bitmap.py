@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,7 @@ class RangeBitmap:
     ends: tuple[Any, Any] | None
     dictionary_bytes: ByteReader
     slices_bytes: ByteReader
+    _places: dict[Key, tuple[int, bool]] = field(default_factory=dict, compare=False)
 
     @property
     def present(self) -> RowSet:
@@ -56,7 +57,7 @@ class RangeBitmap:
         """The rows with this key."""
         if self.ends is None or key < self.ends[0] or key > self.ends[1]:
             return RowSet()
-        code, found = self.dictionary.place(key)
+        code, found = self._place(key)
         return self.slices.equal(code) if found else RowSet()
 
     def below(self, key: Key) -> RowSet:
@@ -65,13 +66,18 @@ class RangeBitmap:
             return RowSet()
         if key > self.ends[1]:
             return self.present
-        return self.slices.below(self.dictionary.place(key)[0])
+        return self.slices.below(self._place(key)[0])
 
     def values(self) -> list[Any]:
         """The value of every row."""
         keys, codes = self.dictionary.keys(), self.slices.numbers()
         by_row = (codes.get(row) for row in range(self.row_count))
         return [None if code is None else self.form.value(keys[code]) for code in by_row]
+
+    def _place(self, key: Key) -> tuple[int, bool]:
+        if key not in self._places:
+            self._places[key] = self.dictionary.place(key)
+        return self._places[key]
 
     @cached_property
     def dictionary(self) -> RangeDictionary:
@@ -168,11 +174,11 @@ def _decode_codes(reader: ByteReader) -> BitSlices:
     slice_count, rows_length = header.byte(), header.int32()
     header.int32()
     body = reader.position
-    rows = reader.part(body, rows_length).bitmap()
+    rows = reader.part(body, rows_length).last_bitmap()
     slices = []
     for _ in range(slice_count):
         offset, length = header.int32(), header.int32()
-        slices.append(reader.part(body + rows_length + offset, length).bitmap())
+        slices.append(reader.part(body + rows_length + offset, length).last_bitmap())
     return BitSlices(rows, slices)
 
 

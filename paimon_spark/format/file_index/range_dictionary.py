@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,10 +38,16 @@ class RangeDictionary:
         number = bisect_right(_FirstKeys(self), key) - 1
         if number < 0:
             return 0, False
-        keys = self.keys_of(number)
-        before = bisect_right(keys, key) - 1
-        found = bool(keys[before] == key)
-        return self._header(number)[1] + before + (0 if found else 1), found
+        first, code, offset, further, rest = self._header(number)
+        if key == first:
+            return code, True
+        if self.form.width is None:
+            others: Any = self._texts(offset, further, rest)
+            before = bisect_left(others, key)
+        else:
+            others = self.form.decode_all(self.area.part(offset, rest.int32()).take(further * self.form.width))
+            before = int(np.searchsorted(others, key))
+        return code + 1 + before, before < further and bool(others[before] == key)
 
     def keys(self) -> list[Key]:
         """All keys. Raises CorruptFile if the chunks do not follow each other."""
@@ -60,18 +66,16 @@ class RangeDictionary:
     def keys_of(self, number: int) -> list[Any]:
         """The keys of a chunk, ascending."""
         first, _, offset, further, rest = self._header(number)
-        keys = [first]
         if self.form.width is None:
-            places_length, keys_length = rest.int32(), rest.int32()
-            places = self.area.part(offset, places_length)
-            area = self.area.part(offset + places_length, keys_length)
-            for _ in range(further):
-                area.position = places.int32()
-                keys.append(self.form.decode(area))
-        else:
-            area = self.area.part(offset, rest.int32())
-            keys.extend(self.form.decode(area) for _ in range(further))
-        return keys
+            return [first, *self._texts(offset, further, rest)]
+        raw = self.area.part(offset, rest.int32()).take(further * self.form.width)
+        return [first, *self.form.decode_all(raw).tolist()]
+
+    def _texts(self, offset: int, further: int, rest: ByteReader) -> _Texts:
+        """The further keys of a chunk, whose key area begins at offset; rest: of the header."""
+        places_length, keys_length = rest.int32(), rest.int32()
+        places = self.area.part(offset, places_length).take(further * 4)
+        return _Texts(self.form, np.frombuffer(places, ">i4"), self.area.part(offset + places_length, keys_length))
 
     def _header(self, number: int) -> tuple[Key, int, int, int, ByteReader]:
         """The first key of a chunk, its number, where its further keys begin, how many, and what follows."""
@@ -83,6 +87,22 @@ class RangeDictionary:
     @cached_property
     def _length(self) -> int:
         return self.chunks.rest
+
+
+@dataclass(frozen=True)
+class _Texts(Sequence[Any]):
+    """Keys of any length, decoded when they are asked for."""
+
+    form: KeyForm
+    places: np.ndarray[tuple[int], np.dtype[np.int32]]
+    area: ByteReader
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, number: Any) -> Any:
+        place = int(self.places[number])
+        return self.form.decode(self.area.part(place, self.area.rest - place))
 
 
 @dataclass(frozen=True)

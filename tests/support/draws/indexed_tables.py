@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -110,14 +110,19 @@ class IndexedTable:
 def draw_table(random: random.Random, kind: str, path: Path, files: int = 4, **options: str) -> IndexedTable:
     """A new append table of some files, each of some of the values."""
     drawn = draw_empty(random, kind, path, **options)
+    fill(drawn, draw_values(random, drawn, files))
+    return drawn
+
+
+def fill(drawn: IndexedTable, parts: Iterable[list[Any]]) -> None:
+    """Writes a file for each part, in one commit."""
     messages = []
-    for number, values in enumerate(draw_values(random, drawn, files)):
+    for number, values in enumerate(parts):
         task = TableWrite(drawn.table, "u", number)
         columns = [pa.array(range(len(values)), pa.int64()), pa.array(values, drawn.data_type)]
         task.write(pa.record_batch(columns, schema=pa.schema([("id", pa.int64()), ("v", drawn.data_type)])))
         messages += task.finish()
     TableCommit(drawn.table, "u").append(messages)
-    return drawn
 
 
 def draw_empty(random: random.Random, kind: str, path: Path, **options: str) -> IndexedTable:
