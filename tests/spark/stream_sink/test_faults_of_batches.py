@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -108,6 +109,7 @@ def _streamed(spark: SparkSession, target: PaimonTable, folder: Path, complete: 
     for number, rows in enumerate(BATCHES):
         lines = (json.dumps(dict(zip(SCHEMA.names, row, strict=True))) for row in rows)
         (events / f"{number}.json").write_text("\n".join(lines))
+        os.utime(events / f"{number}.json", (number, number))  # Spark reads the older file first
 
     def run() -> None:
         stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", "1").json(str(events))

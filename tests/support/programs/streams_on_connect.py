@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -80,10 +81,17 @@ def changes(spark: SparkSession, lake: Path) -> None:
     """Messages of Maxwell, and what a table becomes of them; the last batch comes again."""
     target, recorded = new_table(spark, lake / "synced"), lake / "messages"
     recorded.mkdir()
-    rows = [("insert", {"id": 1, "v": 1}), ("insert", {"id": 2, "v": 2, "w": "new"}), ("delete", {"id": 1, "v": 1})]
-    for number, (kind, row) in enumerate(rows):
-        value = json.dumps({"type": kind, "data": row})
-        (recorded / f"{number}.json").write_text(json.dumps({"value": value, "partition": 0, "offset": number}))
+    batches = [
+        [("insert", {"id": 1, "v": 1})],
+        [("insert", {"id": 2, "v": 2, "w": "new"}), ("delete", {"id": 1, "v": 1})],
+    ]
+    for number, rows in enumerate(batches):
+        values = [json.dumps({"type": kind, "data": row}) for kind, row in rows]
+        lines = [
+            json.dumps({"value": value, "partition": 0, "offset": 10 * number + at}) for at, value in enumerate(values)
+        ]
+        (recorded / f"{number}.json").write_text("\n".join(lines))
+        os.utime(recorded / f"{number}.json", (number, number))  # Spark reads the older file first
 
     def run() -> None:
         messages = spark.readStream.schema("value STRING, partition INT, offset BIGINT")
@@ -93,11 +101,11 @@ def changes(spark: SparkSession, lake: Path) -> None:
         writer.trigger(availableNow=True).start().awaitTermination()
 
     run()
-    for name in ("2", ".2.crc"):
+    for name in ("1", ".1.crc"):
         (lake / "ck" / "synced" / "commits" / name).unlink()
     run()
     assert rows_of(target) == [(2, 2, "new")], rows_of(target)
-    assert [number for number, _ in commits(f"{lake}/synced")] == [0, 1, 2]
+    assert [number for number, _ in commits(f"{lake}/synced")] == [0, 1]
 
 
 def new_table(spark: SparkSession, path: Path, producer: str = "none") -> PaimonTable:
