@@ -127,10 +127,17 @@ class JdbcTables(JdbcViews):
     def _create(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool) -> TableSchema:
         """Files first, then the row, as Java. Of several processes one makes the files, and only that one the row."""
         location, properties = self.table_location(identifier), self._properties(schema)
-        try:
-            made = create_table(location, schema, self.file_io)
-        except TableAlreadyExists:
-            return self._created_by_another(identifier, ignore_if_exists)
+        for left in range(_LOOKS, -1, -1):
+            try:
+                made = create_table(location, schema, self.file_io)
+                break
+            except TableAlreadyExists:  # files without a row, of a call that is at work, or of one that was interrupted
+                found = self._existing(identifier, ignore_if_exists)
+                if found is not None:
+                    return found
+                if left == 0:
+                    raise self._without_row(identifier) from None
+                time.sleep(_LOOK_SECONDS)
         try:
             self.connection.rows.add_table(identifier, properties)
         except RowTaken:  # another client has repaired the table in between, or has a name that MySQL takes for equal
@@ -142,17 +149,23 @@ class JdbcTables(JdbcViews):
             self.connection.rows.set_table_properties(identifier, properties)
         return made
 
-    def _created_by_another(self, identifier: Identifier, ignore_if_exists: bool) -> TableSchema:
-        """There are files and no row: of a creation that is about to add it, or of one that was interrupted."""
-        for _ in range(_LOOKS):
-            found = self._existing(identifier, ignore_if_exists)
-            if found is not None:
-                return found
-            time.sleep(_LOOK_SECONDS)
-        raise SchemaError(
+    def _without_row(self, identifier: Identifier) -> SchemaError:
+        return SchemaError(
             f"creating {identifier}: the files of a table are at {self.table_location(identifier)}, and the database "
             f"of the catalog does not know it: its creation, its drop or its rename was interrupted, or it was made "
             f"without the catalog. CALL sys.repair('{identifier}') makes it a table again; else delete the directory"
+        )
+
+    def _check_no_files(self, identifier: Identifier, to: Identifier) -> None:
+        """The new name of a table must have no files, or those of a call that is at work there."""
+        target = self.table_location(to)
+        for _ in range(_LOOKS):
+            if not is_table(self.file_io, target) or self.has_table(to):
+                return
+            time.sleep(_LOOK_SECONDS)
+        raise SchemaError(
+            f"renaming {identifier}: the files of a table are at {target}, and the database of the catalog does not "
+            "know it; repair that table, or delete the directory"
         )
 
     def _existing(self, identifier: Identifier, ignore_if_exists: bool) -> TableSchema | None:
@@ -165,6 +178,7 @@ class JdbcTables(JdbcViews):
 
     def _rename(self, identifier: Identifier, to: Identifier, taken: PaimonError) -> None:
         """The row first, then the files, as Java. Where the files stay, the row gets its old name back."""
+        self._check_no_files(identifier, to)
         try:
             if not self.connection.rows.rename_table(identifier, to):
                 raise self.no_table(identifier)
@@ -180,10 +194,7 @@ class JdbcTables(JdbcViews):
             raise
         if not moved:
             self.connection.rows.rename_table(to, identifier)
-            raise SchemaError(
-                f"renaming {identifier}: the files of a table are at {target}, and the database of "
-                "the catalog does not know it; repair that table, or delete the directory"
-            )
+            raise taken
 
     def _properties(self, schema: TableSchema) -> dict[str, str]:
         return table_properties(schema) if self.connection.settings.syncs else {}
