@@ -123,6 +123,7 @@ ONE_OF = (
         "spark/native/test_native_on_connect.py::test_native_reads_on_connect",
         "spark/rows/test_rows_on_connect.py::test_rows_on_connect",
         "spark/stream_sink/test_streams_on_connect.py::test_streams_on_connect",
+        "spark/stream_source/test_changes_on_connect.py::test_changes_on_connect",
     ),
 )
 """Tests of which a run tries one of each group: each starts a server of Spark Connect, which takes most of its time."""
