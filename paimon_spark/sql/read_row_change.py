@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use
@@ -25,10 +24,9 @@ def read_row_change(cursor: Cursor) -> Delete | Update | Merge | None:
 
     Raises:
         SqlError: it is put together wrongly.
-        UnsupportedFeature: MERGE WITH SCHEMA EVOLUTION.
     """
     kind = cursor.accept_any("UPDATE", "DELETE", "MERGE")
-    evolves = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
+    evolves = kind == "MERGE" and cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     cursor.accept_any("FROM", "INTO")
     token = cursor.peek()
     if kind is None or token is None or not token.is_name:
@@ -37,10 +35,6 @@ def read_row_change(cursor: Cursor) -> Delete | Update | Merge | None:
     table = cursor.table()
     if table is None:
         return None
-    if evolves:
-        raise UnsupportedFeature(
-            f"SQL: {kind} WITH SCHEMA EVOLUTION of {table} is not supported by this release; add the columns first"
-        )
     parts = table.parts if len(table.parts) else tuple(t.name for t in cursor.tokens[at : cursor.at] if t.is_name)
     alias = _alias(cursor)
     side = _Side(table, parts, alias or table.alias, has_alias=alias is not None)
@@ -51,7 +45,7 @@ def read_row_change(cursor: Cursor) -> Delete | Update | Merge | None:
     }
     found = read[kind](cursor, side)
     cursor.expect_end()
-    return found
+    return replace(found, evolves=True) if evolves and isinstance(found, Merge) else found
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,13 @@ class MergeClause:
 
 @dataclass(frozen=True)
 class Merge:
-    """MERGE INTO. source: a query of all columns of the source; source_alias: None: it has none."""
+    """MERGE INTO.
+
+    Attributes:
+        source: a query of all columns of the source.
+        source_alias: None: it has none.
+        evolves: WITH SCHEMA EVOLUTION.
+    """
 
     table: TableName
     alias: str
@@ -74,3 +80,4 @@ class Merge:
     source_alias: str | None
     condition: Expression
     clauses: tuple[MergeClause, ...]
+    evolves: bool = False

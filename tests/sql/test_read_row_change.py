@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.errors import SqlError
 from paimon_spark.sql.parse import parse
 from paimon_spark.sql.row_statements import Delete, Expression, Merge, Update
 from paimon_spark.sql.statements import Untouched
@@ -114,10 +114,14 @@ def test_what_is_wrong_is_said(sql: str, message: str) -> None:
         parse(sql, NAMES)
 
 
-def test_columns_are_not_added_by_a_merge() -> None:
-    sql = "MERGE WITH SCHEMA EVOLUTION INTO paimon.a.t USING s ON 1 = 1 WHEN MATCHED THEN UPDATE SET *"
-    with pytest.raises(UnsupportedFeature, match="SCHEMA EVOLUTION"):
-        parse(sql, NAMES)
+def test_a_merge_may_say_that_the_schema_evolves() -> None:
+    rest = "INTO paimon.a.t USING s ON 1 = 1 WHEN MATCHED THEN UPDATE SET *"
+    plain, evolving = parse(f"MERGE {rest}", NAMES), parse(f"MERGE with schema evolution {rest}", NAMES)
+    assert isinstance(plain, Merge)
+    assert isinstance(evolving, Merge)
+    assert not plain.evolves
+    assert evolving.evolves
+    assert evolving.condition.text == plain.condition.text
 
 
 @pytest.mark.parametrize(

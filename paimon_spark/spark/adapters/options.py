@@ -253,6 +253,19 @@ def _once(given: dict[str, str]) -> Once | None:
         raise OptionError(f"option '{ONCE_VERSION}' has the value '{version}': expected a whole number") from None
 
 
+def merging_of(options: Mapping[str, str], is_asked: bool = False) -> Merging | None:
+    """What a MERGE may do to the schema of its table; None: nothing.
+
+    Args:
+        options: of the table object.
+        is_asked: whether the statement itself asks for it: `write.merge-schema` is true then.
+
+    Raises:
+        OptionError: a bad value, or options that contradict each other.
+    """
+    return _merging({**_lowered(options), **({MERGE_SCHEMA: "true"} if is_asked else {})})
+
+
 def _merging(given: dict[str, str]) -> Merging | None:
     """What the options say of changes of the schema; they are taken out of those given."""
     merges, widens, casts = (_bool(key, given.pop(key, "false")) for key in MERGE_OPTIONS)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.errors import CommitConflict, DataError, RetriesExhausted, StorageError, UnsupportedFeature
+from paimon_spark.errors import (
+    CommitConflict,
+    DataError,
+    PaimonError,
+    RetriesExhausted,
+    StorageError,
+    UnsupportedFeature,
+)
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.merge.compaction.rules import compaction_rules
@@ -18,9 +25,10 @@ from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
-from paimon_spark.spark.write.commit_write import abort_job
+from paimon_spark.spark.write.commit_write import abort_job, publish_schema_of
+from paimon_spark.spark.write.evolved_table import schema_told, with_schema_told
 from paimon_spark.spark.write.named_write import batch_of
-from paimon_spark.spark.write.write_job import nothing_committed
+from paimon_spark.spark.write.write_job import WriteJob, nothing_committed
 from paimon_spark.store.clean.truncate import CommitName, TruncateResult
 from paimon_spark.store.commit.commit_loop import commit_retries
 from paimon_spark.store.commit.table_commit import CommitResult, TableCommit
@@ -86,6 +94,8 @@ def run_attempts(
         if written is not None:
             return _repeated(job, table, batch, written, began)
 
+    published: list[WriteJob] = []  # whose schema stays, also if another attempt fails
+
     def attempt(number: int) -> RowChangeResult:
         if number > 1:
             job.refresh()
@@ -99,9 +109,17 @@ def run_attempts(
                 end_batch(table, batch, made.snapshot_id)
             return _of_metadata(made, number)
         spent = round((time.monotonic() - begun) * 1000)
-        return replace(_commit(job, target, made, spent), attempts=number)
+        return replace(_commit(job, target, made, spent, published), attempts=number)
 
-    result = retry(attempt, commit_retries(table.options), CommitConflict)
+    try:
+        result = retry(attempt, commit_retries(table.options), CommitConflict)
+    except Exception as error:
+        if not published:
+            raise
+        if isinstance(error, PaimonError):
+            raise with_schema_told(published[-1], error) from error
+        error.add_note(schema_told(published[-1]))
+        raise
     return replace(result, millis=round((time.monotonic() - began) * 1000))
 
 
@@ -189,20 +207,27 @@ def _finish(job: Job, table: ReadableTable, batch: Batch) -> Finish:
     return lambda messages: finish_write(table, messages, SparkRunner(job.spark), batch_rules(table, batch))
 
 
-def _commit(job: Job, target: Target, made: Outcome, spent: int) -> RowChangeResult:
-    """One commit, on the state that was read. Files of a commit that is refused are deleted."""
+def _commit(job: Job, target: Target, made: Outcome, spent: int, published: list[WriteJob]) -> RowChangeResult:
+    """One commit, on the state that was read. Files of a commit that is refused are deleted.
+
+    Args:
+        published: takes the write if its schema has been published.
+    """
     began = time.monotonic()
-    batch = target.batch
+    batch, table = target.batch, made.job.table
     nothing = RowChangeResult(files_read=made.files_read, find_millis=made.find_millis)
     if made.updated + made.deleted + made.inserted == 0:
         abort_job(made.job, made.messages)
+        publish_schema_of(made.job, ())
         if batch is not None:
-            end_batch(target.table, batch, None)
+            end_batch(table, batch, None)
         return nothing
     write = made.job if batch is None else replace(made.job, commit_user=batch.user, batch=batch)
-    commit = TableCommit(target.table, write.commit_user, write.plan.since, write.plan.base)
+    commit = TableCommit(table, write.commit_user, write.plan.since, write.plan.base)
 
     def publish() -> CommitResult | None:
+        publish_schema_of(write, made.messages)
+        published.extend([write] if write.evolution is not None else [])
         with nothing_committed():
             try:
                 operation, read = job.statement.value, target.read_state
@@ -215,10 +240,10 @@ def _commit(job: Job, target: Target, made: Outcome, spent: int) -> RowChangeRes
         done = publish()
         millis = round((time.monotonic() - began) * 1000)
         if done is not None:
-            finish_write(target.table, made.messages, SparkRunner(job.spark))
+            finish_write(table, made.messages, SparkRunner(job.spark))
     else:
-        finish = _finish(job, target.table, batch)
-        done = commit_new(target.table, batch, made.messages, publish, finish).result
+        finish = _finish(job, table, batch)
+        done = commit_new(table, batch, made.messages, publish, finish).result
         millis = round((time.monotonic() - began) * 1000)
     if done is None:
         return nothing

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.errors import SqlError
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.clauses import Action, Clause, When
 from paimon_spark.spark.rows.result import RowChangeResult
@@ -22,8 +22,9 @@ class MergeBuilder:
     of the source, in whenNotMatchedBySource those of the target.
     """
 
-    _run: Callable[[Sequence[Clause]], RowChangeResult]
+    _run: Callable[[Sequence[Clause], bool], RowChangeResult]
     _clauses: tuple[Clause, ...] = ()
+    _evolves: bool = False
 
     def whenMatchedUpdate(self, condition: Expression | None = None, set: _Values | None = None) -> MergeBuilder:
         """Gives columns of a matched row new values: ``set`` maps columns, or fields in them, to expressions."""
@@ -56,22 +57,23 @@ class MergeBuilder:
         return self._with(When.NOT_MATCHED_BY_SOURCE, Action.DELETE, condition, None)
 
     def withSchemaEvolution(self) -> MergeBuilder:
-        """Refused: columns of the source that the table lacks are not added.
+        """Adds columns to the table that only the source has, at any depth; their values are NULL in the other rows.
 
-        Raises:
-            UnsupportedFeature: always.
+        With whenMatchedUpdateAll or whenNotMatchedInsertAll all columns of the source count, otherwise those that
+        ``set`` or ``values`` assign. An UPDATE leaves columns and fields that the source lacks as they are; in new rows
+        they are NULL or have their default. Types change where the table object, or in SQL the session, has the options
+        `write.merge-schema.type-widening` and `write.merge-schema.explicit-cast`. The schema is committed with the
+        rows. The option `write.merge-schema` = `true` does the same for all MERGEs.
         """
-        raise UnsupportedFeature(
-            "MERGE withSchemaEvolution is not supported by this release: add the columns to the table first"
-        )
+        return replace(self, _evolves=True)
 
     def with_clause(self, clause: Clause) -> MergeBuilder:
         """Adds a clause that is put together already."""
-        return MergeBuilder(self._run, (*self._clauses, clause))
+        return replace(self, _clauses=(*self._clauses, clause))
 
     def execute(self) -> RowChangeResult:
         """Does the MERGE, in one commit; see ``PaimonTable.merge`` for the errors."""
-        return self._run(self._clauses)
+        return self._run(self._clauses, self._evolves)
 
     def _with(self, when: When, action: Action, condition: Expression | None, values: _Values | None) -> MergeBuilder:
         return self.with_clause(Clause(when, action, condition, values))

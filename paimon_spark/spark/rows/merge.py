@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
@@ -15,12 +15,16 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
+from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import INSERT, KIND, Changes, Wanted
 from paimon_spark.spark.rows.clauses import Action, Clause, When, check_clauses
+from paimon_spark.spark.rows.evolved_target import evolved_target
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merge_join import MergePlan, assignments_of, merged_rows
 from paimon_spark.spark.rows.merge_keys import same_columns, source_range
@@ -29,6 +33,7 @@ from paimon_spark.spark.rows.pruning import named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.source_alias import source_alias_of
 from paimon_spark.spark.rows.target import Target
+from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.rows.ways import Statement, Way, deletes_by_kind, way_of
@@ -45,6 +50,7 @@ class Merge:
         source_alias: of the source in expressions; None: the one that the DataFrame has, as far as expressions use it.
         condition: which rows match.
         clauses: what becomes of them.
+        merging: what the source may do to the schema of the table; None: nothing.
     """
 
     job: Job
@@ -53,6 +59,7 @@ class Merge:
     source_alias: str | None
     condition: Expression
     clauses: Sequence[Clause]
+    merging: Merging | None = None
 
     @property
     def expressions(self) -> list[Expression | None]:
@@ -68,6 +75,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
 
     Raises:
         SqlError: no clause, an unknown column, a column assigned twice or of the primary key.
+        SchemaError: the columns of the table cannot become what the source needs.
         DataError: a value cannot be stored in its column, or several source rows match one row of the target.
         UnsupportedFeature: rows of this table cannot be merged.
         CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
@@ -84,22 +92,27 @@ def run_merge(merge: Merge) -> RowChangeResult:
             kept.append(merge.source.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK))
         return kept[0]
 
+    naming = Naming(is_case_sensitive(merge.job.spark), completes=merge.merging is not None)
+
     def write(target: Target) -> Outcome:
+        if merge.merging is not None:
+            merging = replace(merge.merging, case_sensitive=naming.is_exact)
+            target = evolved_target(target, merge.source.schema, merge.clauses, merge.alias, merging)
         table = target.table
         way = way_of(table, Statement.MERGE)
         keyed = way is Way.ROWS_WITH_KINDS
         _check_deletes(table, merge, keyed)
         wanted = wanted_of(table) if keyed else Wanted(places=True)
         same = same_columns(table, merge.source, merge.condition, merge.alias, name)
-        plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what)
-        if keyed and _is_upsert(plan):
+        plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what, naming)
+        if keyed and _is_upsert(plan) and has_fields(merge.source.schema, spark_schema(plan.fields), naming):
             return _upsert(target, plan, merge.source)
         rows = source()
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions)
         found = target.rows(fields, _predicate(plan, rows), placed=not keyed)
         identity = table.schema.primary_keys if keyed else (ROW_FILE, ROW_NUMBER)
         frame = merged_rows(plan, found.frame, rows, identity)
-        changes = Changes(frame, found.file_count, dict(found.files), not keyed and _moves(plan, rows))
+        changes = Changes(frame, found.file_count, dict(found.files), not keyed and _moves(plan))
         if keyed:
             return write_keyed(target, changes)
         return write_appended(target, changes, way is Way.DELETION_VECTORS)
@@ -131,12 +144,12 @@ def _predicate(plan: MergePlan, source: DataFrame) -> Predicate:
     return and_(condition.predicate, source_range(plan.table, source, plan.same))
 
 
-def _moves(plan: MergePlan, source: DataFrame) -> bool:
+def _moves(plan: MergePlan) -> bool:
     """Whether an update may change the partition or the bucket of a row."""
     table = plan.table
     places = {field.name for field in (*table.schema.partition_fields, *bucket_fields(table.schema, table.options))}
     updates = [clause for clause in plan.clauses if clause.action is Action.UPDATE]
-    return any(item.field.name in places for clause in updates for item in assignments_of(plan, source, clause))
+    return any(item.field.name in places for clause in updates for item in assignments_of(plan, clause))
 
 
 # --------------------------------------------------------------------------------------------------------------- upsert
@@ -166,7 +179,7 @@ def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:
     """Writes the rows of the source. Several of one key fail the job, as they do where the table is read."""
     rows = source.alias(plan.source_alias)
     insert = next(clause for clause in plan.clauses if clause.action is Action.INSERT)
-    given = assignments_of(plan, rows, insert)
+    given = assignments_of(plan, insert)
     keys = [sf.col(f"{quoted(plan.source_alias)}.{quoted(key)}") for key in plan.table.schema.primary_keys]
     several = sf.concat(
         sf.lit(f"{plan.what}: several rows of the source have the key "),

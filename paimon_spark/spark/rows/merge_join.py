@@ -8,7 +8,7 @@ or of both, in plain sight.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
@@ -16,6 +16,7 @@ from pyspark.sql import functions as sf
 from paimon_spark.errors import SqlError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.assignments import (
@@ -50,6 +51,7 @@ class MergePlan:
         same: columns of the target that equal columns of the source in matched rows.
         wanted: what the writer needs of the changes.
         what: is done, for messages.
+        naming: how names of columns meet; it completes where the schema may change.
     """
 
     table: Table
@@ -60,6 +62,7 @@ class MergePlan:
     same: SameColumns
     wanted: Wanted
     what: str
+    naming: Naming
 
     @property
     def fields(self) -> Sequence[DataField]:
@@ -198,7 +201,7 @@ def _result(plan: MergePlan, rows: DataFrame, clause: Clause) -> Column:
         values = [_old(plan, field).alias(field.name) for field in fields]
         kind = sf.lit(DELETE) if plan.wanted.places else delete_kind(plan.table, plan.alias)
         return sf.struct(kind.alias(KIND), *values)
-    given = assignments_of(plan, rows, clause)
+    given = assignments_of(plan, clause)
     if clause.action is Action.INSERT:
         return sf.struct(sf.lit(INSERT).alias(KIND), *new_values(rows, None, fields, given, plan.what))
     values = new_values(rows, plan.alias, fields, given, plan.what)
@@ -212,14 +215,16 @@ def _old(plan: MergePlan, field: DataField) -> Column:
     return sf.col(f"{quoted(plan.alias)}.{quoted(field.name)}")
 
 
-def assignments_of(plan: MergePlan, rows: DataFrame, clause: Clause) -> list[Assignment]:
+def assignments_of(plan: MergePlan, clause: Clause) -> list[Assignment]:
     """The assignments of a clause, without those that the condition of the MERGE makes empty.
 
     Raises:
         SqlError: a column is unknown, missing in the source, or part of the primary key.
     """
-    given = _by_name(plan, rows) if clause.values is None else clause.values
-    found = read_assignments(plan.fields, given, plan.what, [plan.alias])
+    given = _by_name(plan) if clause.values is None else clause.values
+    found = read_assignments(plan.fields, given, plan.what, [plan.alias], plan.naming)
+    if clause.is_star and plan.naming.completes:
+        found = [replace(item, keeps=True) for item in found]
     if clause.action is Action.INSERT:
         return found
     kept = []
@@ -235,8 +240,8 @@ def assignments_of(plan: MergePlan, rows: DataFrame, clause: Clause) -> list[Ass
     return kept
 
 
-def _by_name(plan: MergePlan, rows: DataFrame) -> dict[str, Expression]:
-    """All columns of the target, from those of the source with their names.
+def _by_name(plan: MergePlan) -> dict[str, Expression]:
+    """All columns of the target, from those of the source with their names; where naming completes, those it has.
 
     Raises:
         SqlError: the source lacks one, or has two that differ by letter case only.
@@ -244,12 +249,15 @@ def _by_name(plan: MergePlan, rows: DataFrame) -> dict[str, Expression]:
     names = plan.same.source_names
     found: dict[str, Expression] = {}
     for field in plan.fields:
-        alike = [n for n in names if n == field.name] or [n for n in names if n.lower() == field.name.lower()]
+        alike = plan.naming.alike(field.name, names)
+        if not alike and plan.naming.completes:
+            continue
         if len(alike) != 1:
             problem = "several columns" if alike else "no column"
             raise SqlError(
                 f"{plan.what}: the source has {problem} '{field.name}', which * assigns to the column of the target; "
-                f"it has {', '.join(names)}. Name the columns to assign"
+                f"it has {', '.join(names)}. Name the columns to assign, or let the schema evolve, so that * assigns "
+                "the columns that both have"
             )
         found[quoted(field.name)] = f"{quoted(plan.source_alias)}.{quoted(alike[0])}"
     return found

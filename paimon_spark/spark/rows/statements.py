@@ -21,12 +21,19 @@ from paimon_spark.spark.rows.guards import delete_kind, update_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.outcome import Outcome
-from paimon_spark.spark.rows.pruning import Pruning, named_fields, pruning_of
+from paimon_spark.spark.rows.pruning import (
+    Pruning,
+    decides_partitions,
+    matching_partitions,
+    named_fields,
+    pruning_of,
+)
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
+from paimon_spark.store.rows.partition_rows import drop_partition_rows
 from paimon_spark.store.rows.ways import Way, way_of
 
 
@@ -62,6 +69,14 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         AnalysisException: Spark does not understand the condition.
     """
 
+    def by_sub_query(table: Table) -> bool:
+        if table.options.value(o.DELETE_FORCE_PRODUCE_CHANGELOG):
+            return False
+        return decides_partitions(statement.job.spark, table, statement.condition, statement.alias)
+
+    def by_metadata(table: Table) -> bool:
+        return _is_of_partitions(_pruning(statement, table), table) or by_sub_query(table)
+
     def write(target: Target) -> Outcome | TruncateResult:
         table = target.table
         way = way_of(table, statement.job.statement)
@@ -70,6 +85,9 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             whole = isinstance(pruning.predicate, AlwaysTrue)
             name = target.name_commit()
             return truncate_table(table, name) if whole else drop_partitions(table, pruning.predicate, name)
+        if by_sub_query(table):
+            found_rows = matching_partitions(target, str(statement.condition), statement.alias)
+            return drop_partition_rows(table, found_rows, target.name_commit())
         if way is Way.MERGED_BUCKETS:
             return delete_from_buckets(target, _condition(statement), statement.alias, pruning)
         if way is Way.ROWS_WITH_KINDS:
@@ -86,7 +104,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             target, Changes(changes, found.file_count, dict(found.files)), way is Way.DELETION_VECTORS
         )
 
-    return run_attempts(statement.job, write, lambda table: _is_of_partitions(_pruning(statement, table), table))
+    return run_attempts(statement.job, write, by_metadata)
 
 
 def update_where(statement: RowStatement) -> RowChangeResult:

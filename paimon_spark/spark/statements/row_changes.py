@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -14,32 +16,40 @@ from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_use
 from paimon_spark.spark.rows.clauses import Action, Clause, When
 from paimon_spark.spark.table.row_methods import refreshing
-from paimon_spark.sql.queries.query import Use
+from paimon_spark.sql.queries.parameters import question_marks, with_arguments
+from paimon_spark.sql.queries.query import Query, Use
 from paimon_spark.sql.row_statements import PREFIX, Delete, Expression, Merge, Update
 
 
-def run_delete(session: SqlSession, delete: Delete) -> DataFrame:
+def run_delete(session: SqlSession, delete: Delete, args: Args = None) -> DataFrame:
     """Deletes rows; see ``PaimonTable.delete``.
+
+    Args:
+        args: for parameters, as ``spark.sql`` takes them.
 
     Returns:
         No rows, as Spark does.
     """
-    with sub_query_views(session) as views:
+    with sub_query_views(session, args) as views:
         where = None if delete.where is None else views.text(delete.where)
         refreshing(session.table(delete.table), views.refresh).alias(delete.alias).delete(where)
     return no_rows(session.spark)
 
 
-def run_update(session: SqlSession, update: Update) -> DataFrame:
+def run_update(session: SqlSession, update: Update, args: Args = None) -> DataFrame:
     """Gives columns of rows new values; see ``PaimonTable.update``.
+
+    Args:
+        args: for parameters, as ``spark.sql`` takes them.
 
     Returns:
         No rows, as Spark does.
     """
-    with sub_query_views(session) as views:
+    with sub_query_views(session, args) as views:
+        values = views.texts(update.values)
         where = None if update.where is None else views.text(update.where)
         table = refreshing(session.table(update.table), views.refresh).alias(update.alias)
-        table.update(where, views.texts(update.values))
+        table.update(where, values)
     return no_rows(session.spark)
 
 
@@ -47,15 +57,17 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
     """Merges rows of a source into a table; see ``PaimonTable.merge``.
 
     Args:
-        args: for the parameters of the source, if it is a query.
+        args: for parameters, as ``spark.sql`` takes them.
 
     Returns:
         No rows, as Spark does.
     """
-    with sub_query_views(session) as views:
-        source = run_query(session, merge.source, args)
+    with sub_query_views(session, args) as views:
+        source = run_query(session, merge.source, views.taken(merge.source))
         target = refreshing(session.table(merge.table), views.refresh).alias(merge.alias)
         builder = target.merge(source, views.text(merge.condition), merge.source_alias)
+        if merge.evolves:
+            builder = builder.withSchemaEvolution()
         for clause in merge.clauses:
             condition = None if clause.condition is None else views.text(clause.condition)
             values = None if clause.values is None else views.texts(clause.values)
@@ -67,9 +79,19 @@ def run_merge_into(session: SqlSession, merge: Merge, args: Args = None) -> Data
 class SubQueryViews:
     """Temporary views over the tables of ours in sub-queries, since Spark reads an expression without DataFrames."""
 
-    def __init__(self, session: SqlSession) -> None:
+    def __init__(self, session: SqlSession, args: Args) -> None:
+        """With the arguments of the statement: those without a name are taken in the order of their parameters."""
         self._uses: dict[str, Use] = {}
         self._session = session
+        self._named: Mapping[str, Any] = args if isinstance(args, Mapping) else {}
+        self._has_args = args is not None
+        self._positional = iter(() if args is None or isinstance(args, Mapping) else args)
+
+    def taken(self, query: Query) -> Args:
+        """The arguments of a query, whose parameters come next."""
+        if self._named or not self._has_args:
+            return self._named or None
+        return list(itertools.islice(self._positional, question_marks(query.text)))
 
     @property
     def names(self) -> list[str]:
@@ -98,16 +120,17 @@ class SubQueryViews:
             names.append(view)
         views = {name: name for name in names if name is not None}
         text = query.render(names).format(**views) if views else query.text
-        return text.removeprefix(PREFIX)
+        own = text.removeprefix(PREFIX)
+        return with_arguments(own, self._named, self._positional) if self._has_args else own
 
     def _show(self, view: str, use: Use) -> None:
-        plan_use(self._session, use, {}).run(self._session.spark).frame.createOrReplaceTempView(view)
+        plan_use(self._session, use, self._named).run(self._session.spark).frame.createOrReplaceTempView(view)
 
 
 @contextmanager
-def sub_query_views(session: SqlSession) -> Iterator[SubQueryViews]:
+def sub_query_views(session: SqlSession, args: Args = None) -> Iterator[SubQueryViews]:
     """Views that are dropped at the end of the block."""
-    views = SubQueryViews(session)
+    views = SubQueryViews(session, args)
     try:
         yield views
     finally:

@@ -63,6 +63,8 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
     s.Insert: run_insert,
     s.CopyInto: run_copy,
     s.CreateTable: run_create_table,
+    Delete: run_delete,
+    Update: run_update,
     Merge: run_merge_into,
     s.CreateView: run_create_view,
     s.Explain: run_explain,
@@ -71,8 +73,6 @@ _WITH_ARGS: Mapping[type, RunnerWithArgs] = {
 
 _RUNNERS: Mapping[type, Runner] = {
     s.Call: run_call,
-    Delete: run_delete,
-    Update: run_update,
     s.SetProperties: alters.run_set_properties,
     s.UnsetProperties: alters.run_unset_properties,
     AlterColumns: alters.run_alter_columns,

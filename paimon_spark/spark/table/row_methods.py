@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Self, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from paimon_spark.spark.adapters.options import FAIL, Once
+from paimon_spark.spark.adapters.options import FAIL, Once, merging_of
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.attempts import Job
 from paimon_spark.spark.rows.builder import MergeBuilder
+from paimon_spark.spark.rows.clauses import Clause
 from paimon_spark.spark.rows.merge import Merge, run_merge
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
@@ -29,6 +30,7 @@ class RowMethods(ABC):
 
     _spark: SparkSession
     _path: str
+    _options: Mapping[str, str]
     _unknown: str = FAIL
     _alias: str | None = None
     _refresh: Callable[[], None] | None = None
@@ -117,6 +119,7 @@ class RowMethods(ABC):
             The MERGE to be completed, and done by ``execute``, which raises:
 
             - SqlError: no clause, an unknown column, a column assigned twice or of the primary key.
+            - SchemaError: the columns of the table cannot become what the source needs.
             - DataError: a value cannot be stored in its column.
             - UnsupportedFeature: rows of this table cannot be merged.
             - CommitConflict: other jobs changed the same rows in every attempt; nothing was committed.
@@ -124,7 +127,12 @@ class RowMethods(ABC):
             - Spark's exception for a failed job, if several rows of the source match one row; it shows the key.
         """
         job, alias = self._job(Statement.MERGE, Once.of(once, once_skips_older)), self._alias or _ALIAS
-        return MergeBuilder(lambda clauses: run_merge(Merge(job, alias, source, source_alias, condition, clauses)))
+
+        def run(clauses: Sequence[Clause], evolves: bool) -> RowChangeResult:
+            merging = merging_of(self._options, evolves)
+            return run_merge(Merge(job, alias, source, source_alias, condition, clauses, merging))
+
+        return MergeBuilder(run)
 
     def _job(self, statement: Statement, once: Once | None) -> Job:
         job = Job(self._spark, self._open, statement, once, self._unknown)

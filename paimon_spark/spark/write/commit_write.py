@@ -41,8 +41,7 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
         CommitStateUnknown: nothing is deleted.
     """
     commit = TableCommit(job.table, job.commit_user, job.plan.since, job.plan.base)
-    if job.evolution is not None:
-        _publish_schema(job, commit, messages)
+    publish_schema_of(job, messages)
     with nothing_committed():
         try:
             if job.overwrites:
@@ -57,15 +56,22 @@ def commit_job(job: WriteJob, messages: Sequence[CommitMessage]) -> CommitResult
             raise with_schema_told(job, error) from error
 
 
-def _publish_schema(job: WriteJob, commit: TableCommit, messages: Sequence[CommitMessage]) -> None:
-    """The schema comes first, so that no reader finds files whose schema is not there."""
+def publish_schema_of(job: WriteJob, messages: Sequence[CommitMessage]) -> None:
+    """Publishes the schema of a job that makes one, before its rows, so that no reader finds files without a schema.
+
+    Raises:
+        CommitConflict: another job has changed the schema meanwhile; nothing was published, the files are deleted.
+        StorageError: the storage failed; the files are deleted.
+    """
+    if job.evolution is None:
+        return
     from paimon_spark.spark.write.evolved_table import publish_job_schema
 
     with nothing_committed():
         try:
             publish_job_schema(job)
         except (CommitConflict, StorageError):
-            _abort(job, commit, messages)
+            abort_job(job, messages)
             raise
 
 

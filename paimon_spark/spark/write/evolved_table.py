@@ -46,7 +46,7 @@ def merged_table(table: Table, rows: st.StructType, merging: Merging) -> Table:
     try:
         given = _as_declared(table.schema.fields, nullable_fields(st.StructType(typed)))
         changes = merge_changes(table.schema.fields, given, merging)
-        changed = changed_schema(table.schema, changes, has_snapshots(table), case_sensitive=False)
+        changed = changed_schema(table.schema, changes, has_snapshots(table), merging.case_sensitive)
     except SchemaError as error:
         raise SchemaError(f"writing to {table.location} with 'write.merge-schema': {error}") from None
     return table if changed == table.schema else replace(table, schema=next_schema(table.schema, changed))
@@ -135,7 +135,12 @@ def with_schema_told(job: WriteJob, error: PaimonError) -> PaimonError:
     """The error of a commit that failed, with what has become of the schema of the job."""
     if job.evolution is None:
         return error
-    return type(error)(
-        f"{error} The schema {job.table.schema.id} with the columns of these rows is published and stays; the same "
-        "rows fit it when the job runs again"
+    return type(error)(f"{error} {schema_told(job)}")
+
+
+def schema_told(job: WriteJob) -> str:
+    """What has become of the schema that a job has published before it failed."""
+    return (
+        f"The schema {job.table.schema.id} with the columns of these rows is published and stays; the same rows fit it "
+        "when the job runs again"
     )

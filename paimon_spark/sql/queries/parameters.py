@@ -1,15 +1,79 @@
-"""Named parameters of a query, ``:name``, as literals in the conditions that are applied when a table is read."""
+"""Parameters of a statement, ``:name`` and ``?``, as literals: in conditions that are applied when a table is read, and
+in expressions that Spark reads without arguments."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from paimon_spark.sql.text.lexer import Kind, tokenize
-from paimon_spark.sql.text.writing import literal_text
+from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.sql.queries.masking import is_variant_path
+from paimon_spark.sql.text.argument_literals import argument_literal
+from paimon_spark.sql.text.lexer import Kind, Token, tokenize
 
-_MARK = ":"
+_MARKS = (":", "?")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter in a text.
+
+    Attributes:
+        name: behind the colon; None: it is a ``?``.
+        start, end: its place.
+    """
+
+    name: str | None
+    start: int
+    end: int
+
+
+def parameters(tokens: Sequence[Token]) -> Iterator[Parameter]:
+    """The parameters of a text, in order. A colon before something else than a name is none."""
+    for at, token in enumerate(tokens):
+        if token.kind is not Kind.SYMBOL or token.text not in _MARKS or is_variant_path(tokens, at):
+            continue
+        following = tokens[at + 1] if at + 1 < len(tokens) else None
+        if token.text == "?":
+            yield Parameter(None, token.start, token.end)
+        elif following is not None and following.is_name:
+            yield Parameter(following.name, token.start, following.end)
+
+
+def question_marks(text: str) -> int:
+    """How many parameters without a name a text has."""
+    return sum(found.name is None for found in parameters(tokenize(text)))
+
+
+def with_arguments(text: str, named: Mapping[str, Any], positional: Iterator[Any]) -> str:
+    """An expression with literals in the place of its parameters.
+
+    Args:
+        positional: the arguments of the ``?`` that are left; as many as the text has are taken.
+
+    Raises:
+        SqlError: a parameter has no argument.
+        UnsupportedFeature: an argument has a type that no literal is known for.
+    """
+
+    def literal(found: Parameter) -> str:
+        shown = "?" if found.name is None else f":{found.name}"
+        try:
+            value = next(positional) if found.name is None else named[found.name]
+        except (KeyError, StopIteration):
+            raise SqlError(f"SQL: the parameter {shown} has no value; give it one in args") from None
+        made = argument_literal(value)
+        if made is None:
+            raise UnsupportedFeature(
+                f"SQL: the value of the parameter {shown} is a {type(value).__name__}, which an expression of DELETE, "
+                "UPDATE or MERGE cannot take; give a number, text, date, time, or a list or dict of these"
+            )
+        return made
+
+    edits = [(found.start, found.end, literal(found)) for found in parameters(tokenize(text))]
+    return _edited(text, edits)
 
 
 def with_values(text: str, args: Mapping[str, Any]) -> str | None:
@@ -21,23 +85,22 @@ def with_values(text: str, args: Mapping[str, Any]) -> str | None:
     Returns:
         None: a parameter has no value, or one of another type.
     """
+    edits = []
+    for found in parameters(tokenize(text)):
+        if found.name is None or found.name not in args:
+            return None
+        value = args[found.name]
+        literal = argument_literal(value) if value is None or type(value) in (bool, int, str, dt.date) else None
+        if literal is None:
+            return None
+        edits.append((found.start, found.end, literal))
+    return _edited(text, edits)
+
+
+def _edited(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
+    """The text with others in some places. A blank stands before each: two minus signs would begin a comment."""
     pieces, at = [], 0
-    tokens = tokenize(text)
-    for number, token in enumerate(tokens):
-        if token.text != _MARK or token.kind is not Kind.SYMBOL:
-            continue
-        name = tokens[number + 1] if number + 1 < len(tokens) else None
-        if name is None or name.kind is not Kind.WORD or name.text not in args:
-            return None
-        value = _literal(args[name.text])
-        if value is None:
-            return None
-        pieces += [text[at : token.start], value]
-        at = name.end
+    for start, end, new in edits:
+        pieces += [text[at:start], " " if new.startswith("-") else "", new]
+        at = end
     return "".join([*pieces, text[at:]])
-
-
-def _literal(value: object) -> str | None:
-    if value is None or type(value) in (bool, int, str):
-        return literal_text(value)  # type: ignore[arg-type]  # one of these types, which mypy cannot see
-    return f"DATE '{value.isoformat()}'" if type(value) is dt.date else None

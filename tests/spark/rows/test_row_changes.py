@@ -245,7 +245,6 @@ def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, t
         (SqlError, "belongs to the primary key", lambda: (
             table.alias("t").merge(updates, "t.v = s.v").whenMatchedUpdateAll().execute()
         )),
-        (UnsupportedFeature, "withSchemaEvolution", lambda: table.merge(updates, "id = s.id").withSchemaEvolution()),
     ]  # fmt: skip
     for error, message, call in wrong:
         with pytest.raises(error, match=message):
