@@ -1,27 +1,25 @@
 """Every Python, SQL and shell snippet of README.md and docs/ runs, page by page, and prints what the page shows.
 
-The blocks of a page run in their order, with one namespace and one directory. A path ``lake/...`` is below that
-directory. In the text that a page shows, ``...`` stands for anything. A block that needs something that a test does not
-have is marked in the page with a comment ``<!-- not run: why -->``, and counted here.
+How they run is in doc_runs. Some pages run on Spark Connect too: one in each run, and all with PAIMON_LONG=1. A block
+that needs something that a test does not have is marked in the page with a comment ``<!-- not run: why -->``, and
+counted here.
 """
 
 from __future__ import annotations
 
-import doctest
-import io
-import re
-import shlex
+import os
 import subprocess
-from contextlib import redirect_stdout
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from doc_pages import ROOT, Snippet, page_name, pages, snippets
+from doc_pages import DOCS, ROOT, Snippet, page_name, pages, snippets
+from doc_runs import compare, run, run_line, run_page
 from pyspark.sql import SparkSession
-from support.programs.command_line import command
+from support.long_runs import LONG, draws
 
 PAGES = [page for page in pages() if any(snippet.not_run is None for snippet in snippets(page))]
+ON_CONNECT = [DOCS / "guides/change-rows.md", DOCS / "guides/schema-evolution.md"]
 NOT_RUN = {
     "README.md": 2,
     "docs/contributing/release.md": 7,
@@ -33,66 +31,26 @@ NOT_RUN = {
     "docs/guides/rest-catalog.md": 2,
     "docs/reference/errors.md": 1,
 }
-_LAKE = re.compile(r"""(?<![\w/:.~-])lake(?=/)|(?<=["'])lake(?=["'])|(?<=--warehouse )lake\b""")
-_CHECKER = doctest.OutputChecker()
-_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_page(page: Path, spark: SparkSession, tmp_path: Path) -> None:
-    names: dict[str, Any] = {"spark": spark}
-    try:
-        for snippet in snippets(page):
-            if snippet.not_run is None:
-                printed = run(snippet, names, tmp_path, f"{page_name(page)}:{snippet.line}")
-                compare(snippet, printed, f"{page_name(page)}:{snippet.line}")
-    finally:
-        for table in spark.catalog.listTables():
-            if table.isTemporary:
-                spark.catalog.dropTempView(table.name)
+    run_page(page, spark, tmp_path)
 
 
-def run(snippet: Snippet, names: dict[str, Any], folder: Path, where: str) -> str:
-    """What a snippet prints."""
-    code = _LAKE.sub(f"{folder}/lake", snippet.code)
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        if snippet.language == "python":
-            exec(compile(code, where, "exec"), names)
-        elif snippet.language == "sql":
-            run_sql(code, names["spark"])
-        else:
-            for line in code.replace("\\\n", " ").splitlines():
-                if line.strip() and not line.startswith("#"):
-                    print(run_line(line, folder), end="")
-    return printed.getvalue()
-
-
-def run_sql(code: str, spark: SparkSession) -> None:
-    for statement in code.split(";"):
-        if statement.strip():
-            result = spark.sql(statement)
-            if result.columns:
-                result.show()
-
-
-def run_line(line: str, folder: Path) -> str:
-    program, *arguments = shlex.split(line, comments=True)
-    if program != "paimon-spark":
-        return subprocess.run(["bash", "-c", line], cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
-    printed = command(*arguments)
-    assert printed.code == 0, f"{line}: {printed.err}"
-    assert printed.out
-    return printed.out
-
-
-def compare(snippet: Snippet, printed: str, where: str) -> None:
-    if snippet.expected is None:
-        return
-    expected = "\n".join(line.rstrip() for line in snippet.expected.strip().splitlines()) + "\n"
-    found = printed.strip() + "\n"
-    assert _CHECKER.check_output(expected, found, _FLAGS), f"{where} shows\n{expected}\nand prints\n{found}"
+@pytest.mark.spark
+def test_pages_on_connect(tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    chosen = ON_CONNECT if LONG else [draws().choice(ON_CONNECT)]
+    program = ROOT / "tests/support/programs/pages_on_connect.py"
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYTHONPATH"))}
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests/docs")))
+    env.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1", PYTHONPATH=paths)
+    command = [sys.executable, str(program), str(tmp_path), *map(str, chosen)]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-8000:]
+    assert f"{len(chosen)} pages print what they show" in done.stdout
 
 
 def test_what_is_not_run_is_listed() -> None:
