@@ -45,6 +45,7 @@ from paimon_spark.store.stream_sink.written import Written, find_written
 from paimon_spark.store.upkeep.finish_write import finish_write
 
 if TYPE_CHECKING:
+    from paimon_spark.store.metadata.table import Table
     from paimon_spark.store.open import ReadableTable
 
 
@@ -203,7 +204,7 @@ def _repeated(job: Job, table: ReadableTable, batch: Batch, written: Written, be
     return RowChangeResult(snapshot_id=done.snapshot_id, millis=millis, repeated=True)
 
 
-def _finish(job: Job, table: ReadableTable, batch: Batch) -> Finish:
+def _finish(job: Job, table: Table, batch: Batch) -> Finish:
     return lambda messages: finish_write(table, messages, SparkRunner(job.spark), batch_rules(table, batch))
 
 

@@ -26,8 +26,8 @@ from paimon_spark.sql.queries.query import Conjunct, fold
 from paimon_spark.sql.queries.read_query import read_query
 from paimon_spark.sql.text.lexer import Token, tokenize
 from paimon_spark.sql.text.names import Names
+from paimon_spark.store.clean.partition_rows import partition_columns, partition_rows
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.rows.partition_rows import partition_columns, partition_rows
 
 _WORD = re.compile(r"\w+")
 _CATALOG = "paimon_row_changes"

@@ -30,10 +30,10 @@ from paimon_spark.spark.rows.pruning import (
 )
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
+from paimon_spark.store.clean.partition_rows import drop_partition_rows
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
-from paimon_spark.store.rows.partition_rows import drop_partition_rows
 from paimon_spark.store.rows.ways import Way, way_of
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from pyspark.sql import types as st
 
@@ -30,9 +31,10 @@ from paimon_spark.store.metadata.table_options import resolve_keys, split_storag
 
 _SHOWN_AS = {(Root.TIME, Root.INT), (Root.TIME, Root.TIME), (Root.MULTISET, Root.MAP)}
 """Types that Spark does not have, each with the one that it shows instead."""
+AnyTable = TypeVar("AnyTable", bound=Table)
 
 
-def merged_table(table: Table, rows: st.StructType, merging: Merging) -> Table:
+def merged_table(table: AnyTable, rows: st.StructType, merging: Merging) -> AnyTable:
     """The table with the columns that rows need; the same object if it has them.
 
     Raises:
