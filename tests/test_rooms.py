@@ -55,6 +55,7 @@ FLOORS = (
     ("spark.source", "spark.jobs"),
     ("spark.native",),
     ("spark.rows",),
+    ("spark.merge_into",),
     ("spark.cdc",),
     ("spark.table",),
     ("spark.queries",),

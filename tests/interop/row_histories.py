@@ -30,7 +30,7 @@ from support.oracles.naive_table import Lost, NaiveTable, Role, Values
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.type_text import parse_type
-from paimon_spark.spark.rows.clauses import Action
+from paimon_spark.spark.merge_into.clauses import Action
 from paimon_spark.store.evolution import changes as c
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.rescale.postpone_compact import compact_postponed

@@ -58,7 +58,7 @@ SHARES = {
         "spark/jobs/test_compact_job.py",
         "spark/native/test_native_golden.py",
         "spark/native/test_native_settings.py",
-        "spark/rows/test_merge_model.py",
+        "spark/merge_into/test_merge_model.py",
         "spark/rows/test_row_changes.py",
         "spark/source/test_spark_read.py",
         "spark/stream_sink/test_stream_sink.py",

@@ -1,4 +1,4 @@
-"""Rows changed in place: DELETE, UPDATE and MERGE, on classic Spark and on Connect.
+"""Rows changed in place: DELETE and UPDATE, and what MERGE shares with them, on classic Spark and on Connect.
 
 A statement reads its table at one snapshot and makes a DataFrame of changes: rows with a kind, and for append tables
 with the place of the row that they change. A writer turns the changes into files by the way that ``store.rows`` chooses

@@ -11,6 +11,7 @@ import itertools
 import operator
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from paimon_spark.errors import CommitConflict
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Changes
@@ -30,6 +32,7 @@ from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
 from paimon_spark.spark.write.commit_write import abort_job
+from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows
 from paimon_spark.spark.write.write_job import nothing_committed
 from paimon_spark.store.commit.vector_files import find_vector_files
@@ -61,7 +64,8 @@ def write_appended(target: Target, changes: Changes, vectors: bool) -> Outcome:
     millis = round((time.monotonic() - began) * 1000)
     touched = {name: changes.files[name] for name in counts if name is not None}
     has_values = all(field.name in kept.columns for field in fields)
-    job = target.write_job(target.shown(fields))
+    job = job_for(target.table, WriteOptions(target.table.location), target.shown(fields), overwrite=False)
+    job = replace(job, evolution=target.evolution)
     messages: list[CommitMessage] = []
     try:
         with nothing_committed():

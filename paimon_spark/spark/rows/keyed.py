@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
@@ -11,11 +12,13 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
+from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.store.metadata.table import Table
 
 _BEFORE = "-U"
@@ -42,7 +45,8 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     fields = target.table.schema.fields
     counted, counts = _counted(changes.frame)
     rows = _with_old_rows(counted, fields) if OLD in changes.frame.columns else counted.select(*_columns(fields))
-    job = target.write_job(rows.schema, KIND)
+    options = WriteOptions(target.table.location, row_kind_column=KIND)
+    job = replace(job_for(target.table, options, rows.schema, overwrite=False), evolution=target.evolution)
     messages = place_staged_with_spark(target.spark, job, write_by_bucket(rows, job))
     if not messages:  # Spark counts nothing where its optimizer has found out that there is no row
         return Outcome(job, (), 0, 0, 0, changes.file_count)

@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import pyarrow as pa
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_, columns_of
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import DataField, Root
-from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
+from paimon_spark.format.types import DataField
 from paimon_spark.spark.rows.assignments import Expression
-from paimon_spark.spark.rows.target import Target
 from paimon_spark.sql.queries.conjuncts import where_parts
 from paimon_spark.sql.queries.query import Conjunct, fold
 from paimon_spark.sql.queries.read_query import read_query
-from paimon_spark.sql.text.lexer import Token, tokenize
+from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.sql.text.names import Names
-from paimon_spark.store.clean.partition_rows import partition_columns, partition_rows
-from paimon_spark.store.metadata.table import Table
 
 _WORD = re.compile(r"\w+")
 _CATALOG = "paimon_row_changes"
 _TRUE = AlwaysTrue()
-_NUMBER = "_paimon_number"
-_QUERIES = frozenset(("SELECT", "FROM", "TABLE", "VALUES"))
-_NO_FUNCTIONS = frozenset(
-    ("in", "exists", "and", "or", "not", "where", "on", "select", "from", "as", "any", "some", "all")
-)
-_VARYING = frozenset(
-    """rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
-    input_file_block_start input_file_block_length java_method reflect try_reflect""".split()  # noqa: SIM905
-)
 
 
 @dataclass(frozen=True)
@@ -114,67 +95,3 @@ def named_fields(fields: Sequence[DataField], expressions: Sequence[Expression |
         return list(fields)
     words = {fold(word) for item in expressions if isinstance(item, str) for word in _WORD.findall(item)}
     return [f for f in fields if not _WORD.fullmatch(f.name) or fold(f.name) in words]
-
-
-# ----------------------------------------------------------------------------------- conditions that only Spark decides
-
-
-def decides_partitions(spark: SparkSession, table: Table, condition: Expression | None, alias: str) -> bool:
-    """Whether a condition with a sub-query has one value for all rows of a partition.
-
-    That is so if Spark understands it without the other columns, and nothing in it is drawn for each row.
-
-    Args:
-        condition: SQL; a Column tells nothing.
-        alias: of the table in it.
-    """
-    fields = table.schema.partition_fields
-    if not isinstance(condition, str) or not fields or any(field.type.root is Root.TIME for field in fields):
-        return False
-    tokens = tokenize(condition)
-    if not _QUERIES.intersection(token.upper for token in tokens) or _may_vary(spark, tokens):
-        return False
-    others = {fold(field.name) for field in table.schema.fields} - {fold(field.name) for field in fields}
-    words = {token.name for token in tokens if token.is_name}
-    variables = any(fold(word) in others and _is_understood(spark, word) for word in words)
-    no_rows = spark.createDataFrame([], nullable(shown_schema(spark_schema(fields)))).alias(alias)
-    return not variables and _is_understood(no_rows, condition)
-
-
-def _may_vary(spark: SparkSession, tokens: Sequence[Token]) -> bool:
-    """Whether a function is called that may give each row another value: one of Spark, or any that users have made."""
-    pairs = itertools.pairwise(tokens)
-    called = {fold(first.name) for first, second in pairs if first.is_name and second.upper == "("} - _NO_FUNCTIONS
-    if called & _VARYING:
-        return True
-    if not called:
-        return False
-    made = {str(row[0]).rsplit(".", 1)[-1].strip("`") for row in spark.sql("SHOW USER FUNCTIONS").collect()}
-    return bool(called.intersection(map(fold, made)))
-
-
-def _is_understood(rows: SparkSession | DataFrame, text: str) -> bool:
-    """Whether Spark understands a condition on rows; with a session, a name that stands alone: a session variable."""
-    try:
-        found = rows.where(text) if isinstance(rows, DataFrame) else rows.sql(f"SELECT {quoted(text)}")
-        return bool(found.columns)  # which Spark Connect asks the server for
-    except AnalysisException:
-        return False
-
-
-def matching_partitions(target: Target, condition: str, alias: str) -> list[bytes]:
-    """The partitions (arity-prefixed BinaryRows) for which a condition is true. Spark decides.
-
-    Args:
-        condition: for which ``decides_partitions`` is true.
-    """
-    table, fields = target.table, target.table.schema.partition_fields
-    rows = partition_rows(table, target.snapshot)
-    if not rows:
-        return []
-    names = [field.name for field in fields]
-    known = pa.table([*partition_columns(table, rows), pa.array(range(len(rows)))], names=[*names, _NUMBER])
-    types = target.shown(fields).fields
-    columns = [sf.col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in types]
-    frame = target.spark.createDataFrame(known).select(*columns, _NUMBER).alias(alias)
-    return [rows[row[0]] for row in frame.where(condition).select(_NUMBER).collect()]

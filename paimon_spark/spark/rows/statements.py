@@ -21,13 +21,8 @@ from paimon_spark.spark.rows.guards import delete_kind, update_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.outcome import Outcome
-from paimon_spark.spark.rows.pruning import (
-    Pruning,
-    decides_partitions,
-    matching_partitions,
-    named_fields,
-    pruning_of,
-)
+from paimon_spark.spark.rows.partition_conditions import decides_partitions, matching_partitions
+from paimon_spark.spark.rows.pruning import Pruning, named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.clean.partition_rows import drop_partition_rows

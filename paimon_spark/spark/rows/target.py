@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,15 +15,13 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.paths import data_file_path
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
-from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER, scan_files
 from paimon_spark.spark.native.session_settings import session_settings
 from paimon_spark.spark.native.store_probe import store_refusal
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows
-from paimon_spark.spark.write.open_write import job_for
-from paimon_spark.spark.write.write_job import Evolution, WriteJob
+from paimon_spark.spark.write.write_job import Evolution
 from paimon_spark.store.clean.truncate import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
 from paimon_spark.store.holds.expired import translate_missing_files
@@ -78,15 +76,6 @@ class Target:
     def read_state(self) -> ReadState:
         """For the check of the commit."""
         return ReadState.of(self.snapshot)
-
-    def write_job(self, schema: st.StructType, row_kind_column: str | None = None) -> WriteJob:
-        """A write of rows with these columns.
-
-        Raises:
-            PaimonError: they do not fit the table.
-        """
-        options = WriteOptions(self.table.location, row_kind_column)
-        return replace(job_for(self.table, options, schema, overwrite=False), evolution=self.evolution)
 
     def shown(self, fields: Sequence[DataField]) -> st.StructType:
         """Columns as a read of the table shows them."""

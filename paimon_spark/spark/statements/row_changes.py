@@ -10,11 +10,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import Args, is_temporary_view, run_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import plan_use
-from paimon_spark.spark.rows.clauses import Action, Clause, When
 from paimon_spark.spark.table.row_methods import refreshing
 from paimon_spark.sql.queries.parameters import question_marks, with_arguments
 from paimon_spark.sql.queries.query import Query, Use

@@ -11,11 +11,11 @@ from typing import Self, TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.spark.adapters.options import FAIL, Once, merging_of
+from paimon_spark.spark.merge_into.builder import MergeBuilder
+from paimon_spark.spark.merge_into.clauses import Clause
+from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.spark.rows.builder import MergeBuilder
-from paimon_spark.spark.rows.clauses import Clause
-from paimon_spark.spark.rows.merge import Merge, run_merge
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.store.open import ReadableTable

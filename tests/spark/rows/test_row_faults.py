@@ -22,10 +22,10 @@ from support.long_runs import draws, tries
 
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.spark.merge_into.clauses import Action, Clause
+from paimon_spark.spark.merge_into.clauses import When as Rows
+from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.spark.rows.clauses import Action, Clause
-from paimon_spark.spark.rows.clauses import When as Rows
-from paimon_spark.spark.rows.merge import Merge, run_merge
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.open import ReadableTable, open_table

@@ -17,10 +17,10 @@ from paimon_spark import PaimonTable
 from paimon_spark.catalogs.filesystem import FileSystemCatalog
 from paimon_spark.errors import CommitConflict, RetriesExhausted
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.spark.rows.clauses import Action, Clause, When
-from paimon_spark.spark.rows.merge import Merge, run_merge
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.statements import RowStatement, delete_where, update_where
 from paimon_spark.spark.statements.row_changes import sub_query_views

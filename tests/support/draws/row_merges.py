@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from paimon_spark.spark.rows.clauses import Action, Clause, When
+from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from support.draws.row_pieces import Cells, Piece, drawn_condition, drawn_value
 from support.oracles.naive_table import Change, NaiveTable, Values
 

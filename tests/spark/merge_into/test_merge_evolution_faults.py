@@ -13,10 +13,10 @@ from support.faults.faulty_store import FaultyFileIO, When
 from paimon_spark import PaimonTable
 from paimon_spark.errors import PaimonError
 from paimon_spark.file_io import LocalFileIO
+from paimon_spark.spark.merge_into.clauses import Action, Clause
+from paimon_spark.spark.merge_into.clauses import When as Rows
+from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.spark.rows.clauses import Action, Clause
-from paimon_spark.spark.rows.clauses import When as Rows
-from paimon_spark.spark.rows.merge import Merge, run_merge
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.open import ReadableTable, open_table

@@ -18,20 +18,20 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.types import spark_schema
+from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
+from paimon_spark.spark.merge_into.evolved_target import evolved_target
+from paimon_spark.spark.merge_into.merge_join import MergePlan, assignments_of, merged_rows
+from paimon_spark.spark.merge_into.merge_keys import same_columns, source_range
+from paimon_spark.spark.merge_into.source_alias import source_alias_of
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import INSERT, KIND, Changes, Wanted
-from paimon_spark.spark.rows.clauses import Action, Clause, When, check_clauses
-from paimon_spark.spark.rows.evolved_target import evolved_target
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
-from paimon_spark.spark.rows.merge_join import MergePlan, assignments_of, merged_rows
-from paimon_spark.spark.rows.merge_keys import same_columns, source_range
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
-from paimon_spark.spark.rows.source_alias import source_alias_of
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pyspark.sql import types as st
 
 from paimon_spark.spark.adapters.aligned_values import Naming
-from paimon_spark.spark.rows.clauses import Clause, When
+from paimon_spark.spark.merge_into.clauses import Clause, When
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.evolved_table import merged_table
 from paimon_spark.spark.write.write_job import Evolution

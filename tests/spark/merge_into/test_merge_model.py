@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from support.long_runs import draws, tries
 
 from paimon_spark import PaimonTable
+from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.spark.merge_into.merge import Merge, run_merge
 from paimon_spark.spark.rows.attempts import Job
-from paimon_spark.spark.rows.clauses import Action, Clause, When
-from paimon_spark.spark.rows.merge import Merge, run_merge
 from paimon_spark.store.open import open_table
 from paimon_spark.store.rows.ways import Statement
 

@@ -18,6 +18,8 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.types import spark_type
+from paimon_spark.spark.merge_into.clauses import Action, Clause, When
+from paimon_spark.spark.merge_into.merge_keys import SameColumns
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.assignments import (
     Assignment,
@@ -27,9 +29,7 @@ from paimon_spark.spark.rows.assignments import (
     read_assignments,
 )
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Wanted, place_columns
-from paimon_spark.spark.rows.clauses import Action, Clause, When
 from paimon_spark.spark.rows.guards import delete_kind, update_kind
-from paimon_spark.spark.rows.merge_keys import SameColumns
 from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"

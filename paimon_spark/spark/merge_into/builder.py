@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_spark.errors import SqlError
+from paimon_spark.spark.merge_into.clauses import Action, Clause, When
 from paimon_spark.spark.rows.assignments import Expression
-from paimon_spark.spark.rows.clauses import Action, Clause, When
 from paimon_spark.spark.rows.result import RowChangeResult
 
 _Values = Mapping[str, Expression]
