@@ -266,6 +266,11 @@ def merging_of(options: Mapping[str, str], is_asked: bool = False) -> Merging | 
     return _merging({**_lowered(options), **({MERGE_SCHEMA: "true"} if is_asked else {})})
 
 
+def without_merging(options: Mapping[str, str]) -> dict[str, str]:
+    """The options without those of changes of the schema, for a read through a table object that has them."""
+    return {key: value for key, value in options.items() if key.lower() not in MERGE_OPTIONS}
+
+
 def _merging(given: dict[str, str]) -> Merging | None:
     """What the options say of changes of the schema; they are taken out of those given."""
     merges, widens, casts = (_bool(key, given.pop(key, "false")) for key in MERGE_OPTIONS)

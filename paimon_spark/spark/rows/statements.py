@@ -13,6 +13,8 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.aligned_values import Naming
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, new_values, read_assignments
 from paimon_spark.spark.rows.attempts import Job, run_attempts
@@ -118,7 +120,8 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         table = target.table
         way = way_of(table, statement.job.statement)
         fields = table.schema.fields
-        given = read_assignments(fields, statement.assignments or {}, statement.what, [statement.alias])
+        naming = Naming(is_case_sensitive(statement.job.spark))
+        given = read_assignments(fields, statement.assignments or {}, statement.what, [statement.alias], naming)
         check_keys_kept(table, given, statement.what)
         pruning, keyed = _pruning(statement, table), way is Way.ROWS_WITH_KINDS
         found = target.rows(fields, pruning.predicate, placed=not keyed)

@@ -31,6 +31,7 @@ from paimon_spark.spark.adapters.options import (
     TIME_ZONE,
     UNKNOWN_BATCH,
     Once,
+    without_merging,
     write_options,
 )
 from paimon_spark.spark.jobs.spark_engine import SparkEngine
@@ -181,7 +182,7 @@ class PaimonTable(
         """
         names = parse_columns(columns) if isinstance(columns, str) else None if columns is None else tuple(columns)
         text = where if isinstance(where, str) else None
-        given = {**self._options, **options}
+        given = {**without_merging(self._options), **options}
         for key, value in ((TIME_ZONE, self._time_zone), (NATIVE, self._native)):
             if value is not None and _last(given, key) is None:
                 given[key] = value

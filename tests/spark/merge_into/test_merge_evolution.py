@@ -154,8 +154,8 @@ def test_named_columns_are_added_one_by_one(spark: SparkSession, tmp_path: Path)
 def test_sql_takes_the_words_and_the_setting(spark: SparkSession, tmp_path: Path) -> None:
     """Columns that the source lacks: kept by UPDATE *, NULL or the default by INSERT *; refused without evolution."""
     cat = paimon_spark.catalog(spark, str(tmp_path))
-    cat.sql("CREATE DATABASE d")
-    cat.sql("USE d")
+    cat.create_database("d")
+    cat.use("d")
     cat.sql("CREATE TABLE t (id INT, v STRING DEFAULT 'none', w INT) TBLPROPERTIES ('primary-key' = 'id')")
     cat.sql("INSERT INTO t VALUES (1, 'kept', 1)")
     spark.sql("SELECT * FROM VALUES (1, 11, 'x'), (2, 22, 'y') AS q(id, W, op)").createOrReplaceTempView("evolving")

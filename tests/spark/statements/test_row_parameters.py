@@ -18,9 +18,9 @@ pytestmark = pytest.mark.spark
 
 def test_conditions_and_values_take_parameters(quick_spark: SparkSession, tmp_path: Path) -> None:
     cat = paimon_spark.catalog(quick_spark, str(tmp_path))
+    cat.create_database("d")
+    cat.use("d")
     for sql in (
-        "CREATE DATABASE d",
-        "USE d",
         "CREATE TABLE t (id INT, s STRING, d DATE, n DOUBLE) TBLPROPERTIES ('primary-key' = 'id')",
         "INSERT INTO t VALUES (1, 'a', NULL, 1.0), (2, 'it''s', NULL, 2.0), (3, 'c', NULL, 3.0), (4, 'd', NULL, 4.0)",
     ):
@@ -53,7 +53,7 @@ def test_literals_are_what_spark_makes_of_the_arguments(spark: SparkSession) -> 
     values = [
         None, True, 5, -(2**31), -(2**31) - 1, 2**63 - 1, 1.5, -1e-300, float("inf"),
         "it's \\ ${spark.app.name} \n :x ?",
-        b"\x00\xff", Decimal("-1.50"), Decimal("1E+5"), dt.date(1, 1, 1), dt.datetime(2026, 7, 1, 12, 0, 0, 5),
+        b"\x00\xff", Decimal("-1.50"), Decimal("1E+5"), dt.date(1900, 1, 1), dt.datetime(2026, 7, 1, 12, 0, 0, 5),
         dt.datetime(1969, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5))),
         dt.timedelta(days=-3, microseconds=7), [1, 2],
     ]  # fmt: skip
