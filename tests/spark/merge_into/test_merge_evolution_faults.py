@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from support.faults.faulty_store import FaultyFileIO, When
+from support.faults.faulty_store import InjectedFault, When
+from support.faults.sides import DriverFaults
 
 from paimon_spark import PaimonTable
 from paimon_spark.errors import PaimonError
@@ -54,7 +55,7 @@ def test_another_schema_meanwhile_lets_it_run_again(quick_spark: SparkSession, t
 
 
 def test_the_schema_comes_with_the_rows_or_is_told(quick_spark: SparkSession, tmp_path: Path) -> None:
-    counted = FaultyFileIO(LocalFileIO())
+    counted = DriverFaults(LocalFileIO())
     made(quick_spark, tmp_path / "counted")
     merge(quick_spark, lambda: replace(open_table(str(tmp_path / "counted")), file_io=counted))
     published = [number for number, name in enumerate(counted.log) if name == "!create"][-2:]
@@ -62,11 +63,11 @@ def test_the_schema_comes_with_the_rows_or_is_told(quick_spark: SparkSession, tm
     for number, at in enumerate(published):
         path, said = tmp_path / str(number), ""
         table = made(quick_spark, path)
-        store = FaultyFileIO(LocalFileIO(), at, When.BEFORE)
+        store = DriverFaults(LocalFileIO(), at, When.BEFORE)
         try:
             merge(quick_spark, lambda path=path, store=store: replace(open_table(str(path)), file_io=store))  # type: ignore[misc]  # mypy does not see the types of defaults
-        except PaimonError as error:
-            said = str(error)
+        except (PaimonError, InjectedFault) as error:
+            said = " ".join([str(error), *getattr(error, "__notes__", ())])
         columns = table.toDF().columns
         outcomes.add(tuple(columns))
         if len(columns) > 2:
