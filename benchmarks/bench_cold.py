@@ -39,7 +39,7 @@ def seconds(kind: str) -> dict[str, float]:
 
 
 def sessions(results: Results, rounds: int) -> None:
-    kinds = ["paimon", "nothing"] + (["jvm"] if "PAIMON_JVM_JAR" in os.environ else [])
+    kinds = ["paimon", "catalog", "nothing"] + (["jvm"] if "PAIMON_JVM_JAR" in os.environ else [])
     runs: dict[str, list[dict[str, float]]] = {kind: [] for kind in kinds}
     for _ in range(rounds):
         for kind in kinds:
@@ -52,9 +52,9 @@ def sessions(results: Results, rounds: int) -> None:
             f"{what} of a session: over a source that does nothing", middle["paimon"] - middle["nothing"], "s", 1, note
         )
         if "jvm" in kinds:
-            results.lower(
-                f"{what} of a session: time / JVM connector", middle["paimon"] / middle["jvm"], "x", 1.5, note
-            )
+            for kind, by in {"paimon": "by path", "catalog": "by name"}.items():
+                ratio = middle[kind] / middle["jvm"]
+                results.lower(f"{what} of a session, {by}: time / JVM connector", ratio, "x", 1.5, note)
 
 
 def processes(results: Results) -> None:

@@ -1,8 +1,9 @@
 """One Spark session from its start: the first write and the first read of 1,000 rows. Prints one line of JSON.
 
-``python cold_session.py paimon|nothing|jvm DIRECTORY [JAR]``: `paimon` is this package, `nothing` a Python data source
-that does no work at all, which is what Spark itself costs, and `jvm` the connector in JAR. It imports nothing of this
-package, so that a Python with another PySpark can run it.
+``python cold_session.py paimon|catalog|nothing|jvm DIRECTORY [JAR]``: `paimon` is this package by path, `catalog` by
+the name of a table, `nothing` a Python data source that does no work at all, which is what Spark itself costs, and
+`jvm` the connector in JAR. Only `catalog` imports this package, so that a Python with another PySpark can run the
+others.
 """
 
 from __future__ import annotations
@@ -38,7 +39,15 @@ def session(kind: str, root: str, jar: str | None) -> SparkSession:
 
 
 def write(spark: SparkSession, kind: str, path: str, rows: DataFrame) -> None:
-    if kind == "jvm":  # a table by name; SQL makes it, as the connector's guide does
+    if kind == "catalog":
+        import paimon_spark
+
+        cat = paimon_spark.catalog(spark, str(Path(path).parents[1]))
+        cat.create_database("default", ignore_if_exists=True)
+        columns, properties = "id bigint not null, dt string, total double", "'primary-key'='id', 'bucket'='2'"
+        cat.sql(f"create table paimon.default.t ({columns}) tblproperties ({properties})")
+        cat["default.t"].append(rows)
+    elif kind == "jvm":  # a table by name; SQL makes it, as the connector's guide does
         columns, properties = "id bigint not null, dt string, total double", "'primary-key'='id', 'bucket'='2'"
         spark.sql(f"create table paimon.default.t ({columns}) tblproperties ({properties})")
         rows.write.format("paimon").mode("append").insertInto("paimon.default.t")
@@ -51,6 +60,10 @@ def write(spark: SparkSession, kind: str, path: str, rows: DataFrame) -> None:
 def read(spark: SparkSession, kind: str, path: str) -> list[Any]:
     if kind == "jvm":
         return spark.table("paimon.default.t").collect()
+    if kind == "catalog":
+        import paimon_spark
+
+        return paimon_spark.catalog(spark, str(Path(path).parents[1])).table("default.t").collect()
     return spark.read.format("paimon" if kind == "paimon" else "cold_nothing").load(path).collect()
 
 
