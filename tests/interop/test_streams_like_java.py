@@ -137,6 +137,8 @@ class StreamHistory:
         stream = opened(open_table(self.path), options, row_kinds=True)
         run = stream.start()
         at = run.first()
+        if at.full and javas:  # the deletions of a state are of keys that nobody was told of
+            javas = [[event for event in javas[0] if event[0] not in ("-U", "-D")], *javas[1:]]
         ours, at = self._ours(stream, run, at)
         self._same(ours, self._javas(javas))
         self.live(3)

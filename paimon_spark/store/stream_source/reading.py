@@ -51,11 +51,14 @@ class UnitReader:
         return self.shape.shaped(batches, pairs_updates=unit.kinds is Kinds.CHANGED)
 
     def _rows(self, unit: StreamUnit) -> Iterator[pa.RecordBatch]:
+        """The system tables show a state as in Java, with the deletions that it has of keys that are not there."""
         rows = self.reader.read(unit.split)
-        if unit.kinds in (Kinds.STATE, Kinds.CHANGED) or not self.reader.row_kinds:
+        if unit.kinds is Kinds.CHANGED or not self.reader.row_kinds:
+            return rows
+        if unit.kinds is Kinds.STATE and self.shape is not None:
             return rows
         present = _present(rows)
-        return present if unit.kinds is Kinds.ADDED else map(_taken_back, present)
+        return map(_taken_back, present) if unit.kinds is Kinds.TAKEN_BACK else present
 
 
 def unit_reader(table: Table, fields: Sequence[DataField], predicate: Predicate, system: str | None) -> UnitReader:

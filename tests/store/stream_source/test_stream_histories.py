@@ -139,3 +139,17 @@ def test_changes_make_every_state(kind: str, tmp_path: Path) -> None:
             compared += 1
     assert state == state_of(table)
     assert compared or kind == "full-compaction"
+
+
+@pytest.mark.parametrize("kind", ["none", "input", "lookup", "lookup with vectors"])
+def test_sums_over_changes_are_right_wherever_a_stream_begins(kind: str, tmp_path: Path) -> None:
+    """What adds rows up counts each row that comes, so a deletion must not come whose row never came."""
+    history = History(3, kind, tmp_path / "t")
+    for _ in range(6):
+        history.write()
+    history.compact()
+    for _ in range(6):
+        history.write()
+        query = Query(history.table, {"scan.mode": "latest-full"}, Checkpoint(), row_kinds=True)
+        rows = [row for _, batch in query.run() for row in batch]
+        assert {row["_row_kind"] for row in rows} <= {"+I", "+U"}
