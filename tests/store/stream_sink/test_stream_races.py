@@ -142,7 +142,8 @@ class Life:
 @pytest.mark.parametrize("kind", ["append", "sums"])
 def test_a_batch_is_written_once(tmp_path: Path, kind: str, rolls_back: bool) -> None:
     for seed in range(LIVES):
-        path = tmp_path / str(seed)
+        # Random names of files are drawn from the seed. No other test of this process may have files of the same names.
+        path = tmp_path / f"{kind}{'-rollback' * rolls_back}" / str(seed)
         life = Life(path, kind, seed, rolls_back)
         life.live()
         found = [(k, v) for k, _, v in rows_of(path) if k < 1000]
