@@ -23,6 +23,7 @@ FLOORS = (
     ("format.manifests", "format.rules"),
     ("arrow",),
     ("arrow.statistics",),
+    ("arrow.parquet",),
     ("arrow.formats", "arrow.predicates"),
     ("arrow.file_index",),
     ("sql.text",),

@@ -18,7 +18,15 @@ from fastavro.schema import SchemaParseException, UnknownType
 
 from paimon_spark.arrow.conform import batch_of
 from paimon_spark.arrow.formats.avro_columns import avro_schema, from_avro, record_of, to_avro
-from paimon_spark.arrow.formats.file_access import RowGroup, WriteSettings, damaged, positioned, reading
+from paimon_spark.arrow.formats.file_access import (
+    RowGroup,
+    RowRange,
+    WriteSettings,
+    damaged,
+    groups_with,
+    positioned,
+    reading,
+)
 from paimon_spark.arrow.statistics.collector import StatsCollector
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema
@@ -58,9 +66,13 @@ class AvroReader:
         return [RowGroup(0, self.row_count)]
 
     def read(
-        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+        self,
+        columns: Sequence[DataField],
+        batch_rows: int,
+        row_groups: Sequence[int] | None = None,
+        rows: Sequence[RowRange] | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        if row_groups is None or len(row_groups):
+        if groups_with(self.row_groups, row_groups, rows):
             yield from positioned(self._batches(columns, batch_rows), 0, self.row_count, self._where)
 
     def close(self) -> None:

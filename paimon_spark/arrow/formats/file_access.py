@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -11,12 +11,20 @@ from typing import Protocol
 import pyarrow as pa
 
 from paimon_spark.arrow.conform import batch_of
+from paimon_spark.arrow.parquet.page_rows import RowPieces
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import CorruptFile, PaimonError
 from paimon_spark.format.types import DataField
 
+RowRange = tuple[int, int]
+"""The number of the first row in a file, and that of the row after the last."""
+
 
 def _no_stats(column: str) -> ColumnStats | None:
+    return None
+
+
+def _no_pages(columns: Collection[str]) -> RowPieces | None:
     return None
 
 
@@ -26,11 +34,18 @@ class RowGroup:
 
     Attributes:
         stats: gives the statistics of a top-level column, by its name in the file; None if the file has none.
+        pages: gives the rows cut at the pages of columns; None if their pages are not known.
     """
 
     first_row: int
     row_count: int
     stats: Callable[[str], ColumnStats | None] = field(default=_no_stats)
+    pages: Callable[[Collection[str]], RowPieces | None] = field(default=_no_pages)
+
+    @property
+    def rows(self) -> RowRange:
+        """Its rows in the file."""
+        return self.first_row, self.first_row + self.row_count
 
 
 class FileReader(Protocol):
@@ -49,7 +64,11 @@ class FileReader(Protocol):
         """The parts of the file, in row order."""
 
     def read(
-        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+        self,
+        columns: Sequence[DataField],
+        batch_rows: int,
+        row_groups: Sequence[int] | None = None,
+        rows: Sequence[RowRange] | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches of at most batch_rows rows in exactly ``arrow_schema(columns)``, each with its first row's position.
 
@@ -60,6 +79,8 @@ class FileReader(Protocol):
             batch_rows: the most rows of a batch.
             row_groups: ascending indices of the parts to read (None: all). The rows of a batch are neighbours in the
                 file: no batch crosses a part that is left out.
+            rows: ascending and disjoint ranges: other rows of these parts may be left out (None: no row). A format
+                that cannot leave out rows returns the whole of each part that has one of them.
 
         Raises:
             CorruptFile: the file is truncated or damaged, or a column is not of its type.
@@ -152,6 +173,20 @@ def spans(groups: Sequence[int]) -> Iterator[list[int]]:
         span.append(group)
     if span:
         yield span
+
+
+def clipped(rows: Sequence[RowRange], part: RowRange) -> list[RowRange]:
+    """What of ascending ranges of rows is in a range."""
+    first, end = part
+    return [(max(a, first), min(b, end)) for a, b in rows if a < end and b > first]
+
+
+def groups_with(
+    parts: Sequence[RowGroup], row_groups: Sequence[int] | None, rows: Sequence[RowRange] | None
+) -> Sequence[int]:
+    """Those of some row groups of a file (None: all) that have a row of some ranges (None: all)."""
+    groups = range(len(parts)) if row_groups is None else row_groups
+    return groups if rows is None else [group for group in groups if clipped(rows, parts[group].rows)]
 
 
 def positioned(

@@ -12,7 +12,16 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from paimon_spark.arrow.conform import conform, list_of, map_of, struct_of
-from paimon_spark.arrow.formats.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
+from paimon_spark.arrow.formats.file_access import (
+    RowGroup,
+    RowRange,
+    damaged,
+    empty_batches,
+    groups_with,
+    positioned,
+    reading,
+    spans,
+)
 from paimon_spark.arrow.formats.orc_footer import read_tail
 from paimon_spark.arrow.formats.orc_stats import stripe_stats
 from paimon_spark.arrow.formats.orc_timestamps import StripeTimestamps, TimestampPlan, plan_timestamps
@@ -52,9 +61,13 @@ class OrcReader:
         return groups
 
     def read(
-        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+        self,
+        columns: Sequence[DataField],
+        batch_rows: int,
+        row_groups: Sequence[int] | None = None,
+        rows: Sequence[RowRange] | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        groups = range(len(self._tail.stripes)) if row_groups is None else row_groups
+        groups = groups_with(self.row_groups, row_groups, rows)
         numbers = [self._tail.top_level[c.name] for c in columns if c.name in self._names]
         with reading(self._where), damaged(self._where):
             plan = plan_timestamps(self._source, self._tail, numbers, self._legacy_ltz)

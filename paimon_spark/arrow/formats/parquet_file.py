@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,11 +11,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from paimon_spark.arrow.conform import conformer
-from paimon_spark.arrow.formats.file_access import RowGroup, damaged, empty_batches, positioned, reading, spans
-from paimon_spark.arrow.formats.int96_footer import int96_to_fixed
-from paimon_spark.arrow.formats.optional_keys import maps_as_structs
-from paimon_spark.arrow.formats.parquet_stats import FooterStats
+from paimon_spark.arrow.formats.file_access import (
+    RowGroup,
+    RowRange,
+    clipped,
+    damaged,
+    empty_batches,
+    groups_with,
+    positioned,
+    reading,
+    spans,
+)
+from paimon_spark.arrow.formats.parquet_rows import batches_of_rows
 from paimon_spark.arrow.formats.patched_file import is_remote, native
+from paimon_spark.arrow.parquet.chunk_pages import ChunkPages
+from paimon_spark.arrow.parquet.footer_stats import FooterStats
+from paimon_spark.arrow.parquet.int96_footer import int96_to_fixed
+from paimon_spark.arrow.parquet.optional_keys import maps_as_structs
+from paimon_spark.arrow.parquet.page_file import PageFiles
+from paimon_spark.arrow.parquet.page_rows import RowPieces
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import DataError
@@ -34,7 +48,7 @@ class ParquetReader:
         with reading(where), damaged(where):
             self._source = native(source)
             self._remote = is_remote(self._source)
-            self._file = _open(self._source, self._remote)
+            self._file, self._rewritten = _open(self._source, self._remote)
             self._schema: pa.Schema = self._file.schema_arrow
         self._metadata = self._file.metadata
 
@@ -51,20 +65,52 @@ class ParquetReader:
         groups, first = [], 0
         for i in range(self._metadata.num_row_groups):
             rows = self._metadata.row_group(i).num_rows
-            groups.append(RowGroup(first, rows, partial(self._stats, i)))
+            groups.append(RowGroup(first, rows, partial(self._stats, i), partial(self._pieces, i)))
             first += rows
         return groups
 
     def read(
-        self, columns: Sequence[DataField], batch_rows: int, row_groups: Sequence[int] | None = None
+        self,
+        columns: Sequence[DataField],
+        batch_rows: int,
+        row_groups: Sequence[int] | None = None,
+        rows: Sequence[RowRange] | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         schema = arrow_schema(columns)
         present = [name for name in schema.names if name in self._schema.names]
-        groups = range(self._metadata.num_row_groups) if row_groups is None else row_groups
+        groups = groups_with(self.row_groups, row_groups, rows)
+        if rows is not None:
+            for group in groups:
+                yield from self._rows(schema, present, batch_rows, group, clipped(rows, self.row_groups[group].rows))
+            return
         for span in self._windows(groups):
             expected = sum(self.row_groups[i].row_count for i in span)
             batches = self._batches(schema, present, batch_rows, span, expected)
             yield from positioned(batches, self.row_groups[span[0]].first_row, expected, self._where)
+
+    def _rows(
+        self, schema: pa.Schema, present: Sequence[str], batch_rows: int, group: int, rows: Sequence[RowRange]
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Some rows of a row group, or all if it is not worth it to read pages one by one."""
+        first, count = self.row_groups[group].first_row, self.row_groups[group].row_count
+        wanted = sum(end - start for start, end in rows)
+        with reading(self._where), damaged(self._where):
+            in_pages = wanted * 2 <= count and self._page_files.has_pages(group, present)
+        if not in_pages:
+            batches = self._batches(schema, present, batch_rows, [group], count)
+            yield from positioned(batches, first, count, self._where)
+            return
+        parts = batches_of_rows(self._page_files, group, present, [(a - first, b - first) for a, b in rows], batch_rows)
+        steps: list[Column] | None = None
+        while True:
+            with reading(self._where), damaged(self._where):
+                start, batch = next(parts, (0, None))
+                if batch is None:
+                    return
+                if steps is None:
+                    steps = [self._column(field, batch.schema) for field in schema]
+                arrays = [step(batch) for step in steps]
+            yield first + start, pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _windows(self, groups: Sequence[int]) -> Iterator[list[int]]:
         """Neighbouring row groups to read together; of remote files only as many as may be fetched at once."""
@@ -126,15 +172,27 @@ class ParquetReader:
 
     @cached_property
     def _footer_stats(self) -> FooterStats:
-        return FooterStats(_footer(self._source), self._schema)
+        return FooterStats(self._rewritten or _footer(self._source), self._schema)
+
+    @cached_property
+    def _chunk_pages(self) -> ChunkPages:
+        return ChunkPages(self._source, self._footer_stats, self._remote)
+
+    @cached_property
+    def _page_files(self) -> PageFiles:
+        return PageFiles(self._source, self._footer_stats, self._chunk_pages, self._remote)
 
     def _stats(self, group: int, column: str) -> ColumnStats | None:
         with reading(self._where), damaged(self._where):
             return self._footer_stats.chunk(group, column)
 
+    def _pieces(self, group: int, columns: Collection[str]) -> RowPieces | None:
+        with reading(self._where), damaged(self._where):
+            return self._chunk_pages.pieces(group, columns)
 
-def _open(source: pa.NativeFile, fetches_ahead: bool) -> pq.ParquetFile:
-    """The file as Arrow can read it: INT96 as bytes, maps of optional keys as structs."""
+
+def _open(source: pa.NativeFile, fetches_ahead: bool) -> tuple[pq.ParquetFile, bytes | None]:
+    """The file as Arrow can read it: INT96 as bytes, maps of optional keys as structs; and the footer if rewritten."""
     options = {"page_checksum_verification": True, "pre_buffer": fetches_ahead}
     try:
         file = pq.ParquetFile(source, **options)
@@ -146,12 +204,12 @@ def _open(source: pa.NativeFile, fetches_ahead: bool) -> pq.ParquetFile:
     else:
         leaves = range(file.metadata.num_columns)
         if all(file.schema.column(i).physical_type != "INT96" for i in leaves):
-            return file
+            return file, None
         footer = _footer(source)
     footer = int96_to_fixed(footer)
     around = b"".join((_MAGIC, footer, struct.pack("<I", len(footer)), _MAGIC))
     metadata = pq.read_metadata(pa.BufferReader(around))
-    return pq.ParquetFile(source, metadata=metadata, **options)
+    return pq.ParquetFile(source, metadata=metadata, **options), footer
 
 
 def _without_optional_keys(source: pa.NativeFile) -> bytes | None:

@@ -16,10 +16,10 @@ from pyarrow import types as pt
 from paimon_spark.arrow.conform import conform_batch
 from paimon_spark.arrow.formats.file_access import WriteSettings
 from paimon_spark.arrow.formats.hidden_nulls import has_required_field, without_hidden_nulls
-from paimon_spark.arrow.formats.int96_footer import fixed_to_int96
-from paimon_spark.arrow.formats.parquet_stats import FooterStats
 from paimon_spark.arrow.formats.physical_schema import leaves, parquet_schema
 from paimon_spark.arrow.int96 import INT96
+from paimon_spark.arrow.parquet.footer_stats import FooterStats
+from paimon_spark.arrow.parquet.int96_footer import fixed_to_int96
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.errors import DataError, OptionError

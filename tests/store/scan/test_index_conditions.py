@@ -26,7 +26,7 @@ def test_no_row_is_left_out_wrongly(tmp_path: Path, kind: str) -> None:
         drawn = draw_table(draws, kind, tmp_path / str(number))
         (whole,) = drawn.table.scan().to_arrow().combine_chunks().to_batches()
         for _ in range(_CONDITIONS):
-            condition = draw_condition(draws, drawn)
+            condition = draw_condition(draws, drawn.data_type, drawn.pool)
             scan = drawn.table.scan(where=condition)
             expected = pa.Table.from_batches([filter_batch(condition, whole)])
             assert rows(scan.to_arrow()) == rows(expected), (drawn, condition)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimon_spark.arrow.formats.thrift_compact import I32, Field, Struct, decode_struct, encode_struct, find
+from paimon_spark.arrow.parquet.thrift_compact import I32, Field, Struct, decode_struct, encode_struct, find
 
 _TYPE_INT96, _TYPE_FIXED = 3, 7
 _SCHEMA, _ROW_GROUPS = 2, 4  # of FileMetaData

@@ -6,6 +6,7 @@ A struct is a list of ``Field(id, kind, value)``. Values: bool, int (all integer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +135,24 @@ class _Reader:
             raise IndexError
         if kind in (LIST, SET):
             raise ValueError("lists of lists do not occur in parquet footers")
-        return List(kind, [self.value(kind) for _ in range(size)])
+        return List(kind, [*self.texts(size)] if kind == BINARY else [self.value(kind) for _ in range(size)])
+
+    def texts(self, count: int) -> Sequence[bytes]:
+        """As many binary values, most of them short: page indexes hold thousands."""
+        data, at, found = self.data, self.at, []
+        for _ in range(count):
+            size = data[at]
+            at += 1
+            if size >= 0x80:
+                self.at = at - 1
+                size = self.varint()
+                at = self.at
+            found.append(data[at : at + size])
+            at += size
+        if at > len(data):
+            raise IndexError
+        self.at = at
+        return found
 
 
 def _put_varint(out: bytearray, value: int) -> None:

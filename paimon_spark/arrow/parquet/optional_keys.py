@@ -6,7 +6,7 @@ struct of one list of entries. So the footer is rewritten, and ``conform`` makes
 
 from __future__ import annotations
 
-from paimon_spark.arrow.formats.thrift_compact import STRUCT, List, Struct, decode_struct, encode_struct, find
+from paimon_spark.arrow.parquet.thrift_compact import STRUCT, List, Struct, decode_struct, encode_struct, find
 
 _SCHEMA = 2  # of FileMetaData
 _REPETITION, _NUM_CHILDREN, _CONVERTED_TYPE, _LOGICAL_TYPE = 3, 5, 6, 10  # of SchemaElement

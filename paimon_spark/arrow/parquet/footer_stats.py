@@ -6,19 +6,19 @@ The footer is decoded here and not by pyarrow, which aborts the process on a dam
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import types as pt
 
-from paimon_spark.arrow.formats.thrift_compact import Struct, decode_struct, find
-from paimon_spark.arrow.int96 import INT96
+from paimon_spark.arrow.parquet.thrift_compact import Struct, decode_struct, find
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
 
 _JAVA_WRITER = b"parquet-mr"
-_ROW_GROUPS, _CREATED_BY = 4, 6  # of FileMetaData
+_ROW_GROUPS, _CREATED_BY, _COLUMN_ORDERS = 4, 6, 7  # of FileMetaData
+_TYPE_ORDER = 1  # of the union ColumnOrder
 _COLUMNS, _NUM_ROWS = 1, 3  # of RowGroup
 _META_DATA = 3  # of ColumnChunk
 _TYPE, _STATISTICS = 1, 12  # of ColumnMetaData
@@ -28,23 +28,56 @@ _LAYOUTS = {_BOOLEAN: "<?", _INT32: "<i", _INT64: "<q", _FLOAT: "<f", _DOUBLE: "
 
 
 class FooterStats:
-    """The statistics of one footer; schema is the Arrow schema of the file.
+    """The chunks of one footer and their statistics; schema is the Arrow schema of the file.
 
     Every method raises ValueError if the footer is damaged.
+
+    Attributes:
+        tree: the footer.
+        by_java: whether Java wrote the file.
+        leaf_count: the leaves of its columns.
     """
 
     def __init__(self, footer: bytes, schema: pa.Schema) -> None:
-        tree = decode_struct(footer)
-        row_groups = find(tree, _ROW_GROUPS)
+        self.tree = decode_struct(footer)
+        self.by_java = (find(self.tree, _CREATED_BY) or b"").startswith(_JAVA_WRITER)
+        row_groups = find(self.tree, _ROW_GROUPS)
         self._groups: list[Struct] = row_groups.values if row_groups else []
-        self._by_java = (find(tree, _CREATED_BY) or b"").startswith(_JAVA_WRITER)
         self._positions = {name: i for i, name in enumerate(schema.names)}
         self._leaves: dict[str, tuple[int, pa.DataType]] = {}
-        leaf = 0
+        self._all_leaves: dict[str, range] = {}
+        leaf = 0  # the number of leaves so far
         for field in schema:
             if not pt.is_nested(field.type):
                 self._leaves[field.name] = (leaf, field.type)
+            self._all_leaves[field.name] = range(leaf, leaf + _leaf_count(field.type))
             leaf += _leaf_count(field.type)
+        self.leaf_count = leaf
+
+    def leaf(self, column: str) -> tuple[int, pa.DataType] | None:
+        """The number and the type of the leaf of a top-level column; None if it is nested or not there."""
+        return self._leaves.get(column)
+
+    def leaves(self, column: str) -> range:
+        """The numbers of the leaves of a top-level column."""
+        return self._all_leaves[column]
+
+    def row_count(self, group: int) -> int:
+        """The rows of a row group."""
+        return int(find(self._groups[group], _NUM_ROWS) or 0)
+
+    def column_chunk(self, group: int, leaf: int) -> Struct:
+        """The ColumnChunk of a leaf."""
+        chunks = find(self._groups[group], _COLUMNS)
+        if chunks is None or leaf >= len(chunks.values):
+            raise ValueError("the footer lacks a column chunk")
+        found: Struct = chunks.values[leaf]
+        return found
+
+    def has_type_order(self, leaf: int) -> bool:
+        """True if bounds of the leaf are by the order of its type, and not by another one, of a later release."""
+        orders = find(self.tree, _COLUMN_ORDERS)
+        return orders is not None and leaf < len(orders.values) and find(orders.values[leaf], _TYPE_ORDER) is not None
 
     def chunk(self, group: int, column: str) -> ColumnStats | None:
         """The statistics of a top-level column that is not nested, in one row group; None if there are none."""
@@ -54,12 +87,8 @@ class FooterStats:
         low, high, nulls = self._raw(group, leaf, arrow)
         if low is None and nulls is None:
             return None
-        if pt.is_floating(arrow) and low is not None:
-            # Java's bounds of a chunk with NaN are NaN; Arrow (C++, Rust) leaves out the NaN, the greatest value.
-            if low != low or high != high:
-                low = high = None
-            elif not self._by_java:
-                high = None
+        if pt.is_floating(arrow):
+            low, high = trusted_bounds(low, high, self.by_java)
         return ColumnStats(low, high, nulls)
 
     def columns(self, nulls: Sequence[int], has_nan: Sequence[bool]) -> dict[str, ColumnStats]:
@@ -92,19 +121,17 @@ class FooterStats:
         return (min(lows), max(highs)) if lows else (None, None)
 
     def _raw(self, group: int, leaf: int, arrow: pa.DataType) -> tuple[Any, Any, int | None]:
-        chunks = find(self._groups[group], _COLUMNS)
-        if chunks is None or leaf >= len(chunks.values):
-            raise ValueError("the footer lacks a column chunk")
-        meta_data = find(chunks.values[leaf], _META_DATA) or []
+        meta_data = find(self.column_chunk(group, leaf), _META_DATA) or []
         statistics = find(meta_data, _STATISTICS)
         if statistics is None:
             return None, None, None
         physical = find(meta_data, _TYPE)
         low, high = find(statistics, _MIN_VALUE), find(statistics, _MAX_VALUE)
         nulls = find(statistics, _NULL_COUNT)
-        if low is None or high is None or arrow == INT96:
+        decode = bound_decoder(physical, arrow)
+        if low is None or high is None or decode is None:
             return None, None, nulls
-        return _internal(low, physical, arrow), _internal(high, physical, arrow), nulls
+        return decode(low), decode(high), nulls
 
 
 def _leaf_count(arrow: pa.DataType) -> int:
@@ -113,21 +140,41 @@ def _leaf_count(arrow: pa.DataType) -> int:
     return sum(_leaf_count(arrow.field(i).type) for i in range(arrow.num_fields))
 
 
-def _internal(raw: bytes, physical: int, arrow: pa.DataType) -> Any:
-    """The internal value of a bound as the footer stores it; None where the type has none."""
-    value: Any = raw if physical not in _LAYOUTS else struct.unpack(_LAYOUTS[physical], raw)[0]
-    if pt.is_decimal(arrow):
-        return decimal_of(int.from_bytes(value, "big", signed=True) if isinstance(value, bytes) else value, arrow.scale)
+def bound_decoder(physical: int, arrow: pa.DataType) -> Callable[[bytes], Any] | None:
+    """How a stored bound of a leaf column becomes an internal value; None: its order is not known here.
+
+    Args:
+        physical: the type in parquet.
+        arrow: the type that Arrow reads it as.
+    """
     if pt.is_string(arrow) or pt.is_large_string(arrow):
-        return _text(raw)
+        return _text
     if pt.is_binary(arrow) or pt.is_large_binary(arrow):
-        return raw
-    if isinstance(value, bytes):
-        return None
+        return bytes
+    layout = _LAYOUTS.get(physical)
+    if layout is None:
+        scale = arrow.scale if pt.is_decimal(arrow) else None
+        return None if scale is None else lambda raw: decimal_of(int.from_bytes(raw, "big", signed=True), scale)
+    unpack = struct.Struct(layout).unpack
+    if pt.is_decimal(arrow):
+        return lambda raw: decimal_of(unpack(raw)[0], arrow.scale)
     if pt.is_timestamp(arrow):
-        return value * NANOS_PER_UNIT[arrow.unit]
+        unit = NANOS_PER_UNIT[arrow.unit]
+        return lambda raw: unpack(raw)[0] * unit
     known = (pt.is_boolean, pt.is_signed_integer, pt.is_floating, pt.is_date32)
-    return value if any(test(arrow) for test in known) or arrow == pa.time32("ms") else None
+    if any(test(arrow) for test in known) or arrow == pa.time32("ms"):
+        return lambda raw: unpack(raw)[0]
+    return None
+
+
+def trusted_bounds(low: Any, high: Any, by_java: bool) -> tuple[Any, Any]:
+    """Bounds of FLOAT or DOUBLE without what a NaN, the greatest value, makes unknown; both are None, or none is.
+
+    Java's bounds of values with a NaN are NaN; Arrow (C++, Rust) leaves out the NaN.
+    """
+    if low is None or low != low or high != high:
+        return None, None
+    return low, high if by_java else None
 
 
 def _text(raw: bytes) -> str | None:
