@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 from support.long_runs import examples
+from support.programs.hive_metastore import HiveMetastore, NoMetastore, drop_all, hive_metastore
 from support.shares import begin_run, left_out
 
 # How long an example takes says more of the machine and its other work than of the code.
@@ -117,6 +118,24 @@ def quick_spark(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
     for key, value in before.items():
         spark.conf.set(key, value or "")
+
+
+@pytest.fixture(scope="session")
+def metastore() -> Iterator[HiveMetastore]:
+    """A Hive metastore."""
+    try:
+        with hive_metastore() as running:
+            yield running
+    except NoMetastore as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def hive_options(metastore: HiveMetastore, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The options of an empty catalog in it."""
+    made = {"metastore": "hive", "uri": metastore.uri, "warehouse": str(tmp_path / "lake")}
+    yield made
+    drop_all(made)
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ FLOORS = (
     ("store.upkeep", "store.checks"),
     ("store.stream_sink",),
     ("catalogs", "procedures"),
-    ("catalogs.jdbc", "catalogs.rest"),
+    ("catalogs.hive", "catalogs.jdbc", "catalogs.rest"),
     ("catalogs.factory",),
     ("procedures.call",),
     ("cdc",),

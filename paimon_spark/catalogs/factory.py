@@ -11,7 +11,6 @@ from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.file_io import absolute_location, file_io_for
 
 _FILESYSTEM = "filesystem"
-_HIVE = "hive"
 
 
 def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Catalog:
@@ -24,16 +23,10 @@ def open_catalog(options: str | Mapping[str, str], name: str = "paimon") -> Cata
 
     Raises:
         OptionError: an option is unknown or has a bad value, or the warehouse is missing.
-        UnsupportedFeature: the catalog is of a kind that this release does not have.
+        UnsupportedFeature: an option asks for what this release does not have, or a package is missing.
     """
     given = {WAREHOUSE: options} if isinstance(options, str) else {key: str(text) for key, text in options.items()}
     kind = given.get(METASTORE, _FILESYSTEM).strip().lower()
-    if kind == _HIVE:
-        raise UnsupportedFeature(
-            f"opening a catalog of the kind '{kind}': this release has {', '.join(_KINDS)} catalogs. The tables of a "
-            "Hive catalog are in files too: leave out 'metastore' and 'uri' to open its warehouse for reading, and "
-            "create, drop and rename its tables with the official system"
-        )
     if kind not in _KINDS:
         raise OptionError(f"the option 'metastore' of the catalog is '{kind}': expected {', '.join(_KINDS)}")
     return _KINDS[kind](name, given)
@@ -60,6 +53,18 @@ def _jdbc(name: str, options: Mapping[str, str]) -> Catalog:
     return open_jdbc_catalog(name, options)
 
 
+def _hive(name: str, options: Mapping[str, str]) -> Catalog:
+    try:
+        from paimon_spark.catalogs.hive.catalog import open_hive_catalog
+    except ModuleNotFoundError as error:
+        if error.name not in ("pymetastore", "thrift"):
+            raise
+        raise UnsupportedFeature(
+            "opening a hive catalog needs the package pymetastore: run pip install 'paimon-spark[hive]'"
+        ) from None
+    return open_hive_catalog(name, options)
+
+
 def _rest(name: str, options: Mapping[str, str]) -> Catalog:
     from paimon_spark.catalogs.rest.catalog import RestCatalog  # an HTTP client that few need
     from paimon_spark.catalogs.rest.options import rest_options
@@ -69,6 +74,7 @@ def _rest(name: str, options: Mapping[str, str]) -> Catalog:
 
 _KINDS: Mapping[str, Callable[[str, Mapping[str, str]], Catalog]] = {
     _FILESYSTEM: _filesystem,
+    "hive": _hive,
     "jdbc": _jdbc,
     "rest": _rest,
 }

@@ -30,7 +30,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table
 from paimon_spark.store.scan.projection import find_fields
-from paimon_spark.store.storage.publishers import publisher_of
+from paimon_spark.store.storage.publishers import KnownTable, publisher_of
 from paimon_spark.store.system_tables.names import SYS, is_of_warehouse
 from paimon_spark.store.system_tables.request import Columns, Request, columns_of_rows, fields_of
 from paimon_spark.store.system_tables.table import MetadataScan
@@ -95,21 +95,18 @@ class Warehouse:
     def tables(self) -> list[tuple[str, str, Table]]:
         """(database, name, table) of all tables, those that cannot be read too, by name."""
         publisher = publisher_of(self.options)
-        names = self._listed() if publisher is None else publisher.tables()
+        known = self._listed() if publisher is None else publisher.tables()
         with ThreadPoolExecutor(_READ_THREADS) as threads:
-            found = list(threads.map(lambda n: find_stored_table(self.path(*n), self.options), names))
-        return [(*name, table) for name, table in zip(names, found, strict=True) if table is not None]
+            found = list(threads.map(lambda one: find_stored_table(one.location, self.options), known))
+        return [(one.database, one.table, t) for one, t in zip(known, found, strict=True) if t is not None]
 
-    def _listed(self) -> list[tuple[str, str]]:
+    def _listed(self) -> list[KnownTable]:
         return [
-            (database.removesuffix(_DATABASE), name)
+            KnownTable(database.removesuffix(_DATABASE), name, f"{self.location}/{database}/{name}")
             for database in _folders(self.file_io, self.location)
             if database.endswith(_DATABASE) and database != SYS
             for name in _folders(self.file_io, f"{self.location}/{database}")
         ]
-
-    def path(self, database: str, table: str) -> str:
-        return f"{self.location}/{database}{_DATABASE}/{table}"
 
 
 def _folders(file_io: FileIO, path: str) -> list[str]:

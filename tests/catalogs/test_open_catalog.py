@@ -48,7 +48,7 @@ def test_options_of_other_clients_are_taken(tmp_path: Path) -> None:
     [
         ({}, "'warehouse' of the catalog is missing"),
         ({"warehouse": " "}, "'warehouse' of the catalog is missing"),
-        ({"metastore": "glue"}, "'glue': expected filesystem, jdbc"),
+        ({"metastore": "glue"}, "'glue': expected filesystem, hive, jdbc"),
         ({"ware-house": "/x"}, "'ware-house' of the catalog is not known; did you mean 'warehouse'"),
         ({"Warehouse": "/x"}, "did you mean 'warehouse'"),
         ({"bucket": "1"}, "given as 'table-default.<option>'"),
@@ -67,7 +67,6 @@ def test_options_that_cannot_be(options: dict[str, str], words: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"metastore": "hive"}, "of the kind 'hive'"),
         ({"table.type": "external"}, "'table.type' = 'external'"),
         ({"lock.type": "zookeeper"}, "'lock.type' = 'zookeeper'"),
     ],

@@ -391,20 +391,21 @@ _Server.register("Genuine", Genuine)
 
 
 @contextmanager
-def java_process(version: str, *more: str) -> Iterator[Genuine]:
+def java_process(version: str, *more: str, jars: Sequence[str] = ()) -> Iterator[Genuine]:
     """A child process (spawned: a JVM does not survive a fork) that serves one release.
 
     Args:
         version: of Paimon.
         more: coordinates of further jars.
+        jars: the paths of others.
 
     Raises:
         JavaUnavailable: the jar cannot be resolved.
     """
     paimon_jar(version)
-    jars = [str(java_jar(coordinate)) for coordinate in more]
+    others = [*(str(java_jar(coordinate)) for coordinate in more), *jars]
     with _Server(ctx=multiprocessing.get_context("spawn")) as server:
-        yield server.Genuine(version, jars)
+        yield server.Genuine(version, others)
 
 
 def table_path(folder: Path, name: str = "t") -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from paimon_spark.catalogs.jdbc.tables import NAME_LENGTH, VALUE_LENGTH
+from paimon_spark.catalogs.key_options import key_options
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.schema import TableSchema
 
 
@@ -15,13 +14,7 @@ def table_properties(schema: TableSchema) -> dict[str, str]:
     Raises:
         OptionError: one is longer than its column.
     """
-    bucket_keys: tuple[str, ...] = Options(schema.options).value(o.BUCKET_KEY) or schema.trimmed_primary_keys
-    keys = {
-        o.PRIMARY_KEY.key: ",".join(schema.primary_keys),
-        o.PARTITION.key: ",".join(schema.partition_keys),
-        o.BUCKET_KEY.key: ",".join(bucket_keys),
-    }
-    made = {**schema.options, **{key: text for key, text in keys.items() if text}}
+    made = {**schema.options, **key_options(schema)}
     check_lengths("the table", made, "; or open the catalog with 'sync-all-properties' = 'false'")
     return made
 

@@ -15,6 +15,7 @@ from paimon_spark.errors import CatalogUnavailable, OptionError
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, plain_location
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import decode_schema
+from paimon_spark.store.storage.publishers import KnownTable
 
 _PATH = re.compile(
     rf"(?P<database>[^/]+){re.escape(DATABASE_SUFFIX)}/(?P<table>[^/]+)"
@@ -62,10 +63,11 @@ class JdbcPublisher:
             self._copy_options(identifier, schema)
         return created
 
-    def tables(self) -> list[tuple[str, str]]:
-        """(database, table) of all tables that have a row, sorted."""
+    def tables(self) -> list[KnownTable]:
+        """All tables that have a row, by name."""
         rows = self.connection.rows
-        return [(database, table) for database in rows.databases() for table in rows.tables(database)]
+        names = ((database, table) for database in rows.databases() for table in rows.tables(database))
+        return [KnownTable(*name, f"{self.warehouse}/{name[0]}{DATABASE_SUFFIX}/{name[1]}") for name in names]
 
     def _create_locked(self, store: FileIO, path: str, data: bytes, identifier: Identifier) -> bool:
         if not self.connection.settings.locked:

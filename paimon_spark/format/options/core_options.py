@@ -287,6 +287,8 @@ STATS_KEEP_FIRST_N_COLUMNS = _int("metadata.stats-keep-first-n-columns", -1)
 PARTITION_DEFAULT_NAME = Option("partition.default-name", "__DEFAULT_PARTITION__", parse_text)
 PARTITION_LEGACY_NAME = _bool("partition.legacy-name", True)
 PARTITION_EXPIRATION_TIME = _opt_duration("partition.expiration-time")
+METASTORE_PARTITIONED_TABLE = _bool("metastore.partitioned-table", False)
+METASTORE_TAG_TO_PARTITION = _opt_text("metastore.tag-to-partition")
 PARTITION_EXPIRATION_STRATEGY = Option(
     "partition.expiration-strategy", "values-time", parse_choice("values-time", "update-time")
 )

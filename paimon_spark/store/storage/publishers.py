@@ -19,15 +19,24 @@ from paimon_spark.file_io import FileIO, Publisher
 
 CONNECTION = "catalog.connection"
 """The option, among the storage options. It holds no password."""
-_MODULES = {"jdbc": "paimon_spark.catalogs.jdbc.publisher"}
+_MODULES = {"jdbc": "paimon_spark.catalogs.jdbc.publisher", "hive": "paimon_spark.catalogs.hive.publisher"}
 _PUBLISHED = re.compile(r"/(?:snapshot/snapshot|schema/schema)-\d+$")
+
+
+@dataclass(frozen=True)
+class KnownTable:
+    """A table of a catalog, by its name, and its directory."""
+
+    database: str
+    table: str
+    location: str
 
 
 class KnowingPublisher(Publisher, Protocol):
     """The publisher of a catalog, which also knows what tables there are."""
 
-    def tables(self) -> list[tuple[str, str]]:
-        """(database, table) of all tables, sorted."""
+    def tables(self) -> list[KnownTable]:
+        """All tables, by name."""
         ...
 
 
@@ -47,8 +56,8 @@ class CatalogPublisher:
             return store.create_if_absent(path, data)
         return self._of_catalog.create_if_absent(store, path, data)
 
-    def tables(self) -> list[tuple[str, str]]:
-        """(database, table) of all tables that the catalog knows, sorted."""
+    def tables(self) -> list[KnownTable]:
+        """All tables that the catalog knows, by name."""
         return self._of_catalog.tables()
 
     @cached_property

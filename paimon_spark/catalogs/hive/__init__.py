@@ -1,0 +1,11 @@
+"""The catalog whose names are in a Hive metastore, and whose tables are files (Java: HiveCatalog).
+
+What must happen in which order: a table is created files first and name second, dropped name first and files second,
+altered files first and the copy of its columns and options second, as by Java. A rename is one call of the metastore,
+which moves the directory. What a crash leaves between the steps is no table for anybody, or one whose copy in the
+metastore is old; ``CALL sys.repair`` mends both.
+
+May import: the store and what lies below; from ``catalogs`` the modules that know no kind of catalog.
+Invariant: the files say what a table is. What the metastore has of it beside its name and its place is a copy for
+others, and is never read to open a table.
+"""

@@ -1,0 +1,55 @@
+"""What a metastore refuses, as errors of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pymetastore.hive_metastore import ttypes
+from thrift.Thrift import TException
+
+from paimon_spark.errors import CatalogUnavailable
+
+_MISSING = (ttypes.NoSuchObjectException, ttypes.UnknownDBException, ttypes.UnknownTableException)
+_NOT_DONE = (ttypes.InvalidOperationException, ttypes.InvalidObjectException, ttypes.InvalidInputException)
+
+
+class Missing(Exception):
+    """The metastore has no such object."""
+
+
+class Taken(Exception):
+    """The metastore has an object of that name already."""
+
+
+class Refused(CatalogUnavailable):
+    """The metastore has understood a request and not done it.
+
+    Attributes:
+        is_certain: whether it says so for certain; else it has failed in the middle.
+    """
+
+    is_certain = False
+
+
+@contextmanager
+def refusals(doing: str) -> Iterator[None]:
+    """Makes errors of this module of those of Hive's Thrift definition. doing: as for Connections.read.
+
+    Raises:
+        Missing, Taken, Refused: see there.
+    """
+    try:
+        yield
+    except _MISSING as error:
+        raise Missing(_words(error)) from None
+    except ttypes.AlreadyExistsException as error:
+        raise Taken(_words(error)) from None
+    except TException as error:
+        refused = Refused(f"{doing}: the Hive metastore refuses it: {_words(error)}")
+        refused.is_certain = isinstance(error, _NOT_DONE)
+        raise refused from None
+
+
+def _words(error: TException) -> str:
+    return " ".join(str(getattr(error, "message", None) or error).split()) or type(error).__name__

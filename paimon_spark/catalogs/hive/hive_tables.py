@@ -1,0 +1,119 @@
+"""What a metastore holds of a table: its columns, its options, the classes by which Hive reads it.
+
+Java: HiveCatalog.createHiveTable, alterTableToHms.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from copy import deepcopy
+
+from pymetastore.hive_metastore import ttypes
+
+from paimon_spark.catalogs.hive.connections import user_name
+from paimon_spark.catalogs.hive.hive_types import has_local_zoned, hive_type
+from paimon_spark.catalogs.hive.kinds import EXTERNAL, INPUT_FORMAT, MANAGED, OUTPUT_FORMAT, HiveTable
+from paimon_spark.catalogs.hive.metastore import Metastore
+from paimon_spark.catalogs.hive.places import put_table
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.key_options import key_options
+from paimon_spark.errors import SchemaError
+from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.schema import TableSchema
+from paimon_spark.format.types import DataField, DataType, Root
+
+_SERDE = "org.apache.paimon.hive.PaimonSerDe"
+_STORAGE_HANDLER = "org.apache.paimon.hive.PaimonStorageHandler"
+_EXTERNAL_PROPERTY = "EXTERNAL"
+COMMENT = "comment"
+_HIVE_PREFIX = "hive."
+_ALWAYS_COPIED = (o.PARTITION_EXPIRATION_TIME.key, o.DATA_FILE_PATH_DIRECTORY.key)
+_MOST = 2**31 - 1
+
+
+def asks_external(schema: TableSchema, by_default: bool) -> bool:
+    """Whether a new table is to be external: by the catalog, or by its own option (Java: usingExternalTable)."""
+    said = schema.options.get(_EXTERNAL_PROPERTY.lower(), schema.options.get(_EXTERNAL_PROPERTY, ""))
+    return by_default or said.upper() == "TRUE"
+
+
+def new_table(
+    metastore: Metastore, identifier: Identifier, schema: TableSchema, location: str, external: bool
+) -> HiveTable:
+    """What is told of a new table."""
+    now, settings = int(time.time()), metastore.settings
+    if settings.syncs:
+        parameters = {**schema.options, **key_options(schema)}
+    else:
+        parameters = {**_for_hive(schema), **{k: schema.options[k] for k in _ALWAYS_COPIED if k in schema.options}}
+    parameters |= {"table_type": "PAIMON", "storage_handler": _STORAGE_HANDLER}
+    if external:
+        parameters[_EXTERNAL_PROPERTY] = "TRUE"
+    table = ttypes.Table(
+        tableName=identifier.table,
+        dbName=identifier.database,
+        owner=user_name(),
+        createTime=now,
+        lastAccessTime=now,
+        retention=_MOST,
+        partitionKeys=[],
+        parameters=parameters,
+        tableType=EXTERNAL if external else MANAGED,
+        sd=ttypes.StorageDescriptor(serdeInfo=ttypes.SerDeInfo()),
+    )
+    _set_columns(metastore, table, schema)
+    put_table(table, location, settings.location_in_properties)
+    return table
+
+
+def altered_table(
+    metastore: Metastore, table: HiveTable, schema: TableSchema, location: str, removed: Iterable[str] = ()
+) -> HiveTable:
+    """What is told of a table with a new schema. removed: the options that it had before."""
+    made = deepcopy(table)
+    settings = metastore.settings
+    told = {**schema.options, **key_options(schema)} if settings.syncs else _for_hive(schema)
+    made.parameters = {k: text for k, text in {**(made.parameters or {}), **told}.items() if k not in set(removed)}
+    _set_columns(metastore, made, schema)
+    put_table(made, location, settings.location_in_properties)
+    return made
+
+
+def fields_for_hive(metastore: Metastore, fields: Iterable[DataField]) -> list[object]:
+    """Columns as the metastore has them."""
+    told = list(fields)
+    zoned = any(has_local_zoned(field.type) for field in told) and metastore.has_local_zoned()
+    return [
+        ttypes.FieldSchema(name=field.name, type=hive_type(field.type, zoned), comment=field.description)
+        for field in told
+    ]
+
+
+def _for_hive(schema: TableSchema) -> dict[str, str]:
+    return {
+        key.removeprefix(_HIVE_PREFIX): text for key, text in schema.options.items() if key.startswith(_HIVE_PREFIX)
+    }
+
+
+def _set_columns(metastore: Metastore, table: HiveTable, schema: TableSchema) -> None:
+    sd, options = table.sd, Options(schema.options)
+    sd.inputFormat, sd.outputFormat = INPUT_FORMAT, OUTPUT_FORMAT
+    sd.serdeInfo = sd.serdeInfo or ttypes.SerDeInfo()
+    sd.serdeInfo.serializationLib, sd.serdeInfo.parameters = _SERDE, {}
+    keys = schema.partition_fields if options.value(o.METASTORE_PARTITIONED_TABLE) else ()
+    tag_field = options.value(o.METASTORE_TAG_TO_PARTITION)
+    if not keys and tag_field:
+        if schema.partition_keys:
+            raise SchemaError(
+                f"{table.dbName}.{table.tableName} has partition columns and '{o.METASTORE_TAG_TO_PARTITION.key}', "
+                "which is for tables without them; leave the option out"
+            )
+        keys = (DataField(0, tag_field, DataType(Root.VARCHAR, length=_MOST)),)
+    names = {field.name for field in keys}
+    sd.cols = fields_for_hive(metastore, (field for field in schema.fields if field.name not in names))
+    if keys:
+        table.partitionKeys = fields_for_hive(metastore, keys)
+    if schema.comment is not None:
+        table.parameters = {**(table.parameters or {}), COMMENT: schema.comment}

@@ -1,0 +1,187 @@
+"""The calls of a Hive metastore that the catalog needs, by what they do. Databases and tables are Hive's own objects.
+
+Names are found in any letter case, and come back in lower case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from pymetastore.hive_metastore import ttypes
+
+from paimon_spark.catalogs.hive.connections import Connections, connections_of
+from paimon_spark.catalogs.hive.failures import Missing, refusals
+from paimon_spark.catalogs.hive.kinds import VIEW, HiveDatabase, HivePartition, HiveTable, is_paimon
+from paimon_spark.catalogs.hive.settings import HiveSettings
+from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import CatalogUnavailable
+
+R = TypeVar("R")
+_BATCH = 300
+_ALL = 32767
+
+
+@dataclass(frozen=True)
+class Metastore:
+    """The metastore of some settings. Picklable: connections are those of the process.
+
+    All calls raise CatalogUnavailable if it gives no answer, and Refused if it does not do what is asked.
+    """
+
+    settings: HiveSettings
+
+    @property
+    def _connections(self) -> Connections:
+        return connections_of(self.settings)
+
+    def _read(self, doing: str, call: Callable[[Any], R]) -> R:
+        with refusals(doing):
+            return self._connections.read(doing, call)
+
+    def _change(self, doing: str, call: Callable[[Any], R]) -> R:
+        with refusals(doing):
+            return self._connections.change(doing, call)
+
+    def databases(self) -> list[str]:
+        """The names, sorted."""
+        return sorted(self._read("listing the databases", lambda c: c.get_all_databases()))
+
+    def database(self, name: str) -> HiveDatabase | None:
+        """None: there is none."""
+        try:
+            return self._read(f"reading the database '{name}'", lambda c: c.get_database(name))
+        except Missing:
+            return None
+
+    def create_database(self, database: HiveDatabase) -> None:
+        """Raises Taken if there is one."""
+        self._change(f"creating the database '{database.name}'", lambda c: c.create_database(database))
+
+    def alter_database(self, name: str, database: HiveDatabase) -> None:
+        """Raises Missing if there is none."""
+        self._change(f"changing the database '{name}'", lambda c: c.alter_database(name, database))
+
+    def drop_database(self, name: str, cascade: bool) -> None:
+        """Drops a database with its directory.
+
+        Raises:
+            Missing: there is none.
+            Refused: it holds tables, and cascade is false.
+        """
+        self._change(f"dropping the database '{name}'", lambda c: c.drop_database(name, True, cascade))
+
+    def table(self, identifier: Identifier) -> HiveTable | None:
+        """A table or view; None: there is none."""
+        database, name = identifier.database, identifier.table
+        try:
+            return self._read(f"reading {identifier}", lambda c: c.get_table(database, name))
+        except Missing:
+            return None
+
+    def names(self, database: str) -> list[str]:
+        """The names of all tables and views of a database, sorted."""
+        return sorted(self._read(f"listing '{database}'", lambda c: c.get_all_tables(database)))
+
+    def tables(self, database: str) -> list[HiveTable]:
+        """All tables and views of a database, by name."""
+        names, found = self.names(database), []
+        for start in range(0, len(names), _BATCH):
+            found += self._some(database, names[start : start + _BATCH])
+        return sorted(found, key=lambda table: str(table.tableName))
+
+    def _some(self, database: str, names: Sequence[str]) -> list[HiveTable]:
+        doing = f"listing '{database}'"
+        return list(self._read(doing, lambda c: c.get_table_objects_by_name(database, list(names))))
+
+    def paimon_names(self, database: str) -> list[str]:
+        """The names of the tables of Paimon in a database, sorted."""
+        return [str(table.tableName) for table in self.tables(database) if is_paimon(table)]
+
+    def views(self, database: str) -> list[str]:
+        """The names of the views of a database, sorted."""
+        return sorted(self._read(f"listing '{database}'", lambda c: c.get_tables_by_type(database, "*", VIEW)))
+
+    def create_table(self, table: HiveTable) -> None:
+        """Creates a table or view. Raises Taken if there is one."""
+        self._change(f"creating {table.dbName}.{table.tableName}", lambda c: c.create_table(table))
+
+    def alter_table(self, identifier: Identifier, table: HiveTable, said: Mapping[str, str]) -> None:
+        """Replaces what the metastore has of a table; another name renames it, and moves its directory.
+
+        Args:
+            identifier: the name that it has.
+            table: what it becomes.
+            said: how, by the keys of Hive's EnvironmentContext.
+
+        Raises:
+            Missing: there is none.
+        """
+        context = ttypes.EnvironmentContext(properties=dict(said))
+        database, name = identifier.database, identifier.table
+        self._change(
+            f"changing {identifier}",
+            lambda c: c.alter_table_with_environment_context(database, name, table, context),
+        )
+
+    def drop_table(self, identifier: Identifier, deletes_data: bool = False) -> None:
+        """Drops a table or view. Raises Missing if there is none.
+
+        Args:
+            identifier: its name.
+            deletes_data: whether the metastore deletes its files.
+        """
+        database, name = identifier.database, identifier.table
+        self._change(f"dropping {identifier}", lambda c: c.drop_table(database, name, deletes_data))
+
+    def has_local_zoned(self) -> bool:
+        """Whether it knows the type of instants, which Hive 3 has."""
+        return _is_hive_3(self)
+
+    def partitions(self, identifier: Identifier) -> list[HivePartition]:
+        """All partitions of a table."""
+        database, name = identifier.database, identifier.table
+        return list(
+            self._read(f"listing the partitions of {identifier}", lambda c: c.get_partitions(database, name, _ALL))
+        )
+
+    def lock(self, identifier: Identifier, user: str, host: str) -> tuple[int, bool]:
+        """Asks for the exclusive lock of a table. (number of the request, whether it is granted already)."""
+        part = ttypes.LockComponent(
+            type=ttypes.LockType.EXCLUSIVE,
+            level=ttypes.LockLevel.TABLE,
+            dbname=identifier.database,
+            tablename=identifier.table,
+            operationType=None,
+        )
+        request = ttypes.LockRequest(component=[part], user=user, hostname=host)
+        return _granted(self._change(f"locking {identifier}", lambda c: c.lock(request)))
+
+    def check_lock(self, number: int) -> bool:
+        """Whether a request is granted by now."""
+        request = ttypes.CheckLockRequest(lockid=number)
+        return _granted(self._change(f"waiting for the lock {number}", lambda c: c.check_lock(request)))[1]
+
+    def unlock(self, number: int) -> None:
+        """Gives a lock back, or takes a request back."""
+        request = ttypes.UnlockRequest(lockid=number)
+        self._change(f"giving back the lock {number}", lambda c: c.unlock(request))
+
+
+def _granted(response: Any) -> tuple[int, bool]:
+    if response.state not in (ttypes.LockState.ACQUIRED, ttypes.LockState.WAITING):
+        raise CatalogUnavailable(
+            f"the Hive metastore has ended the request {response.lockid} for a lock; run this again"
+        )
+    return response.lockid, response.state == ttypes.LockState.ACQUIRED
+
+
+@lru_cache
+def _is_hive_3(metastore: Metastore) -> bool:
+    try:
+        metastore._read("asking for the catalogs", lambda c: c.get_catalogs())
+    except CatalogUnavailable:  # the call is unknown
+        return False
+    return True

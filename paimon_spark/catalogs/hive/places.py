@@ -1,0 +1,53 @@
+"""Where a metastore says that databases, tables and partitions are.
+
+Java: StorageLocationHelper, TBPropertiesLocationHelper.
+"""
+
+from __future__ import annotations
+
+from paimon_spark.catalogs.hive.kinds import HiveDatabase, HivePartition, HiveTable
+from paimon_spark.file_io import absolute_location
+
+_PROPERTY = "paimon_location"
+
+
+def place_of_database(database: HiveDatabase) -> str | None:
+    """The directory; None: the metastore has none."""
+    place = (database.parameters or {}).get(_PROPERTY) or database.locationUri
+    return absolute_location(place) if place else None
+
+
+def place_of_table(table: HiveTable) -> str | None:
+    """The directory; None: a view has none."""
+    place = (table.parameters or {}).get(_PROPERTY) or (table.sd.location if table.sd is not None else None)
+    return absolute_location(place) if place else None
+
+
+def put_database(database: HiveDatabase, location: str, in_properties: bool) -> None:
+    """in_properties: the metastore shall not look at it."""
+    if in_properties:
+        database.parameters = {**(database.parameters or {}), _PROPERTY: location}
+        database.locationUri = None
+    else:
+        database.locationUri = with_scheme(location)
+
+
+def put_table(table: HiveTable, location: str, in_properties: bool) -> None:
+    """As put_database."""
+    if in_properties:
+        table.parameters = {**(table.parameters or {}), _PROPERTY: location}
+    else:
+        table.sd.location = with_scheme(location)
+
+
+def put_partition(partition: HivePartition, location: str, in_properties: bool) -> None:
+    """As put_database."""
+    if in_properties:
+        partition.parameters = {**(partition.parameters or {}), _PROPERTY: location}
+    else:
+        partition.sd.location = with_scheme(location)
+
+
+def with_scheme(location: str) -> str:
+    """A local path says so: the metastore may take another store for paths without a scheme."""
+    return location if "://" in location or location.startswith("file:") else f"file:{location}"

@@ -1,0 +1,193 @@
+"""The options of a Hive catalog (features 9.1, 9.2; Java: HiveCatalogOptions, HiveCatalog.createHiveConf)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_spark.catalogs.catalog_options import WAREHOUSE, bool_option, check_catalog_options
+from paimon_spark.catalogs.hive.site import read_site, site_value
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.options.core_options import parse_bool, parse_duration, parse_int
+
+URI = "uri"
+LOCK_ENABLED = "lock.enabled"
+SITE_DIRECTORY = "hive-conf-dir"
+_LOCK_TYPE, _TABLE_TYPE = "lock.type", "table.type"
+_CLIENT_CLASS = "metastore.client.class"
+_JAVA_CLIENT = "org.apache.hadoop.hive.metastore.HiveMetaStoreClient"
+_URIS, _WAREHOUSE_DIR = "hive.metastore.uris", "hive.metastore.warehouse.dir"
+_TIMEOUT = "hive.metastore.client.socket.timeout"
+_SCHEME = "thrift://"
+_PORT = 9083
+_EIGHT_MINUTES, _EIGHT_SECONDS, _TEN_MINUTES = 480_000, 8_000, 600_000
+_OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "oss", "memory")
+_OPTIONS: Mapping[str, Callable[[str], Any]] = {
+    SITE_DIRECTORY: str,
+    _CLIENT_CLASS: str,
+    _URIS: str,
+    _WAREHOUSE_DIR: str,
+    _TIMEOUT: parse_duration,
+    "location-in-properties": parse_bool,
+    "client-pool-cache.eviction-interval-ms": parse_int,
+    "client-pool-cache.keys": str,
+    "hive.skip-update-stats": parse_bool,
+    "alter-table-cascade": parse_bool,
+}
+_SECURITY = ("security.kerberos.", "hive.metastore.kerberos.", "hive.metastore.sasl.", "hive.metastore.use.SSL")
+_ON = {
+    "hive.metastore.sasl.enabled": "Kerberos",
+    "hive.metastore.use.SSL": "TLS",
+    "hive.metastore.use.http.transport": "HTTP",
+}
+"""Properties that must not be true, with what they ask for."""
+
+
+@dataclass(frozen=True)
+class HiveSettings:
+    """What the options say.
+
+    Attributes:
+        uris: (host, port) of the metastores, of which any serves.
+        warehouse: the directory of the directories of new databases, as given.
+        pool_size: how many connections a process keeps.
+        timeout: milliseconds after which an answer is given up.
+        locked: whether commits and new schemas take the lock of the table.
+        lock_timeout: milliseconds after which a lock is given up.
+        lock_sleep: the longest wait between two looks, in milliseconds.
+        syncs: whether the options of tables are copied into the metastore.
+        location_in_properties: whether locations are properties, so that the metastore does not look at them.
+        is_external: whether the directories of new tables stay when the table is dropped.
+        skips_statistics: whether the metastore leaves its statistics alone when a table is altered.
+        cascades: whether changed columns are passed on to the partitions in the metastore.
+    """
+
+    uris: tuple[tuple[str, int], ...]
+    warehouse: str
+    pool_size: int = 2
+    timeout: int = _TEN_MINUTES
+    locked: bool = False
+    lock_timeout: int = _EIGHT_MINUTES
+    lock_sleep: int = _EIGHT_SECONDS
+    syncs: bool = True
+    location_in_properties: bool = False
+    is_external: bool = False
+    skips_statistics: bool = False
+    cascades: bool = True
+
+    @property
+    def shown(self) -> str:
+        """The addresses, for messages."""
+        return ", ".join(f"{_SCHEME}{host}:{port}" for host, port in self.uris)
+
+
+def read_settings(options: Mapping[str, str]) -> HiveSettings:
+    """Checks the options and reads those of the metastore, and what they lack from ``hive-site.xml``.
+
+    Raises:
+        OptionError: an option is unknown, missing or has a bad value.
+        UnsupportedFeature: an option asks for what this catalog does not have.
+    """
+    _check(options)
+    directory = options.get(SITE_DIRECTORY, os.environ.get("HIVE_CONF_DIR", "")).strip()
+    site = read_site(directory) if directory else {}
+    given = {key: text for key in (_URIS, _WAREHOUSE_DIR, _TIMEOUT) if (text := site_value(site, key)) is not None}
+    given |= options
+    _check_plain({**site, **options})
+    uri = options.get(URI) or given.get(_URIS, "")
+    warehouse = options.get(WAREHOUSE) or given.get(_WAREHOUSE_DIR, "")
+    for name, text, other in ((URI, uri, _URIS), (WAREHOUSE, warehouse, _WAREHOUSE_DIR)):
+        if not text.strip():
+            raise OptionError(
+                f"the option '{name}' of the hive catalog is missing: give it, or '{SITE_DIRECTORY}', the directory "
+                f"of a hive-site.xml with '{other}'"
+            )
+    found = HiveSettings(
+        tuple(_address(one.strip()) for one in uri.split(",") if one.strip()),
+        warehouse.strip(),
+        parse_int(options.get("client-pool-size", "2")),
+        _timeout(given.get(_TIMEOUT)),
+        bool_option(options, _is_object_store(warehouse), LOCK_ENABLED),
+        _millis(options, "lock-acquire-timeout", _EIGHT_MINUTES),
+        _millis(options, "lock-check-max-sleep", _EIGHT_SECONDS),
+        bool_option(options, True, "sync-all-properties"),
+        bool_option(options, False, "location-in-properties"),
+        options.get(_TABLE_TYPE, "managed").lower() == "external",
+        bool_option(options, False, "hive.skip-update-stats"),
+        bool_option(options, True, "alter-table-cascade"),
+    )
+    if found.pool_size < 1:
+        raise OptionError(f"the option 'client-pool-size' of the catalog is '{found.pool_size}': it must be 1 or more")
+    return found
+
+
+def _check(options: Mapping[str, str]) -> None:
+    lock_type = options.get(_LOCK_TYPE, "hive")
+    if lock_type != "hive":
+        raise UnsupportedFeature(
+            f"opening the catalog: 'lock.type' = '{lock_type}' asks for a lock that this release does not have; a hive "
+            "catalog has the lock 'hive', so leave the option out"
+        )
+    if options.get(_CLIENT_CLASS, _JAVA_CLIENT) != _JAVA_CLIENT:
+        raise UnsupportedFeature(
+            f"opening the catalog: '{_CLIENT_CLASS}' = '{options[_CLIENT_CLASS]}' is a Java class, and the metastore "
+            "is spoken to by Thrift here; leave the option out"
+        )
+    if "hadoop-conf-dir" in options:
+        raise UnsupportedFeature(
+            "opening the catalog: the files of 'hadoop-conf-dir' are not read here; give the options of the storage "
+            "(s3.*, fs.*, ...) to the catalog, or configure HDFS through the environment"
+        )
+    if options.get(_TABLE_TYPE, "managed").lower() not in ("managed", "external"):
+        raise OptionError(
+            f"the option '{_TABLE_TYPE}' of the catalog is '{options[_TABLE_TYPE]}': expected managed or external"
+        )
+    others = {key: text for key, text in options.items() if key not in (_LOCK_TYPE, _TABLE_TYPE)}
+    check_catalog_options(others, _OPTIONS, _SECURITY)
+
+
+def _check_plain(properties: Mapping[str, str]) -> None:
+    """Refuses what asks for another protocol than plain Thrift."""
+    for key, text in properties.items():
+        asked = _ON.get(key) if text.strip().lower() == "true" else None
+        if key == "hadoop.security.authentication" and text.strip().lower() == "kerberos":
+            asked = "Kerberos"
+        if key.startswith("security.kerberos."):
+            asked = "Kerberos"
+        if asked is not None:
+            raise UnsupportedFeature(
+                f"opening the catalog: '{key}' asks for {asked}, and this release speaks plain Thrift with a Hive "
+                "metastore; use one that permits it, or the official connector"
+            )
+
+
+def _address(uri: str) -> tuple[str, int]:
+    host, _, port = uri.removeprefix(_SCHEME).rstrip("/").rpartition(":")
+    if not host:
+        host, port = port, str(_PORT)
+    if not uri.startswith(_SCHEME) or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise OptionError(
+            f"the option '{URI}' of the hive catalog has '{uri}': expected thrift://<host>:<port>, several with commas "
+            "between them"
+        )
+    return host.strip("[]"), int(port)
+
+
+def _is_object_store(warehouse: str) -> bool:
+    return warehouse.partition("://")[0] in _OBJECT_STORES if "://" in warehouse else False
+
+
+def _millis(options: Mapping[str, str], key: str, default: int) -> int:
+    return parse_duration(options[key]) if key in options else default
+
+
+def _timeout(text: str | None) -> int:
+    """Hive takes a number without a unit for seconds."""
+    if text is None:
+        return _TEN_MINUTES
+    try:
+        return int(text) * 1000 if text.isdecimal() else parse_duration(text)
+    except ValueError as error:
+        raise OptionError(f"the property '{_TIMEOUT}' is '{text}': {error}") from None
