@@ -122,12 +122,12 @@ class HivePublisher:
 def _refuse_partitions(store: FileIO, root: str) -> None:
     schema = SchemaStore(store, root).latest()
     options = Options({} if schema is None else schema.options)
-    for option in (o.METASTORE_PARTITIONED_TABLE, o.METASTORE_TAG_TO_PARTITION):
-        if options.value(option):
-            raise UnsupportedFeature(
-                f"committing to {root}: '{option.key}' asks to tell the metastore of partitions, which this release "
-                "does not do; write with the official system, or unset the option there"
-            )
+    asks = options.value(o.METASTORE_PARTITIONED_TABLE) or options.value(o.METASTORE_TAG_TO_PARTITION) is not None
+    if asks:
+        raise UnsupportedFeature(
+            f"committing to {root}: '{o.METASTORE_PARTITIONED_TABLE.key}' and '{o.METASTORE_TAG_TO_PARTITION.key}' ask "
+            "to tell the metastore of partitions, which this release does not do; write with the official system"
+        )
 
 
 def _removed_options(store: FileIO, root: str, schema: TableSchema) -> set[str]:
