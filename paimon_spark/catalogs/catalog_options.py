@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options.core_options import parse_bool, parse_choice, parse_duration, parse_int, parse_memory
+from paimon_spark.format.options.value_texts import parse_bool, parse_choice, parse_duration, parse_int, parse_memory
 from paimon_spark.store.metadata.table_options import STORAGE_PREFIXES, split_storage_options
 
 WAREHOUSE = "warehouse"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from paimon_spark.errors import OptionError
 from paimon_spark.procedures.engine import Engine
 from paimon_spark.procedures.procedure import TABLE, Absent, Argument, ChosenPartitions, Procedure
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.partition_choice import chosen_partitions
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.upkeep.compact_call import sort_on_call
 from paimon_spark.store.upkeep.manifest_compaction import CompactManifestResult, compact_manifests
 
-_NO_SORT = "compaction that sorts rows is not supported"
+_NO_ORDER = "none"
 _UNSORTED = "entries of manifests are not sorted"
 
 
@@ -37,8 +39,6 @@ class Compact(Procedure[CompactResult]):
         "partition_idle_time", "buckets",
     )  # fmt: skip
     absent: ClassVar[Mapping[str, Absent]] = {
-        "order_strategy": Absent(_NO_SORT, "none"),
-        "order_by": Absent(_NO_SORT),
         "partition_idle_time": Absent("'where' or 'partitions' choose the partitions"),
         "buckets": Absent("all buckets of the chosen partitions that need it are compacted"),
     }
@@ -56,9 +56,37 @@ class Compact(Procedure[CompactResult]):
         ),
     ] = None
     partitions: ChosenPartitions = None
+    order_strategy: Annotated[
+        str,
+        Argument(
+            "order, zorder or hilbert: all rows of a table without primary key and buckets are sorted by the columns "
+            "of order_by, one after the other or along a curve, and one snapshot replaces the files. none: no sort."
+        ),
+    ] = _NO_ORDER
+    order_by: Annotated[str | Sequence[str] | None, Argument("the columns to sort by, for an order_strategy.")] = None
 
     def run(self, table: Table, engine: Engine) -> CompactResult:
-        return engine.compact(table, chosen_partitions(table, self.where, self.partitions), self.full)
+        where = chosen_partitions(table, self.where, self.partitions)
+        columns = _names(self.order_by)
+        if self.order_strategy.lower() == _NO_ORDER:
+            if columns:
+                raise OptionError(
+                    f"'order_by' names {', '.join(columns)}, but no order is asked for: give an 'order_strategy' too, "
+                    "which is 'order', 'zorder' or 'hilbert'",
+                    arguments=("order_by", "order_strategy"),
+                )
+            return engine.compact(table, where, self.full)
+        if self.full is False:
+            raise OptionError(
+                f"sorting {table.location}: all files are rewritten, not only some of them, as by a writer; leave out "
+                "the strategy of the compaction"
+            )
+        return sort_on_call(table, self.order_strategy, columns, where, engine.cluster)
+
+
+def _names(given: str | Sequence[str] | None) -> Sequence[str]:
+    """The names of columns, which as text stand between commas."""
+    return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else list(given or ())
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # a command that only deletes a tag does not wait for what co
     from paimon_spark.format.table_statistics import ColumnStatistics
     from paimon_spark.format.types import DataField
     from paimon_spark.store.clean.orphans_listing import StorageWork
+    from paimon_spark.store.clustering.work import ClusterWork, GroupResult
     from paimon_spark.store.compact.compaction import CompactResult
     from paimon_spark.store.compact.task import CompactTaskResult
     from paimon_spark.store.metadata.messages import CommitMessage
@@ -26,6 +27,10 @@ class Engine(Protocol):
 
     def compact(self, table: Table, where: str | Predicate | None, full: bool | None) -> CompactResult:
         """Compacts a table and does what has to follow; see compact_on_call."""
+        ...
+
+    def cluster(self, work: ClusterWork) -> Sequence[GroupResult]:
+        """Sorts rows, all or nothing; see cluster_here."""
         ...
 
     def rewrite(self, rewrite: Rewrite) -> list[CommitMessage]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # each method imports what it works with: a command that only
     from paimon_spark.format.table_statistics import ColumnStatistics
     from paimon_spark.format.types import DataField
     from paimon_spark.store.clean.orphans_listing import StorageWork
+    from paimon_spark.store.clustering.work import ClusterWork, GroupResult
     from paimon_spark.store.compact.compaction import CompactResult, TaskRunner
     from paimon_spark.store.compact.task import CompactTaskResult
     from paimon_spark.store.metadata.messages import CommitMessage
@@ -43,6 +44,11 @@ class LocalEngine:
 
         runner = LocalRunner() if self._runner is None else self._runner
         return compact_on_call(table, runner, where, full)
+
+    def cluster(self, work: ClusterWork) -> Sequence[GroupResult]:
+        from paimon_spark.store.clustering.local import cluster_here
+
+        return cluster_here(work)
 
     def rewrite(self, rewrite: Rewrite) -> list[CommitMessage]:
         from paimon_spark.store.rescale.rewrite import rewrite_here

@@ -90,7 +90,7 @@ def test_every_argument_is_described(name: str) -> None:
     [
         ("expire_tags", ("table", "older_than"), ("dry_run",)),
         ("expire_partitions", ("table", *TIMES, "max_expires", "options"), ("dry_run",)),
-        ("compact", ("table", "partitions", "compact_strategy"), ("where", "options")),
+        ("compact", ("table", "partitions", "compact_strategy", "order_strategy", "order_by", "where", "options"), ()),
         ("compact_database", ("including_databases", "including_tables", "excluding_tables", "options"), ()),
         ("remove_orphan_files", ("table", "older_than", "dry_run"), ("mode",)),
         ("create_branch", ("table", "branch", "tag", "ignoreIfExists"), ("snapshot",)),

@@ -21,8 +21,8 @@ from paimon_spark.format.options.core_options import (
     STATS_MODE_PER_LEVEL,
     Option,
     Options,
-    parse_text,
 )
+from paimon_spark.format.options.value_texts import parse_text
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_spark.format.types import DataField
 

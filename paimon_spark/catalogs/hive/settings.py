@@ -10,7 +10,7 @@ from typing import Any
 from paimon_spark.catalogs.catalog_options import WAREHOUSE, bool_option, check_catalog_options
 from paimon_spark.catalogs.hive.site import read_site, site_value
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options.core_options import parse_bool, parse_duration, parse_int
+from paimon_spark.format.options.value_texts import parse_bool, parse_duration, parse_int
 
 URI = "uri"
 LOCK_ENABLED = "lock.enabled"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from paimon_spark.catalogs.catalog_options import check_catalog_options
 from paimon_spark.errors import OptionError, UnsupportedFeature
-from paimon_spark.format.options.core_options import parse_bool
+from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.store.metadata.table_options import STORAGE_PREFIXES, split_storage_options
 
 URI = "uri"

@@ -53,7 +53,13 @@ class _CountingRunner(LocalRunner):
 
 
 @app.command()
-@takes(Compact, where=Shown(metavar="SQL"), full=Shown("--full/--as-writers", default=True))
+@takes(
+    Compact,
+    where=Shown(metavar="SQL"),
+    full=Shown("--full/--as-writers", default=True),
+    order_strategy=Shown(),
+    order_by=Shown(metavar="COLUMN"),
+)
 def compact(
     path: TablePath,
     call: Compact,

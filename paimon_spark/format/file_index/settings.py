@@ -21,7 +21,7 @@ from paimon_spark.format.file_index.kinds import (
     check_bloom_size,
     check_type,
 )
-from paimon_spark.format.options.core_options import parse_int, parse_memory, parse_ratio
+from paimon_spark.format.options.value_texts import parse_int, parse_memory, parse_ratio
 from paimon_spark.format.types import BINARIES, STRINGS, DataField, DataType, Root
 
 _LIST = re.compile(r"file-index\.([a-z-]+)\.columns")

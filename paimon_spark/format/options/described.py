@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_spark.format.options.core_options import TYPED_OPTIONS, Choice, Option
+from paimon_spark.format.options.core_options import TYPED_OPTIONS, Option
 from paimon_spark.format.options.descriptions import DESCRIPTIONS
 from paimon_spark.format.options.entries import CATALOGUE, OptionEntry, Status
+from paimon_spark.format.options.value_texts import Choice
 
 _TYPES = {
     "parse_bool": "boolean",

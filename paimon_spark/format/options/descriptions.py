@@ -123,6 +123,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "compaction.size-ratio": "How much larger, in percent, the next run may be to be compacted with the smaller ones.",
     "compaction.offpeak.start.hour": "The hour (0 to 23) at which off-peak time begins. -1: there is none.",
     "compaction.offpeak.end.hour": "The hour (0 to 23) before which off-peak time ends. -1: there is none.",
+    "zorder.var-length-contribution": "How many bytes of a text or binary value count in a z-order.",
     "compaction.offpeak-ratio": "Is added to `compaction.size-ratio` in off-peak time.",
     "compaction.optimization-interval": "How often everything is compacted, so that `$ro` stays fresh.",
     "compaction.total-size-threshold": "A bucket smaller than this is compacted as a whole.",

@@ -87,7 +87,8 @@ HONOURED = """
     compaction.offpeak.end.hour compaction.offpeak-ratio compaction.optimization-interval
     compaction.total-size-threshold compaction.incremental-size-threshold compaction.force-up-level-0
     compaction.force-rewrite-all-files compaction.min.file-num compaction.delete-ratio-threshold
-    compaction.small-file-ratio compaction.skip-expired-partitions write-only visibility-callback.enabled
+    compaction.small-file-ratio compaction.skip-expired-partitions zorder.var-length-contribution
+    write-only visibility-callback.enabled
     visibility-callback.timeout visibility-callback.check-interval write-buffer-size
     dynamic-bucket.target-row-num dynamic-bucket.initial-buckets dynamic-bucket.max-buckets
     dynamic-bucket.assigner-parallelism postpone.batch-write-fixed-bucket
@@ -189,7 +190,7 @@ NO_EFFECT = (
         """
         clustering.columns clustering.strategy clustering.incremental.mode clustering.incremental.optimize-write
         clustering.history-partition.limit clustering.history-partition.idle-to-full-sort
-        sort-compaction.range-strategy sort-compaction.local-sample.magnification zorder.var-length-contribution
+        sort-compaction.range-strategy sort-compaction.local-sample.magnification
         sink.clustering.by-columns sink.clustering.strategy sink.clustering.sort-in-cluster
         sink.clustering.sample-factor
         """,

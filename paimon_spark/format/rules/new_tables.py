@@ -15,6 +15,7 @@ from paimon_spark.format.file_index.settings import check_indexes, index_setting
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
+from paimon_spark.format.options.value_texts import parse_bool, parse_int
 from paimon_spark.format.schema import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import NESTED, TIMESTAMPS, DataField, DataType, Root, all_fields
@@ -202,8 +203,8 @@ def _check_files(schema: TableSchema, options: Options) -> Iterator[str]:
 
 def _check_retention(schema: TableSchema, options: Options) -> Iterator[str]:
     for kind in ("snapshot", "changelog"):
-        least = Option(f"{kind}.num-retained.min", 10, o.parse_int)
-        most = Option(f"{kind}.num-retained.max", 2**31 - 1, o.parse_int)
+        least = Option(f"{kind}.num-retained.min", 10, parse_int)
+        most = Option(f"{kind}.num-retained.max", 2**31 - 1, parse_int)
         if options.value(least) < 1:
             yield f"the option '{least.key}' must be at least 1"
         if options.value(least) > options.value(most):
@@ -264,7 +265,7 @@ def _repeated(names: Sequence[str]) -> list[str]:
 
 
 def _is_true(options: Options, key: str) -> bool:
-    return options.value(Option(key, False, o.parse_bool))
+    return options.value(Option(key, False, parse_bool))
 
 
 def _longest_timestamp(data_type: DataType) -> int:

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_spark.format.options.core_options import Option, Options, parse_bool, parse_choice, parse_int, parse_list
+from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.value_texts import parse_bool, parse_choice, parse_int, parse_list
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.winners import Mask, Rows
 

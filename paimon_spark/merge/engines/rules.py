@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.value_texts import parse_list, parse_text
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, Root
@@ -29,13 +30,13 @@ def sequence_groups(schema: TableSchema, options: Options) -> tuple[SequenceGrou
     """
     groups, owner = [], dict[str, str]()
     keys = sorted(key for key in options if key.startswith(_FIELDS) and key.endswith(_GROUP))
-    sequences = {key: o.parse_list(key[len(_FIELDS) : -len(_GROUP)]) for key in keys}
+    sequences = {key: parse_list(key[len(_FIELDS) : -len(_GROUP)]) for key in keys}
     for key, names in sequences.items():
         for name in names:
             _check_sequence_column(schema, key, name)
             _claim(owner, name, key)
     for key, names in sequences.items():
-        members = tuple(name for name in o.parse_list(options[key]) if name not in names)
+        members = tuple(name for name in parse_list(options[key]) if name not in names)
         for name in members:
             _check_member(schema, key, name)
             _claim(owner, name, key)
@@ -115,7 +116,7 @@ def check_partial_update(schema: TableSchema, groups: Iterable[SequenceGroup], o
 
 
 def _function_option(name: str) -> Option[str | None]:
-    return Option(f"{_FIELDS}{name}.aggregate-function", None, o.parse_text)
+    return Option(f"{_FIELDS}{name}.aggregate-function", None, parse_text)
 
 
 def _check_sequence_column(schema: TableSchema, key: str, name: str) -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.column_names import parse_columns
-from paimon_spark.format.options.core_options import Option, Options, parse_bool, parse_choice
+from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.value_texts import parse_bool, parse_choice
 from paimon_spark.format.rules.missing_columns import DEFAULT, ERROR, MISSING_COLUMNS
 from paimon_spark.spark.adapters.whole_path import whole_path
 from paimon_spark.store.evolution.merged_schema import Merging

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options.core_options import parse_bool
 from paimon_spark.format.options.keys import known_key
+from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 
 PREFIX = "spark.paimon."

@@ -50,12 +50,12 @@ def rewrite_with_spark(spark: SparkSession, rewrite: Rewrite) -> list[CommitMess
     numbers = spark.range(0, len(rewrite.sources), 1, min(len(rewrite.sources), MAX_READERS))
     blocks = numbers.mapInArrow(plainly(_reading(rewrite)), f"{OWNER} bigint, {PLACE} bigint, {BLOCK} binary")
     shuffled = blocks.repartitionById(tasks, (sf.col(OWNER) % tasks).cast("int")).sortWithinPartitions(OWNER, PLACE)
-    with _bounded_batches(spark):
+    with bounded_batches(spark):
         return collect_messages(shuffled.mapInArrow(plainly(_writing(rewrite)), MESSAGE_ROWS))
 
 
 @contextmanager
-def _bounded_batches(spark: SparkSession) -> Iterator[None]:
+def bounded_batches(spark: SparkSession) -> Iterator[None]:
     """Spark counts the rows of what it hands to Python; here a row is a block of many."""
     before = spark.conf.get(BATCH_BYTES, None)
     spark.conf.set(BATCH_BYTES, str(WAITING_BYTES))

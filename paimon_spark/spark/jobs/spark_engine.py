@@ -15,12 +15,14 @@ from paimon_spark.format.table_statistics import NUMBERS, ColumnStatistics
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.jobs.analyze_job import count_columns
 from paimon_spark.spark.jobs.bucket_routed_write import rewrite_with_spark
+from paimon_spark.spark.jobs.cluster_job import cluster_with_spark
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.jobs.copy_job import copy_with_spark
 from paimon_spark.spark.jobs.orphan_job import storage_work_with_spark
 from paimon_spark.spark.jobs.postpone_job import compact_postponed_with_spark
 from paimon_spark.spark.jobs.spark_tasks import run_pieces
 from paimon_spark.store.clean.orphans_listing import StorageWork
+from paimon_spark.store.clustering.work import ClusterWork, GroupResult
 from paimon_spark.store.compact.compaction import CompactResult
 from paimon_spark.store.compact.task import CompactTaskResult
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -46,6 +48,9 @@ class SparkEngine:
     def compact(self, table: Table, where: str | Predicate | None, full: bool | None) -> CompactResult:
         move = partial(compact_postponed_with_spark, self.spark)
         return compact_on_call(table, SparkRunner(self.spark), where, full, move)
+
+    def cluster(self, work: ClusterWork) -> Sequence[GroupResult]:
+        return cluster_with_spark(self.spark, work)
 
     def rewrite(self, rewrite: Rewrite) -> list[CommitMessage]:
         return rewrite_with_spark(self.spark, rewrite)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_spark.errors import OptionError
-from paimon_spark.format.options.core_options import MB, Option, Options, parse_duration, parse_memory, parse_text
+from paimon_spark.format.options.core_options import MB, Option, Options
+from paimon_spark.format.options.value_texts import parse_duration, parse_memory, parse_text
 from paimon_spark.spark.adapters.options import (
     DYNAMIC_OVERWRITE,
     OVERWRITE_SCHEMA,

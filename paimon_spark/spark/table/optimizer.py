@@ -1,8 +1,8 @@
-"""Compaction with a condition that is given before."""
+"""Compaction and sorting, with a condition that is given before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from paimon_spark.procedures.compaction import Compact
 from paimon_spark.procedures.documentation import documented
@@ -12,7 +12,7 @@ from paimon_spark.store.compact.partition_choice import Partitions
 
 
 class TableOptimizer(ForeignNames):
-    """Compacts a table; made by ``PaimonTable.optimize()``."""
+    """Compacts or sorts a table; made by ``PaimonTable.optimize()``."""
 
     def __init__(self, run: Callable[[Compact], CompactResult], where: str | None = None) -> None:
         """
@@ -33,6 +33,26 @@ class TableOptimizer(ForeignNames):
 
     @documented(Compact)
     def compact(
-        self, where: str | None = None, full: bool | None = None, partitions: Partitions | None = None
+        self,
+        where: str | None = None,
+        full: bool | None = None,
+        partitions: Partitions | None = None,
+        order_strategy: str = "none",
+        order_by: str | Sequence[str] | None = None,
     ) -> CompactResult:
-        return self._run(Compact(where or self._where, full, partitions))
+        return self._run(Compact(where or self._where, full, partitions, order_strategy, order_by))
+
+    def executeOrderBy(self, *columns: str) -> CompactResult:
+        """Sorts the rows of each partition by columns, one after the other; see ``compact``."""
+        return self._sorted("order", columns)
+
+    def executeZOrderBy(self, *columns: str) -> CompactResult:
+        """Sorts the rows of each partition along a z-order of columns; see ``compact``."""
+        return self._sorted("zorder", columns)
+
+    def executeHilbertOrderBy(self, *columns: str) -> CompactResult:
+        """Sorts the rows of each partition along a Hilbert curve of columns; see ``compact``."""
+        return self._sorted("hilbert", columns)
+
+    def _sorted(self, strategy: str, columns: Sequence[str]) -> CompactResult:
+        return self.compact(order_strategy=strategy, order_by=columns)

@@ -11,7 +11,7 @@ from paimon_spark.catalogs.create import create_table
 from paimon_spark.errors import OptionError, TableNotFound, UnsupportedFeature
 from paimon_spark.file_io import file_io_for
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import parse_list
+from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.rules.supported import check_call, check_writable
 from paimon_spark.format.schema import TableSchema

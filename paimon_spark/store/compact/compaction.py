@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
@@ -218,7 +218,7 @@ class _Job:
             )
         for place, reason in self.dropped.items():
             _log.warning("compacting %s left out %s: %s", self.table.location, self._words(place), reason)
-        return self._metrics()
+        return compact_result(self.table, self.done, self.dropped, self.began)
 
     def _commit(self, plan: CompactionPlan, outcomes: Sequence[Outcome]) -> None:
         """Commits the outcomes of a wave, except buckets with a failed task."""
@@ -246,28 +246,6 @@ class _Job:
                 created = (o.created for o in future.result() if isinstance(o, CompactTaskResult))
                 discard(self.table.file_io, [path for paths in created for path in paths])
 
-    def _metrics(self) -> CompactResult:
-        messages = [message for made in self.done for message in made.messages]
-        before = [file for message in messages for file in message.compact_before]
-        after = [file for message in messages for file in message.compact_after]
-        changelog = [file for message in messages for file in message.compact_changelog]
-        moved = {file.file_name for file in before}
-        new = [file for file in after if file.file_name not in moved]
-        return CompactResult(
-            snapshot_ids=tuple(made.snapshot_id for made in self.done if made.snapshot_id is not None),
-            buckets=len({self._place(message) for message in messages}),
-            files_before=len(before),
-            rows_before=sum(file.row_count for file in before),
-            bytes_before=sum(file.file_size for file in before),
-            files_after=len(after),
-            rows_after=sum(file.row_count for file in after),
-            bytes_after=sum(file.file_size for file in after),
-            bytes_written=sum(file.file_size for file in (*new, *changelog)),
-            changelog_rows=sum(file.row_count for file in changelog),
-            dropped=tuple(DroppedBucket(self._partition(p), p[1], reason) for p, reason in self.dropped.items()),
-            millis=round((time.monotonic() - self.began) * 1000),
-        )
-
     def _place(self, of: CompactTask | Outcome | CommitMessage) -> Place:
         return place_of(self.table, of.partition, of.bucket)
 
@@ -276,6 +254,40 @@ class _Job:
 
     def _partition(self, place: Place) -> str:
         return describe_partition(self.table, place[0])
+
+
+def compact_result(
+    table: Table, done: Sequence[CompactedBuckets], dropped: Mapping[Place, str], began: float
+) -> CompactResult:
+    """What some commits have done.
+
+    Args:
+        table: the table.
+        done: the commits.
+        dropped: the buckets that are left as they were, each with the reason.
+        began: the time of the call, by time.monotonic().
+    """
+    messages = [message for made in done for message in made.messages]
+    before = [file for message in messages for file in message.compact_before]
+    after = [file for message in messages for file in message.compact_after]
+    changelog = [file for message in messages for file in message.compact_changelog]
+    moved = {file.file_name for file in before}
+    new = [file for file in after if file.file_name not in moved]
+    left = (DroppedBucket(describe_partition(table, p[0]), p[1], reason) for p, reason in dropped.items())
+    return CompactResult(
+        snapshot_ids=tuple(made.snapshot_id for made in done if made.snapshot_id is not None),
+        buckets=len({place_of(table, message.partition, message.bucket) for message in messages}),
+        files_before=len(before),
+        rows_before=sum(file.row_count for file in before),
+        bytes_before=sum(file.file_size for file in before),
+        files_after=len(after),
+        rows_after=sum(file.row_count for file in after),
+        bytes_after=sum(file.file_size for file in after),
+        bytes_written=sum(file.file_size for file in (*new, *changelog)),
+        changelog_rows=sum(file.row_count for file in changelog),
+        dropped=tuple(left),
+        millis=round((time.monotonic() - began) * 1000),
+    )
 
 
 def _within(plan: CompactionPlan, budget: int) -> CompactionPlan:

@@ -9,6 +9,7 @@ from paimon_spark.errors import OptionError, PaimonError, SchemaError, Unsupport
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.keys import known_key
+from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.new_tables import validate_table
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.schema import TableSchema
@@ -100,11 +101,11 @@ def _set_option(draft: Draft, change: SetOption, current: TableSchema, has_snaps
     if key == o.PRIMARY_KEY.key:
         if draft.primary_keys:
             raise SchemaError(f"the table has the primary key ({', '.join(draft.primary_keys)}); drop it first")
-        return replace(draft, primary_keys=o.parse_list(change.value))
+        return replace(draft, primary_keys=parse_list(change.value))
     if key == o.PARTITION.key:
         if draft.partition_keys:
             raise SchemaError(f"the table is partitioned by {', '.join(draft.partition_keys)}, which cannot change")
-        return replace(draft, partition_keys=o.parse_list(change.value))
+        return replace(draft, partition_keys=parse_list(change.value))
     return replace(draft, options={**draft.options, key: change.value})
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.default_values import default_scalar
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
+from paimon_spark.format.options.value_texts import parse_bool, parse_list
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.rules.readable_columns import unreadable_root
 from paimon_spark.format.schema import TableSchema
@@ -256,7 +256,7 @@ def _refuse_special(draft: Draft, name: str) -> None:
     """Columns with an index, or with files of their own, are the official system's to change."""
     options = Options(draft.options)
     for key in _INDEX_OPTIONS:
-        if name in o.parse_list(options.get(key, "")):
+        if name in parse_list(options.get(key, "")):
             raise SchemaError(f"the option '{key}' makes an index of column '{name}'; drop the index first")
     field = field_at(draft.fields, (name,))
     if field is not None and unreadable_root(field.type) in _OWN_FILES:
@@ -275,4 +275,4 @@ def _refuse_directive(comment: str | None) -> None:
 
 
 def _flag(options: Mapping[str, str], key: str, default: bool) -> bool:
-    return bool(Options(options).value(Option(key, default, o.parse_bool)))
+    return bool(Options(options).value(Option(key, default, parse_bool)))

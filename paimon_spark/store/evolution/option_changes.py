@@ -8,6 +8,7 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS
+from paimon_spark.format.options.value_texts import parse_bool, parse_list
 from paimon_spark.format.schema import TableSchema
 
 _PATH = "path"
@@ -101,11 +102,11 @@ def _is_declared(schema: TableSchema, key: str, value: str) -> bool:
     if key == o.TYPE.key:
         return value.lower() == schema.options.get(key, "table").lower()
     declared = {o.PRIMARY_KEY.key: schema.primary_keys, o.PARTITION.key: schema.partition_keys}.get(key)
-    return declared is not None and key not in schema.options and o.parse_list(value) == declared
+    return declared is not None and key not in schema.options and parse_list(value) == declared
 
 
 def _flag(options: Options, key: str) -> bool:
-    return bool(options.value(Option(key, False, o.parse_bool)))
+    return bool(options.value(Option(key, False, parse_bool)))
 
 
 def _text(flag: bool) -> str:

@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from paimon_spark.errors import CorruptFile, NameTaken, OptionError, SnapshotNotFound
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options, parse_duration
+from paimon_spark.format.options.core_options import Options
+from paimon_spark.format.options.value_texts import parse_duration
 from paimon_spark.format.paths import tag_directory, tag_path
 from paimon_spark.format.rules.supported import check_tagging
 from paimon_spark.format.snapshot import Snapshot

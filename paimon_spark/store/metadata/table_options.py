@@ -12,9 +12,10 @@ from typing import Any
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options, parse_list
+from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys
 from paimon_spark.format.options.other_systems import OPTION_ADVICE
+from paimon_spark.format.options.value_texts import parse_list
 from paimon_spark.format.rules.supported import check_call
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.store.storage.publishers import CONNECTION

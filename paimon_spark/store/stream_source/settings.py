@@ -12,8 +12,9 @@ from typing import Any
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Option, Options, parse_bool, parse_choice
+from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.format.options.value_texts import parse_bool, parse_choice
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
 from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS, resolved_mode

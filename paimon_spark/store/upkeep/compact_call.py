@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.store.clustering.sort_table import ClusterRows, sort_table
 from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.rescale.postpone_compact import CompactPostponedResult, compact_postponed
@@ -54,3 +55,18 @@ def compact_on_call(
         postponed_rows=moved.rows,
         millis=round((time.monotonic() - began) * 1000),
     )
+
+
+def sort_on_call(
+    table: Table, strategy: str, columns: Sequence[str], where: str | Predicate | None, run: ClusterRows
+) -> CompactResult:
+    """Sorts the rows of a table or of some partitions, and does the upkeep of a commit; see sort_table.
+
+    Raises:
+        OptionError: an option chooses a snapshot, or what sort_table raises.
+        PaimonError: what sort_table raises.
+    """
+    refuse_travel(table, "compacted")
+    result = sort_table(table, strategy, columns, where, run)
+    maintain(table, dedicated=True)
+    return result

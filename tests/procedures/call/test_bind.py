@@ -54,7 +54,8 @@ NOON = dt.datetime(2026, 11, 1, 12)
         ("remove_unexisting_files", ("t",), {"dry_run": "true"}, RemoveUnexistingFiles(True)),
         ("remove_unexisting_files", ("t",), {}, RemoveUnexistingFiles(False)),
         ("compact", ("t",), {"compact_strategy": "minor", "where": "p = 1"}, Compact("p = 1", False)),
-        ("compact", ("t", "p=1;p=2", "full", "NONE"), {}, Compact(full=True, partitions="p=1;p=2")),
+        ("compact", ("t", "p=1", "full", "NONE"), {}, Compact(full=True, partitions="p=1", order_strategy="NONE")),
+        ("compact", ("t", None, None, "zorder", "a, b"), {}, Compact(order_strategy="zorder", order_by="a, b")),
         ("compact_manifest", ("t", None, False, False), {}, CompactManifest()),
         ("rescale", ("t", 4), {"where": "p = 1"}, Rescale(4, "p = 1")),
         ("rescale", ("t",), {"partitions": [{"p": 1}]}, Rescale(partitions=({"p": 1},))),
@@ -129,10 +130,9 @@ def test_null_is_an_argument_that_is_not_given(name: str) -> None:
         ("truncate", ("t", "u"), {}, "the procedure truncate takes at most 1 arguments without names, found 2"),
         ("remove_orphan_files", ("t",), {"progress": "x"},
          "the procedure remove_orphan_files has no argument 'progress'; there are table, older_than, dry_run, mode"),
-        ("compact", ("t",), {"Order_By": "id"},
-         "the procedure compact does not have the argument 'Order_By' in this release: compaction that sorts rows "
-         "is not supported; leave it out"),
-        ("compact", ("t", None, None, "zorder"), {}, "does not have the argument 'order_strategy' in this release: "),
+        ("compact", ("t",), {"Partition_Idle_Time": "1 d"},
+         "the procedure compact does not have the argument 'Partition_Idle_Time' in this release: 'where' or "
+         "'partitions' choose the partitions; leave it out"),
         ("compact_manifest", ("t",), {"dry_run": True}, "does not have the argument 'dry_run' in this release: "),
         ("compact_database", (), {"table": "t"}, "the procedure compact_database has no argument 'table'; there are "),
         ("compact_database", (), {"including_databases": 7},

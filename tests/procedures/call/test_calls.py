@@ -108,6 +108,8 @@ RESET = ("reset_consumer", {"consumerId": "c", "nextSnapshotId": 2})
 
 CASES = [
     Case("compact", {"where": f"dt = '{NEW}'"}, done=[*APPENDS, "COMPACT"]),
+    Case("compact", {"partitions": f"dt={NEW}", "order_strategy": "zorder", "order_by": "id"}, table="db.plain",
+         effect=lambda lake: opened(lake, "db.plain").snapshots.latest().commit_kind, done="COMPACT"),
     Case("compact_manifest", done=[*APPENDS, "COMPACT"]),
     Case("rescale", {"bucket_num": 2}, effect=buckets, done={"option": 2, f"dt={OLD}": 2, f"dt={NEW}": 2}),
     Case("rewrite_file_index", {"where": f"dt = '{NEW}'"}, [(0, 0)], ids, [1, 2, 3]),

@@ -25,7 +25,7 @@ NOT_IN_THIS_RELEASE = {
 }  # fmt: skip
 
 ABSENT = {
-    "compact": {"order_strategy", "order_by", "partition_idle_time", "buckets"},
+    "compact": {"partition_idle_time", "buckets"},
     "compact_manifest": {
         "dry_run", "manifest_sort_enabled", "manifest_sort_partition_field", "manifest_sort_max_rewrite_size",
     },

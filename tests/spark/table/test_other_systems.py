@@ -71,8 +71,8 @@ def test_a_foreign_method_is_an_attribute_error_that_says_what_to_call() -> None
         assert not isinstance(error.value, PaimonError)
         assert error.value.obj is owner  # so that Python finds near names
     assert repr(copy.copy(table)) == repr(table)  # copies ask for names that are not there
-    with pytest.raises(UnsupportedFeature, match=r"TableOptimizer has no 'executeZOrderBy': "):
-        table.optimize().executeZOrderBy  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(UnsupportedFeature, match=r"TableOptimizer has no 'zorder': "):
+        table.optimize().zorder  # type: ignore[attr-defined]  # noqa: B018
 
 
 FOREIGN = [
