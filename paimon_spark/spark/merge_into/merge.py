@@ -32,6 +32,7 @@ from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.stars import check_no_star
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.evolution.merged_schema import Merging
 from paimon_spark.store.metadata.table import Table
@@ -84,6 +85,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     """
     what = f"MERGE INTO {merge.alias}"
     check_clauses(merge.clauses, what)
+    check_no_star(what, merge.expressions)
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions)
     kept: list[DataFrame] = []
 

@@ -13,7 +13,7 @@ from paimon_spark.errors import PaimonError
 from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.rows.assignments import Expression
-from paimon_spark.sql.queries.conjuncts import where_parts
+from paimon_spark.sql.queries.conjuncts import reaches_end, where_parts
 from paimon_spark.sql.queries.query import Conjunct, fold
 from paimon_spark.sql.queries.read_query import read_query
 from paimon_spark.sql.text.lexer import tokenize
@@ -82,6 +82,8 @@ def _conjuncts(condition: str, alias: str) -> tuple[Sequence[Conjunct], int]:
     except PaimonError:
         return (), 0
     use = query.uses[0]
+    if not reaches_end(tokens, use.end):
+        return (), 0
     wholes = [part if isinstance(part, Conjunct) else part.whole for part in use.conjuncts]
     return [part for part in wholes if part is not None], len(where_parts(tokens, use.end))
 

@@ -26,6 +26,7 @@ from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.partition_conditions import decides_partitions, matching_partitions
 from paimon_spark.spark.rows.pruning import Pruning, named_fields, pruning_of
 from paimon_spark.spark.rows.result import RowChangeResult
+from paimon_spark.spark.rows.stars import check_no_star
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.store.clean.partition_rows import drop_partition_rows
 from paimon_spark.store.clean.truncate import TruncateResult, drop_partitions, truncate_table
@@ -65,6 +66,8 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
         CommitStateUnknown: the storage did not answer; nothing was deleted.
         AnalysisException: Spark does not understand the condition.
     """
+
+    check_no_star(statement.what, [statement.condition])
 
     def by_sub_query(table: Table) -> bool:
         if table.options.value(o.DELETE_FORCE_PRODUCE_CHANGELOG):
@@ -115,6 +118,8 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         CommitStateUnknown: the storage did not answer; nothing was deleted.
         AnalysisException: Spark does not understand an expression.
     """
+
+    check_no_star(statement.what, [statement.condition, *(statement.assignments or {}).values()])
 
     def write(target: Target) -> Outcome:
         table = target.table

@@ -30,6 +30,12 @@ def where_parts(tokens: Sequence[Token], behind: int) -> list[tuple[int, int]]:
     return [(part[0].start, part[-1].end) for part in and_parts(_where(tokens, behind))]
 
 
+def reaches_end(tokens: Sequence[Token], behind: int) -> bool:
+    """Whether nothing follows the WHERE of ``where_parts``, such as LIMIT, which would say more than the condition."""
+    found = _where(tokens, behind)
+    return bool(found) and found[-1] is tokens[-1]
+
+
 def equalities(condition: str) -> tuple[list[tuple[tuple[str, ...], tuple[str, ...]]], bool]:
     """The pairs of columns that the parts of a condition compare with ``=``, by the parts of their names.
 
@@ -38,9 +44,12 @@ def equalities(condition: str) -> tuple[list[tuple[tuple[str, ...], tuple[str, .
     """
     text = f"WHERE {condition}\n"
     try:
-        parts = where_parts(tokenize(text), 0)
+        tokens = tokenize(text)
     except SqlError:
         return [], False
+    if not reaches_end(tokens, 0):
+        return [], False
+    parts = where_parts(tokens, 0)
     trees = [parse_condition(text[start:end]) for start, end in parts]
     found = [None if tree is None else equal_columns(tree) for tree in trees]
     return [pair for pair in found if pair is not None], None not in found
