@@ -226,12 +226,13 @@ def _count_scalar(count: int, arrow: pa.DataType) -> pa.Scalar:
 
 def _is_in(column: pa.Array, values: Sequence[Value]) -> pa.BooleanArray:
     """True where a value is in the list; null where it is null."""
-    arrow = column.type
-    if pt.is_floating(arrow):
+    arrow, or_nan = column.type, False
+    if pt.is_floating(arrow):  # Arrow looks values up by their bits: NaN has many, zero has two
         numbers = [float(value) for value in values]
-        if 0.0 in numbers:  # Arrow looks values up by their bits
+        or_nan = any(map(math.isnan, numbers))
+        if 0.0 in numbers:
             numbers += [0.0, -0.0]
-        wanted = pa.array([number for number in numbers if math.isnan(number) or _fits(arrow, number)], arrow)
+        wanted = pa.array([number for number in numbers if not math.isnan(number) and _fits(arrow, number)], arrow)
     elif _is_counted(arrow):
         low, high = _count_range(arrow)
         counted = [_as_counts(column.slice(0, 0), value) for value in values]
@@ -241,6 +242,8 @@ def _is_in(column: pa.Array, values: Sequence[Value]) -> pa.BooleanArray:
     else:
         wanted = pa.array(values, arrow)
     found = pc.is_in(column, value_set=wanted, skip_nulls=True)
+    if or_nan:
+        found = pc.or_(found, pc.fill_null(pc.is_nan(column), False))
     return pc.if_else(column.is_valid(), found, _null()) if column.null_count else found
 
 

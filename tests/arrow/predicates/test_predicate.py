@@ -410,3 +410,14 @@ def test_rename_and_pickle() -> None:
 
 def test_a_text_part_is_not_a_wildcard() -> None:
     assert Like(("s",), ("%",)) != Like(("s",), (Wildcard.ANY,))
+
+
+def test_a_list_with_nan_has_every_nan() -> None:
+    """Arrow looks values up by their bits, and NaN has many."""
+    doubles, floats = [0x7FF8 << 48, 0xFFF8 << 48, (0x7FF8 << 48) + 1], [0x7FC00000, 0xFFC00000]
+    for arrow, whole, bits in ((pa.float64(), pa.uint64(), doubles), (pa.float32(), pa.uint32(), floats)):
+        column = pa.concat_arrays([pa.array(bits, whole).view(arrow), pa.array([1.5, 0.0, None], arrow)])
+        batch = pa.RecordBatch.from_arrays([column], names=["c"])
+        found = evaluate(In(C, (math.nan, 1.5)), batch).to_pylist()
+        assert found == [*([True] * len(bits)), True, False, None]
+        assert evaluate(Not(In(C, (math.nan,))), batch).to_pylist() == [*([False] * len(bits)), True, True, None]
