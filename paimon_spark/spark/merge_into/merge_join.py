@@ -7,6 +7,8 @@ or of both, in plain sight.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -165,7 +167,8 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     keys = plan.same.key_columns(plan.table)
     if keys is not None:
         columns = [sf.col(f"{quoted(plan.source_alias)}.{quoted(name)}") for name in keys]
-        applies, shown = sf.col(_IN_SOURCE).isNotNull(), columns
+        has_key = functools.reduce(operator.and_, (column.isNotNull() for column in columns))  # NULL is no key
+        applies, shown = sf.col(_IN_SOURCE).isNotNull() & has_key, columns
     else:
         columns = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in identity]
         applies = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()

@@ -66,12 +66,19 @@ def same_columns(table: Table, source: DataFrame, condition: Expression, alias: 
         for mine, other in ((left, right), (right, left)):
             column = _column(mine, alias, table.schema.names)
             theirs = _column(other, source_alias, source.columns)
-            if column is not None and theirs is not None:
+            if column is not None and theirs is not None and _are_equal_as_stored(table, source, column, theirs):
                 pairs.setdefault(column, theirs)
     schema = table.schema
     places = {field.name for field in (*schema.partition_fields, *bucket_fields(schema, table.options))}
     fixed = frozenset(places.union(schema.primary_keys) & pairs.keys())
     return SameColumns(pairs, is_all and len(found) == len(pairs), source_alias, source.columns, fixed)
+
+
+def _are_equal_as_stored(table: Table, source: DataFrame, mine: str, theirs: str) -> bool:
+    """Whether values that are equal are stored alike: the text '007' equals the number 7, and is another key."""
+    want = spark_type(table.schema.by_name[mine].type)
+    have = next(field.dataType for field in source.schema.fields if field.name == theirs)
+    return have == want or (isinstance(want, _INTEGRAL) and isinstance(have, _INTEGRAL))
 
 
 def _column(parts: Sequence[str], alias: str, names: Sequence[str]) -> str | None:
@@ -108,8 +115,6 @@ def source_range(table: Table, source: DataFrame, same: SameColumns) -> Predicat
 
 def _is_comparable(table: Table, source: DataFrame, mine: str, theirs: str) -> bool:
     """True if bounds of the source are bounds of the target, in types of which every value has one order."""
+    comparable = (*_INTEGRAL, st.StringType, st.DateType)
     want = spark_type(table.schema.by_name[mine].type)
-    have = next(field.dataType for field in source.schema.fields if field.name == theirs)
-    if isinstance(want, _INTEGRAL) and isinstance(have, _INTEGRAL):
-        return True
-    return have == want and isinstance(want, (st.StringType, st.DateType))
+    return isinstance(want, comparable) and _are_equal_as_stored(table, source, mine, theirs)

@@ -187,3 +187,19 @@ def test_texts_are_stored_as_numbers_where_the_session_says_so(quick_spark: Spar
         merge(sql, text, (1, 111), (4, 400))
     finally:
         quick_spark.conf.unset("spark.sql.storeAssignmentPolicy")
+
+
+def test_a_text_that_equals_a_number_is_another_key(sql: Sql) -> None:
+    """Spark takes '007' to equal 7: the row is updated. An upsert by keys would add a row of the key '7'."""
+    sql("CREATE TABLE t (id STRING, v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    sql("INSERT INTO t VALUES ('007', 1)")
+    values = "USING (SELECT 7 AS id, 2 AS v) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET"
+    merge(sql, f"{values} v = s.v WHEN NOT MATCHED THEN INSERT *", ("007", 2))
+
+
+def test_rows_of_the_source_without_a_key_are_not_several_of_one(sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    sql("INSERT INTO t VALUES (1, 1)")
+    source = "USING (SELECT * FROM VALUES (NULL, 2), (NULL, 3), (1, 4), (5, 5) AS v(id, v)) s ON t.id = s.id"
+    clauses = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED AND s.id IS NOT NULL THEN INSERT *"
+    merge(sql, f"{source} {clauses}", (1, 4), (5, 5))
