@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from paimon_spark.errors import PaimonError, RetriesExhausted
+from paimon_spark.errors import PaimonError, RetriesExhausted, TableNotFound
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.snapshot import CommitKind, Snapshot
@@ -135,6 +135,7 @@ class _Attempts(Generic[Detail]):
         if done is not None:
             return Committed(done, number - 1, self.proposal, found=True)
         state = table_state(table, history.latest)
+        _check_still_there(table, state)
         self.overwritten = self.overwritten or any(s.commit_kind == CommitKind.OVERWRITE for s in found)
         proposal = self.proposal = self.request.propose(state)
         if proposal.changes is None:
@@ -149,6 +150,16 @@ class _Attempts(Generic[Detail]):
             raise _LostRace
         write_hint(table.snapshots, snapshot.id)
         return Committed(snapshot, number, proposal)
+
+
+def _check_still_there(table: Table, state: TableState) -> None:
+    """A table that was dropped or renamed has no schema at its path, and what is committed there is never read."""
+    if table.schema.id not in state.schema_ids:
+        raise TableNotFound(
+            f"the commit to {table.location}: the table is not there any more, for its schema {table.schema.id} is "
+            "gone; it was dropped or renamed since this job opened it. Nothing was committed; run the job again on the "
+            "table of today"
+        )
 
 
 def _check_ground(table: Table, history: CommitHistory) -> None:

@@ -17,7 +17,7 @@ from support.tables.compacting import Row, rows_of, write
 from support.tables.expiring import copied, rules
 from support.tables.prepared import NEW, After, commit, life, planned
 
-from paimon_spark.errors import RetriesExhausted
+from paimon_spark.errors import RetriesExhausted, TableNotFound
 from paimon_spark.file_io import FileIO, LocalFileIO
 from paimon_spark.store.clean.truncate import truncate_table
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -205,3 +205,13 @@ def grown(table: Table, replaces: bool = False) -> Table:
 def rows_at(table: Table, number: int) -> list[Row]:
     rows = open_table(table.location, {"scan.snapshot-id": str(number)}).scan().to_arrow().to_pylist()
     return [tuple(row.values()) for row in rows]
+
+
+def test_nothing_is_committed_to_a_table_that_was_dropped_or_renamed(tmp_path: Path) -> None:
+    """Its rows would be in no table, and the job would say that it succeeded."""
+    table = life(tmp_path)
+    job = planned(table)
+    Path(table.location).rename(tmp_path / "renamed")
+    with pytest.raises(TableNotFound, match="it was dropped or renamed since this job opened it"):
+        commit(table, job)
+    assert not list(Path(table.location).glob("snapshot/snapshot-*"))
