@@ -129,6 +129,7 @@ class ParquetWriter:
             store_decimal_as_integer=True,
             write_time_adjusted_to_utc=True,
             write_page_checksum=True,
+            write_page_index=True,
             store_schema=False,
             metadata_collector=self._metadata,
         )

@@ -36,9 +36,16 @@ class ChunkPages:
         self._footer = footer
         self._is_remote = is_remote
         self._locations: dict[tuple[int, int], PageLocations | None] = {}
+        self._pieces: dict[tuple[int, frozenset[str]], RowPieces | None] = {}
 
     def pieces(self, group: int, columns: Collection[str]) -> RowPieces | None:
         """The rows of a row group cut at the pages of columns; None: none of these has a usable page index."""
+        key = group, frozenset(columns)
+        if key not in self._pieces:
+            self._pieces[key] = self._cut(group, columns)
+        return self._pieces[key]
+
+    def _cut(self, group: int, columns: Collection[str]) -> RowPieces | None:
         leaves = {name: self._footer.leaf(name) for name in columns}
         indexed = {name: leaf for name, leaf in leaves.items() if leaf is not None and self._has_bounds(group, leaf[0])}
         self.look(group, [leaf for leaf, _ in indexed.values()])

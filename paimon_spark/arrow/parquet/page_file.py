@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +25,13 @@ from paimon_spark.arrow.parquet.thrift_compact import (
     I64,
     LIST,
     STRUCT,
+    Encoded,
     Field,
     List,
     Struct,
     decode_struct,
     encode_struct,
+    encoded,
     find,
 )
 
@@ -39,8 +42,8 @@ _META_DATA, _CRYPTO = 3, 8  # of ColumnChunk
 _KEPT = (1, 2, 3, 4)  # of ColumnMetaData: type, encodings, path, codec
 _NUM_VALUES, _PLAIN_SIZE, _SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 5, 6, 7, 9, 11  # of ColumnMetaData
 _DATA_HEADERS = (5, 8)  # of PageHeader: version 1 and 2, each with the number of values in field 1
-_NO_CHUNK: Struct = [Field(2, I64, 0), Field(3, STRUCT, [Field(1, I32, 0), Field(2, LIST, List(I32, [])),
-    Field(3, LIST, List(BINARY, [])), *(Field(i, I64 if i > 4 else I32, 0) for i in (4, 5, 6, 7, 9))])]  # fmt: skip
+_NO_CHUNK = encoded(STRUCT, [Field(2, I64, 0), Field(3, STRUCT, [Field(1, I32, 0), Field(2, LIST, List(I32, [])),
+    Field(3, LIST, List(BINARY, [])), *(Field(i, I64 if i > 4 else I32, 0) for i in (4, 5, 6, 7, 9))])])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,15 @@ class PageFiles:
         ]
         return PageFile(self._bytes(groups, chunks), groups)
 
+    @cached_property
+    def _rest_of_footer(self) -> Struct:
+        """The footer without its row groups."""
+        return [
+            Field(field.id, field.kind, encoded(field.kind, field.value))
+            for field in self._footer.tree
+            if field.id not in (_NUM_ROWS, _ROW_GROUPS)
+        ]
+
     def _locations(self, group: int, leaf: int) -> PageLocations:
         """Where the pages of a leaf column are; without a usable index the whole chunk counts as one page."""
         found = self._pages.locations(group, leaf)
@@ -153,7 +165,7 @@ class PageFiles:
         body, size = [MAGIC], len(MAGIC)
         row_groups = []
         for group, each in zip(groups, chunks, strict=True):
-            structs = [_NO_CHUNK] * self._footer.leaf_count
+            structs: list[Struct | Encoded] = [_NO_CHUNK] * self._footer.leaf_count
             for leaf, chunk in each.items():
                 dictionary, pages = next(read), [next(read) for _ in chunk.pages]
                 structs[leaf] = _chunk_struct(chunk, dictionary, pages, size)
@@ -161,9 +173,8 @@ class PageFiles:
                 size += len(dictionary) + sum(map(len, pages))
             row_groups.append(_row_group(structs, sum(end - start for start, end in group.rows)))
         rows = sum(find(group, 3) for group in row_groups)
-        changed = {_NUM_ROWS: rows, _ROW_GROUPS: List(STRUCT, row_groups)}
-        tree = [Field(f.id, f.kind, changed.get(f.id, f.value)) for f in self._footer.tree]
-        footer = encode_struct(tree)
+        changed = [Field(_NUM_ROWS, I64, rows), Field(_ROW_GROUPS, LIST, List(STRUCT, row_groups))]
+        footer = encode_struct(sorted([*self._rest_of_footer, *changed], key=lambda field: field.id))
         return b"".join([*body, footer, struct.pack("<I", len(footer)), MAGIC])
 
 
@@ -226,5 +237,5 @@ def _chunk_struct(chunk: _Chunk, dictionary: bytes, pages: Sequence[bytes], at: 
     return [Field(2, I64, at), Field(3, STRUCT, meta_data)]
 
 
-def _row_group(chunks: list[Struct], rows: int) -> Struct:
+def _row_group(chunks: list[Struct | Encoded], rows: int) -> Struct:
     return [Field(1, LIST, List(STRUCT, chunks)), Field(2, I64, 0), Field(3, I64, rows)]

@@ -6,7 +6,6 @@ A struct is a list of ``Field(id, kind, value)``. Values: bool, int (all integer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +30,20 @@ class List:
 Struct = list[Field]
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The bytes of a value, in the place of the value: what is encoded often is encoded once."""
+
+    data: bytes
+
+
+def encoded(kind: int, value: Any) -> Encoded:
+    """A value that is encoded already."""
+    out = bytearray()
+    _put_value(out, kind, value)
+    return Encoded(bytes(out))
+
+
 def decode_struct(data: bytes) -> Struct:
     """The struct that starts at the first byte.
 
@@ -38,7 +51,7 @@ def decode_struct(data: bytes) -> Struct:
         ValueError: the bytes end early or hold a kind that parquet footers do not have.
     """
     try:
-        return _Reader(data).struct()
+        return _struct(data, 0)[0]
     except IndexError:
         raise ValueError("the Thrift struct ends early") from None
 
@@ -58,101 +71,107 @@ def find(struct: Struct, field_id: int) -> Any:
     return None
 
 
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.at = 0
-        self.depth = 0
-
-    def byte(self) -> int:
-        value = self.data[self.at]
-        self.at += 1
-        return value
-
-    def varint(self) -> int:
-        data, at = self.data, self.at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                self.at = at
-                return value
-            shift += 7
-            if shift > 63:
-                raise ValueError("a Thrift integer has more than 64 bits")
-
-    def zigzag(self) -> int:
-        value = self.varint()
-        return (value >> 1) ^ -(value & 1)
-
-    def raw(self, size: int) -> bytes:
-        value = self.data[self.at : self.at + size]
-        if len(value) != size:
-            raise IndexError
-        self.at += size
-        return value
-
-    def struct(self) -> Struct:
-        fields: Struct = []
-        last = 0
-        self.depth += 1
-        if self.depth > _MAX_DEPTH:
-            raise ValueError(f"Thrift structs are nested more than {_MAX_DEPTH} deep")
-        while True:
-            head = self.byte()
-            if head == 0:
-                self.depth -= 1
-                return fields
-            kind, delta = head & 0x0F, head >> 4
-            last = last + delta if delta else self.zigzag()
-            fields.append(Field(last, kind, kind == TRUE if kind in (TRUE, FALSE) else self.value(kind)))
-
-    def value(self, kind: int) -> Any:
+def _struct(data: bytes, at: int, depth: int = 1) -> tuple[Struct, int]:
+    """The struct at a place, and the place after it. Footers have thousands of fields, so this is one flat loop."""
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"Thrift structs are nested more than {_MAX_DEPTH} deep")
+    fields: Struct = []
+    last = 0
+    value: Any
+    while True:
+        head = data[at]
+        at += 1
+        if head == 0:
+            return fields, at
+        kind = head & 0x0F
+        if head >> 4:
+            last += head >> 4
+        else:
+            last, at = _zigzag(data, at)
         if kind in _INTEGERS:
-            return self.zigzag()
-        if kind == BINARY:
-            return self.raw(self.varint())
-        if kind == STRUCT:
-            return self.struct()
-        if kind in (LIST, SET):
-            return self.list()
-        if kind == BYTE:
-            return self.byte()
-        if kind == DOUBLE:
-            return self.raw(8)
-        if kind in (TRUE, FALSE):  # the element of a list of booleans
-            return self.byte() == TRUE
-        raise ValueError(f"Thrift kind {kind} does not occur in parquet footers")
+            value = data[at]
+            if value < 0x80:
+                at += 1
+                value = (value >> 1) ^ -(value & 1)
+            else:
+                value, at = _zigzag(data, at)
+        elif kind == STRUCT:
+            value, at = _struct(data, at, depth + 1)
+        elif kind in (TRUE, FALSE):
+            value = kind == TRUE
+        else:
+            value, at = _value(data, at, kind, depth)
+        fields.append(Field(last, kind, value))
 
-    def list(self) -> List:
-        head = self.byte()
-        size, kind = head >> 4, head & 0x0F
-        if size == 15:
-            size = self.varint()
-        if size > len(self.data):
-            raise IndexError
-        if kind in (LIST, SET):
-            raise ValueError("lists of lists do not occur in parquet footers")
-        return List(kind, [*self.texts(size)] if kind == BINARY else [self.value(kind) for _ in range(size)])
 
-    def texts(self, count: int) -> Sequence[bytes]:
-        """As many binary values, most of them short: page indexes hold thousands."""
-        data, at, found = self.data, self.at, []
-        for _ in range(count):
-            size = data[at]
+def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind == BINARY:
+        size, at = _varint(data, at)
+        return _raw(data, at, size), at + size
+    if kind in (LIST, SET):
+        return _list(data, at, depth)
+    if kind in _INTEGERS:
+        return _zigzag(data, at)
+    if kind == STRUCT:
+        return _struct(data, at, depth + 1)
+    if kind == DOUBLE:
+        return _raw(data, at, 8), at + 8
+    if kind == BYTE:
+        return data[at], at + 1
+    if kind in (TRUE, FALSE):  # the element of a list of booleans
+        return data[at] == TRUE, at + 1
+    raise ValueError(f"Thrift kind {kind} does not occur in parquet footers")
+
+
+def _list(data: bytes, at: int, depth: int) -> tuple[List, int]:
+    size, kind = data[at] >> 4, data[at] & 0x0F
+    at += 1
+    if size == 15:
+        size, at = _varint(data, at)
+    if size > len(data):
+        raise IndexError
+    if kind in (LIST, SET):
+        raise ValueError("lists of lists do not occur in parquet footers")
+    values: list[Any] = []
+    if kind == BINARY:
+        for _ in range(size):
+            length = data[at]
             at += 1
-            if size >= 0x80:
-                self.at = at - 1
-                size = self.varint()
-                at = self.at
-            found.append(data[at : at + size])
-            at += size
+            if length >= 0x80:
+                length, at = _varint(data, at - 1)
+            values.append(data[at : at + length])
+            at += length
         if at > len(data):
             raise IndexError
-        self.at = at
-        return found
+        return List(kind, values), at
+    for _ in range(size):
+        value, at = _value(data, at, kind, depth)
+        values.append(value)
+    return List(kind, values), at
+
+
+def _raw(data: bytes, at: int, size: int) -> bytes:
+    if at + size > len(data):
+        raise IndexError
+    return data[at : at + size]
+
+
+def _zigzag(data: bytes, at: int) -> tuple[int, int]:
+    value, at = _varint(data, at)
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a Thrift integer has more than 64 bits")
 
 
 def _put_varint(out: bytearray, value: int) -> None:
@@ -185,7 +204,9 @@ def _put_struct(out: bytearray, struct: Struct) -> None:
 
 
 def _put_value(out: bytearray, kind: int, value: Any) -> None:
-    if kind in _INTEGERS:
+    if isinstance(value, Encoded):
+        out += value.data
+    elif kind in _INTEGERS:
         _put_zigzag(out, value)
     elif kind == BINARY:
         _put_varint(out, len(value))

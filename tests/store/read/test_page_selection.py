@@ -57,7 +57,8 @@ def read(file: StoredFile, request: FileRequest, batch_rows: int = 65536) -> pa.
 
 def drawn_rows(draws: random.Random, value_type: pa.DataType, count: int) -> pa.Table:
     """Values in runs, so that pages differ: some have one value, some no value, some all kinds."""
-    pool, values = list(POOLS[value_type]), []
+    pool = list(POOLS[value_type])
+    values: list[Any] = []
     while len(values) < count:
         some = draws.choice([[None], [draws.choice(pool)], draws.sample(pool, min(2, len(pool))), [*pool, None]])
         values += [draws.choice(some) for _ in range(draws.randint(1, 40))]
@@ -146,10 +147,10 @@ def texts(rows: pa.Table) -> list[str]:
 
 def condition(draws: random.Random, value_type: pa.DataType) -> Predicate:
     found = draw_condition(draws, value_type, POOLS[value_type])
-    if draws.random() < 0.3:
-        other = Compare(("w",), draws.choice(list(Op)), draws.choice([0, 1, 2]))
-        found = draws.choice([and_, or_])(found, other)
-    return found
+    if draws.random() < 0.7:
+        return found
+    other = Compare(("w",), draws.choice(list(Op)), draws.choice([0, 1, 2]))
+    return and_(found, other) if draws.random() < 0.5 else or_(found, other)
 
 
 IDS = new_schema(pa.schema([("id", pa.int64()), ("text", pa.string()), ("f", pa.float64())]), (), (), {})
@@ -207,7 +208,8 @@ def test_other_columns_are_read_where_a_row_satisfies_the_condition(tmp_path: Pa
     where = Compare(("text",), Op.EQ, text)
     late, first = (bytes_of(file, FileRequest(IDS.fields, prunes=where, probes=probes)) for probes in (True, False))
     assert late[0] == 1
-    assert first == (COUNT, pytest.approx(file.meta.file_size, rel=0.1))
+    assert first[0] == COUNT
+    assert first[1] > file.meta.file_size * 0.9
     assert late[1] < first[1] * 0.75
 
 
