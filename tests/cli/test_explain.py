@@ -25,6 +25,8 @@ def test_what_a_read_leaves_out(tmp_path: Path) -> None:
         "read: 1 files with 3 rows, in 1 splits",
         "  only the rows that an index leaves: 1 files",
         "  merged with others: 0 files",
+        "count: reads 1 files, metadata tell the rows of 0",
+        "  because the condition is not on partition columns alone (1 file)",
     ]
     told = json.loads(command("explain", tmp_path / "t", "--where", "s = 'x'", "--at", "1", "--output", "json").out)
     assert (told["snapshot_id"], told["files"], told["after_indexes"]) == (1, 1, 0)

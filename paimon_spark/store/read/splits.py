@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
-from paimon_spark.format.manifest import EMPTY_ROW, EMPTY_STATS, DataFileMeta
+from paimon_spark.format.manifest import EMPTY_STATS, DataFileMeta
 from paimon_spark.merge.keys.sections import Section, SortedRun
 
 
@@ -80,21 +80,6 @@ class Split(_Files):
             for run in section:
                 yield from run.files
 
-    @property
-    def exact_row_count(self) -> int | None:
-        """The number of rows that a read without a condition returns; None if it is unknown before reading."""
-        if self.sections:
-            return None
-        total = 0
-        for file in self.raw_files:
-            deletion = self.deletions.get(file.file_name)
-            if file.delete_row_count != 0 and file.min_key != EMPTY_ROW:  # append tables have no retractions
-                return None
-            if deletion is not None and deletion.cardinality is None:
-                return None
-            total += file.row_count - (0 if deletion is None else deletion.cardinality or 0)
-        return total
-
     def without_statistics(self) -> Split:
         """The split without the statistics of its files, which plans need and readers do not: it travels to tasks."""
         sections = tuple(
@@ -122,11 +107,6 @@ class DiffSplit(_Files):
         """All data files of both states; a file that is live in both occurs twice, because it is read twice."""
         for split in (*self.before, *self.after):
             yield from split.files
-
-    @property
-    def exact_row_count(self) -> None:
-        """None: the number of rows that differ is unknown before reading."""
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +142,6 @@ class PostponeSplit(_Files):
         for split in self.real:
             yield from split.files
         yield from self.postponed
-
-    @property
-    def exact_row_count(self) -> None:
-        """None: the number of keys is unknown before reading."""
-        return None
 
 
 ReadUnit: TypeAlias = Split | DiffSplit | PostponeSplit

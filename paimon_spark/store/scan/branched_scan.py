@@ -125,6 +125,10 @@ class BranchPair:
         other = self.other.with_fields(_fields_of(self.other.table, fields))
         return replace(self, own=self.own.with_fields(fields), other=other)
 
+    def with_statistics(self) -> BranchPair:
+        """See ScanSource."""
+        return replace(self, own=self.own.with_statistics(), other=self.other.with_statistics())
+
     def plan(self) -> Plan:
         """See Scan.plan; the snapshot is that of the own branch."""
         self._check_reads_state()

@@ -1,48 +1,25 @@
 """Finds the data files that may hold a row that satisfies a predicate, by statistics in manifests (format section 6).
 
-Java: SimpleStatsEvolution, the filters of KeyValueFileStoreScan and AppendOnlyFileStoreScan.
+Java: the filters of KeyValueFileStoreScan and AppendOnlyFileStoreScan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_, columns_of, conjuncts, restrict
 from paimon_spark.arrow.predicates.pruning import may_match
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
-from paimon_spark.errors import CorruptFile
 from paimon_spark.format.binary_row import row_decoder
 from paimon_spark.format.manifest import DataFileMeta, SimpleStats
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.types import TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.types import DataField
 from paimon_spark.store.metadata.schemas import SchemaStore
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """The positions of the needed columns in the statistics rows of one kind of file.
-
-    Attributes:
-        decode: returns the values of the columns that are present, in the order of names.
-        trust: turns the recorded minimum and maximum of the column at an index of names into valid bounds.
-    """
-
-    arity: int
-    names: tuple[str, ...]
-    positions: tuple[int, ...]
-    absent: tuple[str, ...]
-    decode: Callable[[bytes], tuple[Any, ...]]
-    trust: Callable[[int, Any, Any], tuple[Any, Any]]
+from paimon_spark.store.read.file_statistics import FileStatistics
 
 
 class FileFilter:
-    """Tests whether a file may hold a row that satisfies the predicate: True unless statistics prove the contrary.
-
-    Statistics of a column whose type changed since the file was written count as unknown; a column that was added later
-    is all null in the file.
-    """
+    """Tests whether a file may hold a row that satisfies the predicate: True unless statistics prove the contrary."""
 
     def __init__(self, predicate: Predicate, schema: TableSchema, schemas: SchemaStore) -> None:
         """The filter of one predicate.
@@ -52,12 +29,10 @@ class FileFilter:
             schema: the schema of the read.
             schemas: finds the schemas that files were written with.
         """
-        self._schema = schema
-        self._schemas = schemas
         partition = set(schema.partition_keys)  # partitions were tested by their values, which are exact
         self._by_value = and_(*[part for part in conjuncts(predicate) if not columns_of(part) <= partition])
         self._by_key = restrict(self._by_value, set(schema.trimmed_primary_keys))
-        self._layouts: dict[tuple[int, tuple[str, ...] | None, bool, bool], _Layout | None] = {}
+        self._statistics = FileStatistics(columns_of(self._by_value), schema, schemas.load)
 
     @property
     def needs_statistics(self) -> bool:
@@ -67,116 +42,15 @@ class FileFilter:
         """The files that may match by key statistics: safe before a merge, as all versions of a row have its key."""
         if isinstance(self._by_key, AlwaysTrue):
             return files
-        return [file for file in files if self._may_match(self._by_key, file, file.key_stats, None, is_key=True)]
+        of_keys = self._statistics.of_keys
+        return [file for file in files if may_match(self._by_key, of_keys(file).get, file.row_count)]
 
     def matching_values(self, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
         """The files that may match by value statistics: safe only for files without a merge, or for whole sections."""
         if isinstance(self._by_value, AlwaysTrue):
             return files
-        return [file for file in files if self._may_match_value(file)]
-
-    def _may_match_value(self, file: DataFileMeta) -> bool:
-        columns = file.value_stats_cols if file.value_stats_cols is not None else file.write_cols
-        return self._may_match(self._by_value, file, file.value_stats, columns, is_key=False)
-
-    def _may_match(
-        self,
-        predicate: Predicate,
-        file: DataFileMeta,
-        stats: SimpleStats,
-        columns: tuple[str, ...] | None,
-        is_key: bool,
-    ) -> bool:
-        shape = (file.schema_id, columns, is_key, file.file_name.endswith(".orc"))
-        if shape not in self._layouts:
-            self._layouts[shape] = self._layout(predicate, *shape)
-        layout = self._layouts[shape]
-        if layout is None:
-            return True
-        try:
-            found = _column_stats(layout, stats, file.row_count)
-        except CorruptFile as error:
-            raise CorruptFile(f"reading the statistics of the data file {file.file_name}: {error}") from None
-        return may_match(predicate, found.get, file.row_count)
-
-    def _layout(
-        self, predicate: Predicate, schema_id: int, columns: tuple[str, ...] | None, is_key: bool, is_orc: bool
-    ) -> _Layout | None:
-        """The layout of the statistics; None if the file has none that match its schema."""
-        schema = self._schema if schema_id == self._schema.id else self._schemas.load(schema_id)
-        if is_key:
-            stored: Sequence[DataField] = schema.key_fields
-        elif columns is None:
-            stored = schema.fields
-        elif all(name in schema.by_name for name in columns):
-            stored = [schema.by_name[name] for name in columns]
-        else:
-            return None
-        places = {field.id: (position, field.type) for position, field in enumerate(stored)}
-        known = {field.id for field in schema.fields}
-        names, positions, absent = [], [], []
-        for name in sorted(columns_of(predicate)):
-            field = self._schema.by_name[name]
-            if field.id not in known:
-                absent.append(name)
-            elif field.id in places and _same_type(places[field.id][1], field.type):
-                names.append(name)
-                positions.append(places[field.id][0])
-        types = [field.type for field in stored]
-        roots = [types[position].root for position in positions]
-        return _Layout(
-            len(types),
-            tuple(names),
-            tuple(positions),
-            tuple(absent),
-            row_decoder(types, positions),
-            lambda i, low, high: _bounds(roots[i], is_orc, low, high),
-        )
-
-
-def _same_type(one: DataType, other: DataType) -> bool:
-    return one.with_nullable(True) == other.with_nullable(True)
-
-
-def _column_stats(layout: _Layout, stats: SimpleStats, row_count: int) -> Mapping[str, ColumnStats]:
-    """The statistics of the columns by name; unknown ones are left out."""
-    found = {name: ColumnStats(None, None, row_count) for name in layout.absent}
-    if not layout.names:
-        return found
-    arity = layout.arity.to_bytes(4, "big")
-    if stats.min_values[:4] != arity or stats.max_values[:4] != arity:
-        return found
-    counts = stats.null_counts
-    if counts is not None and len(counts) != layout.arity:
-        counts = None
-    low = layout.decode(stats.min_values[4:])
-    high = layout.decode(stats.max_values[4:])
-    for i, (name, position) in enumerate(zip(layout.names, layout.positions, strict=True)):
-        minimum, maximum = layout.trust(i, low[i], high[i])
-        found[name] = ColumnStats(minimum, maximum, None if counts is None else counts[position])
-    return found
-
-
-_TWO_DAYS = 2 * 86_400 * 10**9
-_GREGORIAN_DAY = -141_427  # 1582-10-15, the first day of the calendar that all writers share
-
-
-def _bounds(root: Root, is_orc: bool, low: Any, high: Any) -> tuple[Any, Any]:
-    """Bounds of the values that are read, from the recorded minimum and maximum.
-
-    ORC pads CHAR with blanks that are removed on reading, shifts timestamps by time zones and by a second before the
-    epoch, and counts days before 1582 in another calendar (format section 7.4).
-    """
-    if root is Root.CHAR and low is not None:
-        return low.rstrip(" "), high
-    if not is_orc or low is None or high is None or root not in _SHIFTED_BY_ORC:
-        return low, high
-    if root is Root.DATE:
-        return (low, high) if low >= _GREGORIAN_DAY else (None, None)
-    return (low - _TWO_DAYS, high + _TWO_DAYS) if low >= _GREGORIAN_DAY * 86_400 * 10**9 else (None, None)
-
-
-_SHIFTED_BY_ORC = TIMESTAMPS | {Root.DATE}
+        of_values = self._statistics.of_values
+        return [file for file in files if may_match(self._by_value, of_values(file).get, file.row_count)]
 
 
 def manifest_filter(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.format.snapshot import Snapshot
-from paimon_spark.store.read.splits import Split
+from paimon_spark.store.read.known_totals import KnownTotals
+from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.split_plan import PlannedState, ScanRequest, plan_state
 
 
@@ -24,6 +26,8 @@ class ScanExplanation:
         selected_files: of how many of these files only the rows are decoded that an index leaves.
         splits: in how many splits they are read.
         merged_files: how many of the files must be merged with others.
+        count_reads: how many files ``count`` must read; metadata tell the rows of the others.
+        count_reasons: why it must read these.
     """
 
     snapshot_id: int
@@ -36,6 +40,8 @@ class ScanExplanation:
     selected_files: int
     splits: int
     merged_files: int
+    count_reads: int = 0
+    count_reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(
@@ -48,21 +54,36 @@ class ScanExplanation:
                 f"read: {self.after_indexes} files with {self.rows_left} rows, in {self.splits} splits",
                 f"  only the rows that an index leaves: {self.selected_files} files",
                 f"  merged with others: {self.merged_files} files",
+                f"count: {self._counted()}",
+                *(f"  because {reason}" for reason in self.count_reasons),
             ]
         )
 
+    def _counted(self) -> str:
+        if not self.count_reads:
+            return "from metadata alone"
+        return f"reads {self.count_reads} files, metadata tell the rows of {self.after_indexes - self.count_reads}"
 
-def explain_state(request: ScanRequest, snapshot: Snapshot) -> ScanExplanation:
+
+def explain_state(
+    request: ScanRequest, snapshot: Snapshot, known: Callable[[PlannedState], KnownTotals]
+) -> ScanExplanation:
     """Plans the read of a snapshot with its condition and without, and reads no data file.
+
+    Args:
+        request: the read.
+        snapshot: the state.
+        known: what metadata tell of the number of rows of a plan.
 
     Raises:
         CorruptFile: metadata are missing or damaged.
     """
     planned = plan_state(request, snapshot)
     whole = plan_state(replace(request, predicate=TRUE), snapshot)
-    left, rows_left = _totals(planned)
-    files, rows = _totals(whole)
+    left, rows_left = _totals(planned.splits)
+    files, rows = _totals(whole.splits)
     splits = [split for split in planned.splits if isinstance(split, Split)]
+    totals = known(planned)
     return ScanExplanation(
         snapshot_id=snapshot.id,
         files=files,
@@ -74,10 +95,12 @@ def explain_state(request: ScanRequest, snapshot: Snapshot) -> ScanExplanation:
         selected_files=sum(len(split.selections) for split in splits),
         splits=len(planned.splits),
         merged_files=left - sum(len(split.raw_files) for split in splits),
+        count_reads=_totals(totals.rest)[0],
+        count_reasons=totals.why,
     )
 
 
-def _totals(planned: PlannedState) -> tuple[int, int]:
+def _totals(splits: Sequence[ReadUnit]) -> tuple[int, int]:
     """How many files and rows are in the splits; several may have the same postponed files."""
-    rows = {file.file_name: file.row_count for split in planned.splits for file in split.files}
+    rows = {file.file_name: file.row_count for split in splits for file in split.files}
     return len(rows), sum(rows.values())

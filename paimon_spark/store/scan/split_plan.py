@@ -55,6 +55,7 @@ class ScanRequest:
         all_levels: whether files are read too that are invisible until they are compacted.
         least_level: files of levels below it are not read.
         unmerged_postponed: whether postponed rows are read, as they were written.
+        with_statistics: whether the files of the plan have their statistics, where the condition needs none.
     """
 
     table: Table
@@ -63,6 +64,7 @@ class ScanRequest:
     all_levels: bool = False
     least_level: int = 0
     unmerged_postponed: bool = False
+    with_statistics: bool = False
 
     @property
     def skips_level_zero(self) -> bool:
@@ -302,7 +304,9 @@ def _splits(
     buckets: list[_BucketParts] = []
     chosen = np.concatenate(groups) if groups else np.empty(0, np.int64)
     # All at once: making objects costs little more for many buckets than for one.
-    files_of_all = iter(columns.data_files(chosen, keep.needs_statistics, bool(table.schema.primary_keys)))
+    files_of_all = iter(
+        columns.data_files(chosen, keep.needs_statistics or request.with_statistics, bool(table.schema.primary_keys))
+    )
     for group in groups:
         files = list(itertools.islice(files_of_all, len(group)))
         if since is not None:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from paimon_spark.arrow.predicates.predicate import AlwaysFalse, AlwaysTrue, Predicate
+from paimon_spark.arrow.predicates.predicate import AlwaysFalse, Predicate
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
@@ -28,11 +28,13 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.lenient_read import STRICT, tolerance
 from paimon_spark.store.read.splits import ReadUnit, group_splits
 from paimon_spark.store.scan.increments import Difference, Increment, find_increment, reads_increment
+from paimon_spark.store.scan.projection import find_fields
 from paimon_spark.store.scan.read_tags import ReadTag, create_read_tag, delete_read_tag
 from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.storage.parallel import map_parallel
 
 if TYPE_CHECKING:
+    from paimon_spark.store.read.known_totals import KnownTotals
     from paimon_spark.store.read.split_reader import SplitReader
     from paimon_spark.store.scan.branched_scan import BranchedReader
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
@@ -72,6 +74,10 @@ class ScanSource(Protocol):
 
     def with_fields(self, fields: tuple[DataField, ...]) -> ScanSource:
         """The same read of other columns."""
+        ...
+
+    def with_statistics(self) -> ScanSource:
+        """The same read, whose plans have the statistics of files."""
         ...
 
     def plan(self) -> Plan:
@@ -193,14 +199,64 @@ class Scan:
         return pa.Table.from_batches(batches, self.arrow_schema)
 
     def count(self) -> int:
-        """The number of rows; from metadata alone where no condition, merge or unknown delete stands in between."""
-        knows = isinstance(self.predicate, AlwaysTrue) and self.source.is_strict
+        """The number of rows.
+
+        Metadata tell the rows of files that need no merge, if the condition is on partition columns alone and it is
+        recorded how many rows are deleted; only the other files are read. ``explain`` tells which.
+        """
         reader = self.source.with_fields(tuple(f for f in self.fields if f == ROW_KIND_FIELD)).reader()
         with self.planned_with_read_tags() as plan:
-            known = [split.exact_row_count if knows else None for split in plan.splits]
-            others = [split for split, count in zip(plan.splits, known, strict=True) if count is None]
-            counts = map_parallel(lambda split: [b.num_rows for b in reader.read(split)], others, READ_THREADS)
-        return sum(count for count in known if count is not None) + sum(map(sum, counts))
+            known = self._known(plan, ())
+            counts = map_parallel(lambda unit: [b.num_rows for b in reader.read(unit)], known.rest, READ_THREADS)
+        read: int = sum(map(sum, counts))
+        return known.rows + read
+
+    def min(self, column: str) -> Any:
+        """The least value of a column that is not NULL, as Python value; None: there is none.
+
+        Statistics of files tell it where they are exact: of integers, booleans, dates, short decimals and times of
+        parquet files, and of all partition columns; not of texts and floats, nor of files with deleted rows. The other
+        files are read. NaN is the greatest value, as in Spark.
+
+        Args:
+            column: its name in any letter case.
+
+        Raises:
+            OptionError: there is no such column.
+            UnsupportedFeature: the values of its type have no order.
+        """
+        return self._bounds(column)[0]
+
+    def max(self, column: str) -> Any:
+        """The greatest value of a column, as ``min``."""
+        return self._bounds(column)[1]
+
+    def known_totals(self, columns: Sequence[str] = ()) -> KnownTotals:
+        """What metadata alone tell of the number of rows and of the bounds of columns, and what must be read for more.
+
+        Args:
+            columns: names of the columns.
+
+        Raises:
+            OptionError: there is no such column.
+            SnapshotNotFound, CorruptFile: as of ``plan``.
+        """
+        fields = find_fields(self.table.schema, columns)
+        return self._known((self.source.with_statistics() if fields else self.source).plan(), fields)
+
+    def _bounds(self, column: str) -> tuple[Any, Any]:
+        from paimon_spark.store.read.read_bounds import check_ordered, read_bounds
+
+        (field,) = find_fields(self.table.schema, (column,))
+        check_ordered(self.table, field)
+        scan = Scan(self.source.with_statistics().with_fields((field,)))
+        reader = scan.reader()
+        with scan.planned_with_read_tags() as plan:
+            known = scan._known(plan, (field,))
+            return read_bounds(known, field, reader.read)
+
+    def _known(self, plan: Plan, columns: Sequence[DataField]) -> KnownTotals:
+        return _known_totals(self.source, plan.splits, columns)
 
 
 @dataclass(frozen=True)
@@ -209,11 +265,13 @@ class BranchScan:
 
     Attributes:
         table, fields, predicate: as of Scan.
+        keeps_statistics: whether the files of a plan have their statistics, where the condition needs none.
     """
 
     table: Table
     fields: tuple[DataField, ...]
     predicate: Predicate
+    keeps_statistics: bool = False
 
     @property
     def is_strict(self) -> bool:
@@ -223,6 +281,10 @@ class BranchScan:
     def with_fields(self, fields: tuple[DataField, ...]) -> BranchScan:
         """See ScanSource."""
         return replace(self, fields=fields)
+
+    def with_statistics(self) -> BranchScan:
+        """See ScanSource."""
+        return replace(self, keeps_statistics=True)
 
     def plan(self) -> Plan:
         """See Scan.plan."""
@@ -264,7 +326,8 @@ class BranchScan:
         from paimon_spark.store.scan.scan_explanation import explain_state
 
         with translate_missing_files(self.table.snapshots, self.table.options, chosen.snapshot.id):
-            return explain_state(self._request(chosen.created_since), chosen.snapshot)
+            request = self._request(chosen.created_since)
+            return explain_state(request, chosen.snapshot, lambda planned: _known_totals(self, planned.splits, ()))
 
     def reader(self) -> SplitReader:
         """See Scan.reader."""
@@ -315,13 +378,20 @@ class BranchScan:
     def _request(self, created_since: int | None = None) -> ScanRequest:
         from paimon_spark.store.scan.split_plan import ScanRequest
 
-        return ScanRequest(self.table, self.predicate, created_since)
+        return ScanRequest(self.table, self.predicate, created_since, with_statistics=self.keeps_statistics)
 
 
 def delete_read_tags(table: Table, tags: Iterable[ReadTag]) -> None:
     """Deletes the tags of a read, whichever branches they are in."""
     for tag in tags:
         delete_read_tag(SnapshotStore(table.file_io, table.location, tag.branch), tag)
+
+
+def _known_totals(source: ScanSource, units: Sequence[ReadUnit], columns: Sequence[DataField]) -> KnownTotals:
+    from paimon_spark.store.read.known_totals import known_totals
+
+    refusal = None if source.is_strict else "the read passes over lost or damaged files"
+    return known_totals(source.table, source.predicate, units, columns, refusal)
 
 
 def _states(chosen: Travel | Increment | Difference) -> tuple[Snapshot, ...]:

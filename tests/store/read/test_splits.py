@@ -12,6 +12,7 @@ from paimon_spark.format.binary_row import encode_arity_row
 from paimon_spark.format.manifest import EMPTY_ROW, DataFileMeta, SimpleStats
 from paimon_spark.format.types import DataType, Root
 from paimon_spark.merge.keys.sections import SortedRun
+from paimon_spark.store.read.known_totals import live_rows
 from paimon_spark.store.read.splits import DeletionFile, Split, group_splits, pack_ordered, pack_parts
 
 KEY = encode_arity_row((1,), (DataType(Root.INT),))
@@ -79,15 +80,14 @@ def test_no_parts_no_splits() -> None:
         (file("f", deletes=0), DeletionFile("i", 1, 9, 10), 0),
     ],
 )
-def test_exact_row_count(one: DataFileMeta, deletion: DeletionFile | None, count: int | None) -> None:
-    deletions = {} if deletion is None else {"f": deletion}
-    assert Split(EMPTY_ROW, 0, "b", (one,), (), deletions).exact_row_count == count
+def test_rows_that_are_known(one: DataFileMeta, deletion: DeletionFile | None, count: int | None) -> None:
+    found = live_rows(one, deletion)
+    assert (None if isinstance(found, str) else found) == count
 
 
-def test_merging_loses_the_count() -> None:
+def test_the_files_of_a_split() -> None:
     section = (SortedRun((file("a"),)), SortedRun((file("b"),)))
     split = Split(EMPTY_ROW, 0, "b", (file("c"),), (section,))
-    assert split.exact_row_count is None
     assert [f.file_name for f in split.files] == ["c", "a", "b"]
     assert (split.file_count, split.row_count, split.size) == (3, 30, 300)
 

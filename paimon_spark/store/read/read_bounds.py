@@ -1,0 +1,69 @@
+"""The least and the greatest value of a column: what metadata tell, and what reading the rest adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cmp_to_key
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_spark.arrow.predicates.pruning import compare_values
+from paimon_spark.arrow.types import from_internal, to_internal
+from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.table_statistics import ANALYZED
+from paimon_spark.format.types import DataField
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.known_totals import KnownTotals
+from paimon_spark.store.read.splits import ReadUnit
+from paimon_spark.store.storage.parallel import map_parallel
+
+_THREADS = 4
+
+
+def check_ordered(table: Table, column: DataField) -> None:
+    """Checks that a column is one of the table, whose values can be compared.
+
+    Raises:
+        OptionError: it is the row kind.
+        UnsupportedFeature: the values of its type have no order.
+    """
+    what = f"the least or greatest value of the column '{column.name}' of {table.location}"
+    if column not in table.schema.fields:
+        raise OptionError(f"{what}: the table has no such column; its columns are {', '.join(table.schema.names)}")
+    if column.type.root not in ANALYZED:
+        raise UnsupportedFeature(f"{what}: values of the type {column.type.root} have no order; choose another column")
+
+
+def read_bounds(
+    known: KnownTotals, column: DataField, read: Callable[[ReadUnit], Iterator[pa.RecordBatch]]
+) -> tuple[Any, Any]:
+    """The least and the greatest value that is not NULL, as Python values; None: there is none.
+
+    Args:
+        known: what metadata tell of the column.
+        column: of a type that check_ordered accepts.
+        read: the rows of a unit, with the column alone.
+    """
+    found = [end for group in known.partitions.values() for end in group.bounds.get(column.name, ())]
+    for ends in map_parallel(lambda unit: list(_ends(read(unit))), known.rest, _THREADS):
+        found += ends
+    if not found:
+        return None, None
+    found.sort(key=cmp_to_key(compare_values))
+    low, high = from_internal([found[0], found[-1]], column.type).to_pylist()
+    return low, high
+
+
+def _ends(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
+    """Values among which are the least and the greatest of the batches; Arrow leaves out NaN, which Spark does not."""
+    for batch in batches:
+        values = batch.column(0).drop_null()
+        if pa.types.is_floating(values.type):
+            numbers = values.filter(pc.invert(pc.is_nan(values)))
+            if len(numbers) < len(values):
+                yield float("nan")
+            values = numbers
+        if len(values):
+            yield from map(to_internal, pc.min_max(values).values())
