@@ -49,8 +49,8 @@ class Compact(Procedure[CompactResult]):
     full: Annotated[
         bool | None,
         Argument(
-            "whether all files of a bucket become one sorted run, so that a read merges nothing (the default), or only "
-            "what a writer would compact does, which costs less.",
+            "whether all files of a bucket become one sorted run, so that a read merges nothing (the default, but for "
+            "tables with clustering.incremental), or only what a writer would compact does, which costs less.",
             sql="compact_strategy",
             words={"full": True, "minor": False},
         ),

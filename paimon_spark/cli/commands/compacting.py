@@ -56,7 +56,7 @@ class _CountingRunner(LocalRunner):
 @takes(
     Compact,
     where=Shown(metavar="SQL"),
-    full=Shown("--full/--as-writers", default=True),
+    full=Shown("--full/--as-writers"),
     order_strategy=Shown(),
     order_by=Shown(metavar="COLUMN"),
 )

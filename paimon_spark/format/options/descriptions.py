@@ -123,6 +123,28 @@ DESCRIPTIONS: Mapping[str, str] = {
     "compaction.size-ratio": "How much larger, in percent, the next run may be to be compacted with the smaller ones.",
     "compaction.offpeak.start.hour": "The hour (0 to 23) at which off-peak time begins. -1: there is none.",
     "compaction.offpeak.end.hour": "The hour (0 to 23) before which off-peak time ends. -1: there is none.",
+    "clustering.columns": (
+        "The columns by which each write sorts the rows of a table without a primary key and buckets, and by which "
+        "`clustering.incremental` does."
+    ),
+    "clustering.strategy": (
+        "The order: `order`, `zorder` or `hilbert`. `auto`: by the number of columns: one is ordered, up to four make "
+        "a z-order, more a Hilbert curve."
+    ),
+    "sink.clustering.by-columns": "An older name of `clustering.columns`.",
+    "sink.clustering.strategy": "An older name of `clustering.strategy`.",
+    "clustering.incremental": (
+        "Compactions of a table without a primary key and buckets sort the files that were not sorted yet, or too few "
+        "together; writes do not sort."
+    ),
+    "clustering.incremental.mode": (
+        "`global-sort` sorts the rows of all chosen files together, `local-sort` those of some files at a time."
+    ),
+    "clustering.incremental.optimize-write": "With `clustering.incremental`, writes sort too.",
+    "clustering.history-partition.idle-to-full-sort": (
+        "A compaction of some partitions also sorts, as a whole, others that have not changed for so long."
+    ),
+    "clustering.history-partition.limit": "How many such partitions one compaction sorts.",
     "zorder.var-length-contribution": "How many bytes of a text or binary value count in a z-order.",
     "compaction.offpeak-ratio": "Is added to `compaction.size-ratio` in off-peak time.",
     "compaction.optimization-interval": "How often everything is compacted, so that `$ro` stays fresh.",

@@ -88,6 +88,9 @@ HONOURED = """
     compaction.total-size-threshold compaction.incremental-size-threshold compaction.force-up-level-0
     compaction.force-rewrite-all-files compaction.min.file-num compaction.delete-ratio-threshold
     compaction.small-file-ratio compaction.skip-expired-partitions zorder.var-length-contribution
+    clustering.columns clustering.strategy sink.clustering.by-columns sink.clustering.strategy clustering.incremental
+    clustering.incremental.mode clustering.incremental.optimize-write clustering.history-partition.limit
+    clustering.history-partition.idle-to-full-sort
     write-only visibility-callback.enabled
     visibility-callback.timeout visibility-callback.check-interval write-buffer-size
     dynamic-bucket.target-row-num dynamic-bucket.initial-buckets dynamic-bucket.max-buckets
@@ -188,11 +191,8 @@ NO_EFFECT = (
     NoEffect(
         "the order of rows within files, which no reader relies on",
         """
-        clustering.columns clustering.strategy clustering.incremental.mode clustering.incremental.optimize-write
-        clustering.history-partition.limit clustering.history-partition.idle-to-full-sort
         sort-compaction.range-strategy sort-compaction.local-sample.magnification
-        sink.clustering.by-columns sink.clustering.strategy sink.clustering.sort-in-cluster
-        sink.clustering.sample-factor
+        sink.clustering.sort-in-cluster sink.clustering.sample-factor
         """,
     ),
     NoEffect(
@@ -337,7 +337,6 @@ WRITE_REFUSALS = _refusals(
     Moment.WRITE,
     ("row-tracking.enabled", ("false",), "row tracking", OFFICIAL),
     ("upsert-key", ("",), "upserts by a key that is no primary key: rows would be there twice", OFFICIAL + _EMPTIED),
-    ("clustering.incremental", ("false",), "incremental clustering", OFFICIAL),
     ("data-file.external-paths.strategy", ("none",), "data files in external paths", OFFICIAL),
     ("write.sequence-number-init-mode", ("scan",), "sequence numbers kept in snapshots", OFFICIAL),
     ("metadata.iceberg.storage", ("disabled",), "Iceberg metadata beside the table", OFFICIAL),
@@ -359,10 +358,6 @@ CALL_REFUSALS = _refusals(
     ("pk-btree.index.columns", ("",), "making indexes", _STORED),
     ("pk-bitmap.index.columns", ("",), "making indexes", _STORED),
     ("pk-multivalue.index.columns", ("",), "making indexes", _STORED),
-    ("clustering.columns", ("",), "sorting the rows of a write", "sort the DataFrame before it is written"),
-    ("clustering.strategy", ("auto",), "sorting the rows of a write", "sort the DataFrame before it is written"),
-    ("sink.clustering.by-columns", ("",), "sorting the rows of a write", "sort the DataFrame before it is written"),
-    ("sink.clustering.strategy", ("auto",), "sorting the rows of a write", "sort the DataFrame before it is written"),
     ("metastore.partitioned-table", ("false",), "telling a metastore of partitions", _STORED),
     ("metastore.tag-to-partition", ("",), "telling a metastore of tags", _STORED),
     ("metastore.tag-to-partition.preview", ("none",), "telling a metastore of tags", _STORED),

@@ -243,6 +243,11 @@ def _check_modes(schema: TableSchema, options: Options) -> Iterator[str]:
         yield "data-evolution.enabled needs row-tracking.enabled"
     if _is_true(options, "clustering.incremental") and schema.primary_keys:
         yield "clustering.incremental is for tables without a primary key"
+    elif _is_true(options, "clustering.incremental") and options.value(o.BUCKET) != -1:
+        if options.get("bucket-append-ordered", "true").strip().lower() != "false":
+            yield "clustering.incremental with buckets needs bucket-append-ordered = false"
+        if options.value(o.DELETION_VECTORS_ENABLED):
+            yield "clustering.incremental with buckets does not go with deletion vectors"
     if _is_true(options, "primary-key.nullable") and not schema.primary_keys:
         yield "primary-key.nullable needs a primary key"
 

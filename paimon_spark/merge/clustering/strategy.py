@@ -73,6 +73,18 @@ def new_clustering(schema: TableSchema, options: Options, strategy: str, columns
     return Clustering(chosen, fields, max(options.value(o.ZORDER_VAR_LENGTH_CONTRIBUTION), 1))
 
 
+def table_clustering(schema: TableSchema, options: Options) -> Clustering | None:
+    """The order that `clustering.columns` asks for; None: none.
+
+    Partition columns are left out: all rows of a partition have the same.
+
+    Raises:
+        OptionError: rows cannot be ordered by these columns.
+    """
+    columns = [name for name in options.value(o.CLUSTERING_COLUMNS) if name not in schema.partition_keys]
+    return new_clustering(schema, options, options.value(o.CLUSTERING_STRATEGY), columns) if columns else None
+
+
 def _strategy(name: str, columns: int) -> Strategy:
     if name.lower() == "auto":
         if columns <= _ORDER_COLUMNS:

@@ -47,7 +47,7 @@ class SparkEngine:
 
     def compact(self, table: Table, where: str | Predicate | None, full: bool | None) -> CompactResult:
         move = partial(compact_postponed_with_spark, self.spark)
-        return compact_on_call(table, SparkRunner(self.spark), where, full, move)
+        return compact_on_call(table, SparkRunner(self.spark), where, full, move, self.cluster)
 
     def cluster(self, work: ClusterWork) -> Sequence[GroupResult]:
         return cluster_with_spark(self.spark, work)

@@ -20,6 +20,8 @@ from paimon_spark.arrow.row_hash import hash_rows
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.partition import NO_PARTITION
 from paimon_spark.format.types import DataField
+from paimon_spark.merge.clustering.sort_keys import KEY, sort_keys
+from paimon_spark.merge.clustering.strategy import Clustering, Strategy
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.tasks import (
     MESSAGE_ROWS,
@@ -37,6 +39,7 @@ from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.read.bucket_filter import bucket_fields
 from paimon_spark.store.write.postpone_write import numbered_buckets, settled_number, stages_all, writes_fixed_buckets
 from paimon_spark.store.write.row_rules import row_rules
+from paimon_spark.store.write.write_rules import write_clustering
 
 OWNER = "owner"
 PLACE = "place"
@@ -47,13 +50,17 @@ def write_shuffled(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
     """Writes the rows and returns what is to be committed; the job runs here, the commit does not.
 
     Tables without buckets need no shuffle: any task may write any row. If they have partitions, the option
-    `partition.sink-strategy` = hash brings the rows of each to one task. Nor does what is staged: it is shuffled later.
+    `partition.sink-strategy` = hash brings the rows of each to one task; with `clustering.columns`, each task gets a
+    range of the rows in that order. Nor does what is staged: it is shuffled later.
 
     Raises:
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
-    keys = owner_fields(job.table)
+    keys, clustering = owner_fields(job.table), write_clustering(job.table)
     plain = with_plain_names(df)
+    if clustering is not None:
+        rows = _sorted(plain, df.columns, job, clustering)
+        return collect_messages(rows.mapInArrow(plainly(_task(job, df.columns)), MESSAGE_ROWS))
     rows = _owned(plain, df.columns, job, keys) if keys and not stages_all(job.table, job.plan) else plain
     return collect_messages(rows.mapInArrow(plainly(_task(job, df.columns)), MESSAGE_ROWS))
 
@@ -81,6 +88,29 @@ def _owned(df: DataFrame, names: Sequence[str], job: WriteJob, keys: tuple[DataF
         tasks = min(_buckets(job), int(df.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
         shuffled = placed.repartitionById(tasks, (sf.col(OWNER) % tasks).cast("int"))
     return shuffled.sortWithinPartitions(OWNER, PLACE)
+
+
+def _sorted(df: DataFrame, names: Sequence[str], job: WriteJob, clustering: Clustering) -> DataFrame:
+    """The DataFrame sorted by partition and then in the order of the clustering, in ranges that Spark samples."""
+    partition = [column_of(df, names, field) for field in job.table.schema.partition_fields]
+    columns = [column_of(df, names, field) for field in clustering.fields]
+    if clustering.strategy is not Strategy.ORDER:
+        # Without functionType, which the stub wants: see _owned.
+        place = arrow_udf(plainly(_place_of(job, clustering)), "binary")  # type: ignore[call-overload]  # see above
+        df = df.withColumn(PLACE, place(*columns))
+        columns = [sf.col(PLACE)]
+    return df.repartitionByRange(*partition, *columns).sortWithinPartitions(*partition, *columns)
+
+
+def _place_of(job: WriteJob, clustering: Clustering) -> Callable[..., pa.Array]:
+    """A function over the columns of a clustering: the place of each row on the curve."""
+    stored = stored_columns(job.table, clustering.fields)
+
+    def place(*columns: pa.Array) -> pa.Array:
+        batch = stored(pa.RecordBatch.from_arrays(list(columns), names=clustering.names))
+        return sort_keys(batch, clustering).column(KEY).cast(pa.binary())
+
+    return place
 
 
 def column_of(df: DataFrame, names: Sequence[str], field: DataField) -> Column:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from paimon_spark.arrow.predicates.predicate import Predicate
 from paimon_spark.errors import UnsupportedFeature
+from paimon_spark.format.options import core_options as o
 from paimon_spark.format.partition import Place
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import Snapshot
@@ -92,6 +93,11 @@ def check_sortable(table: Table) -> None:
         UnsupportedFeature: they have, or the table cannot be written.
     """
     check_writable(table.schema, table.options)
+    if table.options.value(o.CLUSTERING_INCREMENTAL):
+        raise UnsupportedFeature(
+            f"cannot sort {table.location}: the table is clustered incrementally by '{o.CLUSTERING_COLUMNS.key}'; "
+            "compact it without an order, or set these columns"
+        )
     if table.schema.primary_keys:
         raise UnsupportedFeature(
             f"cannot sort {table.location}: the table has a primary key, and its files are in the order of the key; "

@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from paimon_spark.arrow.predicates.predicate import Predicate
+from paimon_spark.format.options import core_options as o
 from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.store.clustering.incremental import cluster_incrementally
+from paimon_spark.store.clustering.local import cluster_here
 from paimon_spark.store.clustering.sort_table import ClusterRows, sort_table
 from paimon_spark.store.compact.compaction import CompactResult, TaskRunner, compact_table
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -22,6 +25,7 @@ def compact_on_call(
     where: str | Predicate | None = None,
     full: bool | None = None,
     move_postponed: Callable[[Table, str | Predicate | None], CompactPostponedResult] = compact_postponed,
+    cluster: ClusterRows = cluster_here,
 ) -> CompactResult:
     """Compacts a table or some partitions, without waiting for more files as writers may.
 
@@ -31,6 +35,7 @@ def compact_on_call(
         where: a condition on partition columns; None: all partitions.
         full: whether all files of a bucket become one run of the top level; see plan_compaction.
         move_postponed: moves postponed rows into buckets.
+        cluster: sorts rows, of a table with `clustering.incremental`, which is compacted by nothing else.
 
     Raises:
         OptionError: an option chooses a snapshot, or the condition does not fit.
@@ -44,7 +49,10 @@ def compact_on_call(
     try:
         postpones = table.bucket_mode is BucketMode.POSTPONE_MODE
         moved = move_postponed(table, where) if postpones else CompactPostponedResult()
-        metrics = compact_table(table, runner, where, full, at_once=True)
+        if table.options.value(o.CLUSTERING_INCREMENTAL):
+            metrics = cluster_incrementally(table, where, full, cluster)
+        else:
+            metrics = compact_table(table, runner, where, full, at_once=True)
     finally:
         runner.stop()
     maintain(table, dedicated=True)

@@ -52,7 +52,11 @@ def compact_after_write(
             for message in messages
             if message.new_files and message.bucket >= 0
         }
-        if not places or table.bucket_mode is BucketMode.BUCKET_UNAWARE:
+        if (
+            not places
+            or table.bucket_mode is BucketMode.BUCKET_UNAWARE
+            or table.options.value(o.CLUSTERING_INCREMENTAL)
+        ):
             return None
         if table.options.value(o.WRITE_ONLY):
             _say_what_waits(table, messages)

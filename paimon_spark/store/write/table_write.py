@@ -21,6 +21,7 @@ from paimon_spark.format.partition import Partition, Place
 from paimon_spark.format.paths import POSTPONE_BUCKET, data_file_name
 from paimon_spark.format.row_kind import Kinds
 from paimon_spark.format.rules.supported import check_writable
+from paimon_spark.merge.clustering.sort_keys import sort_keys, sorted_rows
 from paimon_spark.merge.keys.window import is_retract
 from paimon_spark.merge.runs.write_order import sort_and_merge, sort_input
 from paimon_spark.store.metadata.file_paths import bucket_directory
@@ -77,7 +78,8 @@ class TableWrite:
     Rows of a table with a primary key are buffered until ``write-buffer-size`` is reached. Then every (partition,
     bucket) gets its rows as one sorted run of level 0, with one row per key; with ``changelog-producer`` = ``input``
     all these rows are written to a changelog file first. Rows of append tables, and postponed rows, are written in
-    order of arrival. Nothing is visible before a TableCommit commits the messages.
+    order of arrival; with ``clustering.columns``, those of append tables are buffered and sorted too. Nothing is
+    visible before a TableCommit commits the messages.
     """
 
     def __init__(
@@ -123,7 +125,8 @@ class TableWrite:
             self._dynamic = DynamicBuckets(table, plan.dynamic)
         self._buffer = _Buffer()
         self._sorts = bool(self._layout.keys) and not self._postpones
-        self._limit = rules.buffer_bytes if self._sorts else APPEND_BUFFER_BYTES
+        waits = self._sorts or rules.clustering is not None
+        self._limit = rules.buffer_bytes if waits else APPEND_BUFFER_BYTES
         self._uuid = str(uuid.uuid4())
         self._names = 0
         self._writers: dict[Place, BucketWriter] = {}
@@ -188,13 +191,16 @@ class TableWrite:
 
     @property
     def _is_grouped(self) -> bool:
-        """True if rows must be grouped by partition, bucket or key."""
-        return bool(self._sorts or self._table.schema.partition_keys or self._has_buckets)
+        """True if rows must be grouped by partition, bucket or key, or be sorted."""
+        of_table = self._table.schema.partition_keys or self._has_buckets
+        return bool(self._sorts or of_table or self._rules.clustering is not None)
 
     def _flush(self) -> None:
         if not self._buffer.batches:
             return
         rows, kinds, buckets = self._buffer.take()
+        if self._rules.clustering is not None:
+            rows = rows.take(from_numpy(sorted_rows(sort_keys(rows, self._rules.clustering))))
         if self._has_buckets:
             function = self._table.options.value(o.BUCKET_FUNCTION)
             buckets = assign_buckets(rows, self._bucket_fields, self._total_buckets, function)

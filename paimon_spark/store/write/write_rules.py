@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.format.options.engines import ChangelogProducer
+from paimon_spark.merge.clustering.strategy import Clustering, table_clustering
 from paimon_spark.merge.engines.choice import deduplicate_engine, engine_for
 from paimon_spark.merge.keys.window import Engine, MergeSpec, merge_spec
 from paimon_spark.store.metadata.table import BucketMode, Table
@@ -27,6 +28,7 @@ class WriteRules:
         merge, engine: how rows of one key that the task gets become one row.
         input_changelog: whether all rows go to changelog files too.
         buffer_bytes: so many bytes of rows wait to be sorted.
+        clustering: the order of the rows that wait, of a table without keys; None: as they come.
     """
 
     rows: RowRules
@@ -36,6 +38,7 @@ class WriteRules:
     engine: Engine
     input_changelog: bool
     buffer_bytes: int
+    clustering: Clustering | None = None
 
     def with_buckets(self, buckets: int, share: int = 1) -> WriteRules:
         """The rules of rows whose partition has so many fixed buckets.
@@ -71,4 +74,19 @@ def write_rules(table: Table) -> WriteRules:
         engine=engine_for(schema, options).merge,
         input_changelog=options.value(o.CHANGELOG_PRODUCER) == ChangelogProducer.INPUT,
         buffer_bytes=options.value(o.WRITE_BUFFER_SIZE),
+        clustering=write_clustering(table),
     )
+
+
+def write_clustering(table: Table) -> Clustering | None:
+    """The order in which a write sorts rows (Java: PaimonSparkWriter): of tables without keys and buckets only, and not
+    where compactions sort them, unless `clustering.incremental.optimize-write` wants both.
+
+    Raises:
+        OptionError: rows cannot be ordered by `clustering.columns`.
+    """
+    options = table.options
+    if table.schema.primary_keys or table.bucket_mode is not BucketMode.BUCKET_UNAWARE:
+        return None
+    waits = options.value(o.CLUSTERING_INCREMENTAL) and not options.value(o.CLUSTERING_INCREMENTAL_OPTIMIZE_WRITE)
+    return None if waits else table_clustering(table.schema, options)

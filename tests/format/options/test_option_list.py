@@ -46,8 +46,6 @@ VALUES = {
     "write.sequence-number-init-mode": ["snapshot"],
     "metadata.iceberg.storage": ["table-location", "hadoop-catalog", "hive-catalog", "rest-catalog"],
     "manifest.format": ["orc"],
-    "clustering.strategy": ["order", "zorder", "hilbert"],
-    "sink.clustering.strategy": ["order", "zorder", "hilbert"],
     "metastore.tag-to-partition.preview": ["process-time", "watermark", "batch"],
     "sequence.auto-padding": ["row-kind-flag", "second-to-micro"],
     "write-mode": ["append-only", "change-log"],

@@ -24,6 +24,7 @@ TAKES_ANY_TEXT = {
 LISTS = {
     "primary-key", "partition", "bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group",
     "changelog-producer.row-deduplicate-ignore-fields", "partition.mark-done-action",
+    "clustering.columns",
 }  # fmt: skip
 
 

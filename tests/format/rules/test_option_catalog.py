@@ -52,7 +52,6 @@ READ_REFUSED = [
 ]
 WRITE_REFUSED = [
     ("row-tracking.enabled", "true"),
-    ("clustering.incremental", "true"),
     ("data-file.external-paths.strategy", "round-robin"),
     ("write.sequence-number-init-mode", "snapshot"),
     ("metadata.iceberg.storage", "table-location"),

@@ -59,3 +59,21 @@ def test_methods_sort_the_chosen_partitions(spark: SparkSession, tmp_path: Path)
         optimizer.compact(order_by="a")
     with pytest.raises(OptionError, match="all files are rewritten"):
         optimizer.compact(full=False, order_strategy="order", order_by="a")
+
+
+@pytest.mark.parametrize("strategy", ["order", "zorder"])
+def test_writes_of_a_table_with_clustering_columns_are_sorted(
+    spark: SparkSession, tmp_path: Path, strategy: str
+) -> None:
+    """Each task writes a range of the rows, in order; rows, partitions and new defaults are those of any write."""
+    path = str(tmp_path / "t")
+    options = {"clustering.columns": "a,b", "clustering.strategy": strategy, "bucket": "-1", "partition": "p"}
+    rows = spark.range(400).selectExpr("id % 2 as p", "(id * 7919) % 400 as a", "(id * 104729) % 400 as b", "id")
+    rows.where("false").write.format("paimon").mode("append").options(**options).save(path)
+    assert PaimonTable.forPath(spark, path).append(rows.repartition(3)).rows == 400
+    found = spark.read.format("paimon").load(path)
+    assert same(list(found.collect()), list(rows.collect()))
+    if strategy == "order":
+        for p in (0, 1):
+            files = [row.a for row in found.where(f"p = {p}").collect()]
+            assert files == sorted(files)

@@ -191,7 +191,9 @@ def test_an_option_that_only_others_heed_may_be_declared(spark: SparkSession, tm
     with pytest.raises(OptionError, match=r"'pk-btree\.index\.columns' = 'v' would do nothing in this call"):
         table.append(spark.sql("select 1L id, 'd' dt, 2L v"), index)
     with pytest.raises(PySparkException, match="would do nothing in this call"):
-        spark.range(1).write.format("paimon").mode("append").options(**{"clustering.columns": "id"}).save(f"{path}2")
+        spark.range(1).write.format("paimon").mode("append").options(**{"pk-btree.index.columns": "id"}).save(
+            f"{path}2"
+        )
     assert not (tmp_path / "t2").exists()
 
 
