@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from support.long_runs import tries
 from support.oracles.catalog_model import CatalogModel, apply, draw_change, state_of
-from support.tables.catalog_tables import ORDERS, append, append_rows, ids_of, schema
+from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 from support.tables.hive_names import hive_change
 
 from paimon_spark import open_catalog
@@ -303,12 +303,3 @@ def test_the_catalog_is_quiet_about_what_it_has(hive: Catalog) -> None:
     with pytest.raises(UnsupportedFeature, match="only a REST catalog stores functions"):
         hive.list_functions("shop")
     assert (hive.case_sensitive, hive.can_rename_tables, hive.default_database) == (False, True, "default")
-
-
-def test_partitions_in_the_metastore_are_refused(hive: HiveCatalog) -> None:
-    columns = pa.schema([("id", pa.int64()), ("day", pa.string())])
-    hive.create_table(
-        ORDERS, new_schema(columns, partition_keys=["day"], options={"metastore.partitioned-table": "true"})
-    )
-    with pytest.raises(UnsupportedFeature, match="tell the metastore of partitions"):
-        append_rows(hive.load_table(ORDERS), {"id": [1], "day": ["a"]})

@@ -72,3 +72,59 @@ def _columns(columns: Any) -> list[tuple[str, str, str | None]]:
 
 def _texts(texts: Any) -> dict[str, str]:
     return {str(entry.getKey()): str(entry.getValue()) for entry in texts.entrySet()}
+
+
+def add_parted(paimon: Any, options: Mapping[str, str], name: str, rows: list[tuple[int, str, int]]) -> None:
+    """A commit of rows of (id, day, hour)."""
+    opened = catalog(paimon, options).getTable(paimon.catalog.Identifier.create(*name.split(".")))
+    builder = opened.newBatchWriteBuilder()
+    with builder.newWrite() as writer, builder.newCommit() as commit:
+        for number, day, hour in rows:
+            text = paimon.data.BinaryString.fromString(day)
+            values = jpype.JArray(jpype.JObject)([jpype.JLong(number), text, jpype.JInt(hour)])
+            writer.write(paimon.data.GenericRow.of(values))
+        commit.commit(writer.prepareCommit())
+
+
+def drop_partitions(paimon: Any, options: Mapping[str, str], name: str, specs: list[dict[str, str]]) -> None:
+    told = jpype.java.util.ArrayList([_in_order(spec) for spec in specs])
+    catalog(paimon, options).dropPartitions(paimon.catalog.Identifier.create(*name.split(".")), told)
+
+
+def mark_done(paimon: Any, options: Mapping[str, str], name: str, path: str) -> None:
+    """The actions of the table for a partition, by its directory."""
+    table = catalog(paimon, options).getTable(paimon.catalog.Identifier.create(*name.split(".")))
+    loader = paimon.catalog.Catalog.class_.getClassLoader()
+    for action in paimon.partition.actions.PartitionMarkDoneAction.createActions(loader, table, table.coreOptions()):
+        action.markDone(path)
+
+
+def create_tag(paimon: Any, options: Mapping[str, str], name: str, tag: str) -> None:
+    catalog(paimon, options).getTable(paimon.catalog.Identifier.create(*name.split("."))).createTag(tag)
+
+
+def delete_tag(paimon: Any, options: Mapping[str, str], name: str, tag: str) -> None:
+    catalog(paimon, options).getTable(paimon.catalog.Identifier.create(*name.split("."))).deleteTag(tag)
+
+
+def partitions(paimon: Any, options: Mapping[str, str], name: str) -> dict[str, tuple[str, bool]]:
+    """Java's list of partitions of the metastore: the place of each, and whether it is marked with the event."""
+    opened, identifier = catalog(paimon, options), paimon.catalog.Identifier.create(*name.split("."))
+    table, api = opened.getHmsTable(identifier), jpype.JPackage("org.apache.hadoop.hive.metastore.api")
+    event = api.PartitionEventType
+    found = {}
+    for one in opened.listPartitionsFromHms(identifier):
+        keys = [str(key.getName()) for key in table.getPartitionKeys()]
+        spec = dict(zip(keys, map(str, one.getValues()), strict=True))
+        told = jpype.java.util.HashMap(spec)
+        marked = opened.getHmsClient().isPartitionMarkedForEvent(*name.split("."), told, event.LOAD_DONE)
+        found["/".join(spec.values())] = (str(one.getSd().getLocation()), bool(marked))
+    return found
+
+
+def _in_order(spec: Mapping[str, str]) -> Any:
+    """A map of Java's that keeps the order, by which a metastore takes values."""
+    made = jpype.java.util.LinkedHashMap()
+    for key, value in spec.items():
+        made.put(key, value)
+    return made

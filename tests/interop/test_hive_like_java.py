@@ -20,7 +20,7 @@ from genuine_jars import JavaUnavailable, spark_jars
 from readers import telling
 from support.long_runs import tries
 from support.oracles.catalog_model import CatalogModel, apply, draw_change, state_of
-from support.tables.catalog_tables import ORDERS, append, ids_of, schema
+from support.tables.catalog_tables import ORDERS, append, append_rows, ids_of, schema
 from support.tables.hive_names import hive_change
 from test_catalog_like_java import JAVA_ERRORS, needs_a_missing_database, words
 
@@ -30,12 +30,17 @@ from paimon_spark.catalogs.hive.catalog import HiveCatalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.errors import CatalogUnavailable, PaimonError
+from paimon_spark.format.paths import escape
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.type_text import format_field, parse_type
 from paimon_spark.format.types import DataField
+from paimon_spark.store.clean.truncate import drop_partitions
+from paimon_spark.store.history.tag_deletion import delete_tags
+from paimon_spark.store.history.tags import create_tag
 from paimon_spark.store.metadata.alter import set_option
+from paimon_spark.store.upkeep.partition_done import mark_partition_done
 
 pytestmark = pytest.mark.interop
 
@@ -247,3 +252,66 @@ def test_tables_of_java_are_ours(java: Genuine, hive: HiveCatalog, options: dict
     hive.rename_table(name, ORDERS)
     hive.drop_table(ORDERS)
     assert without_default(java.run(java_jdbc.state, options)) == {"shop": {}}
+
+
+PARTED = TableSchema(
+    0,
+    (
+        DataField(0, "id", parse_type("BIGINT")),
+        DataField(1, "day", parse_type("STRING")),
+        DataField(2, "hour", parse_type("INT")),
+    ),
+    2,
+    ("day", "hour"),
+    (),
+    {"metastore.partitioned-table": "true", "partition.mark-done-action": "done-partition,mark-event"},
+)
+
+
+@pytest.mark.parametrize("seed", range(max(2, COUNT // 4)))
+def test_partitions(seed: int, java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None:
+    """Both sides do the same, each to a table of its own; which is which changes with each step."""
+    draw, log = random.Random(seed), list[str]()
+    names = ["shop.one", "shop.two"]
+    hive.create_table(Identifier.parse(names[0]), PARTED)
+    java.run(java_hive.create_table, options, names[1], json_of(PARTED))
+    live: set[tuple[str, int]] = set()
+    with telling(log):
+        for _ in range(8):
+            draw.shuffle(names)
+            ours, theirs = hive.load_table(Identifier.parse(names[0])), names[1]
+            kind, place = draw.choice(["add", "add", "add", "drop", "mark"]), (draw.choice("ab/ü"), draw.randrange(2))
+            spec = {"day": place[0], "hour": str(place[1])}
+            log.append(f"{kind} {place} ours: {names[0]}")
+            if kind == "add":
+                live.add(place)
+                append_rows(ours, {"id": [1], "day": [place[0]], "hour": [place[1]]})
+                java.run(java_hive.add_parted, options, theirs, [(1, *place)])
+            elif place not in live:
+                continue
+            elif kind == "drop":
+                live.discard(place)
+                drop_partitions(ours, f"day = '{place[0]}' AND hour = {place[1]}")
+                java.run(java_hive.drop_partitions, options, theirs, [spec])
+            else:
+                mark_partition_done(ours, [spec])
+                java.run(java_hive.mark_done, options, theirs, f"day={escape(place[0])}/hour={place[1]}/")
+        one, two = (java.run(java_hive.partitions, options, name) for name in ("shop.one", "shop.two"))
+        assert {k: (p.replace("/one/", "/two/"), done) for k, (p, done) in one.items()} == two
+        assert {"/".join(values) for values in ((day, str(hour)) for day, hour in live)} <= two.keys()
+
+
+def test_tags(java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None:
+    hive.create_table(ORDERS, schema(**{"metastore.tag-to-partition": "dt"}))
+    append(hive.load_table(ORDERS), 1)
+    create_tag(hive.load_table(ORDERS), "ours")
+    append(hive.load_table(ORDERS), 2)
+    java.run(java_hive.create_tag, options, "shop.orders", "theirs")
+    place = hive.table_location(ORDERS)
+    assert java.run(java_hive.partitions, options, "shop.orders") == {
+        "ours": (f"{place}/dt=ours", False),
+        "theirs": (f"{place}/dt=theirs", False),
+    }
+    delete_tags(hive.load_table(ORDERS), "theirs")
+    java.run(java_hive.delete_tag, options, "shop.orders", "ours")
+    assert java.run(java_hive.partitions, options, "shop.orders") == {}

@@ -27,6 +27,9 @@ from paimon_spark.catalogs.not_found import database_not_found
 from paimon_spark.catalogs.tables_only import NoFunctions
 from paimon_spark.errors import DatabaseNotEmpty, DatabaseNotFound, TableAlreadyExists, TableNotFound
 from paimon_spark.file_io import DirectoryIO, absolute_location
+from paimon_spark.store.clean.live_partitions import live_partitions
+from paimon_spark.store.commit.told_partitions import keeper_of, tell_added
+from paimon_spark.store.open import open_table
 
 _SHOWN = 5
 
@@ -118,14 +121,17 @@ class HiveCatalog(HiveDatabases, HiveTables, NoFunctions):
         if found is None:
             external = asks_external(schema, self.metastore.settings.is_external)
             self.metastore.create_table(new_table(self.metastore, identifier, schema, location, external))
-            return
-        if not is_paimon(found):
+        elif not is_paimon(found):
             raise TableAlreadyExists(
                 f"repairing {identifier}: the metastore has a view or a table of Hive of that name; rename it first"
             )
-        after = altered_table(self.metastore, found, schema, location)
-        if (after.sd.cols, after.parameters) != (found.sd.cols, found.parameters):
-            copy_schema(self.metastore, identifier, after)
+        else:
+            after = altered_table(self.metastore, found, schema, location)
+            if (after.sd.cols, after.parameters) != (found.sd.cols, found.parameters):
+                copy_schema(self.metastore, identifier, after)
+        opened = open_table(location, self.table_options())
+        if keeper_of(opened) is not None:
+            tell_added(opened, live_partitions(opened))
 
     def refresh(self, identifier: Identifier | None = None) -> None:
         """Does nothing: nothing is cached."""

@@ -91,6 +91,26 @@ def fields_for_hive(metastore: Metastore, fields: Iterable[DataField]) -> list[o
     ]
 
 
+def hive_keys(identifier: Identifier, schema: TableSchema) -> tuple[DataField, ...]:
+    """The columns by which the metastore has partitions of a table.
+
+    Raises:
+        SchemaError: a table with partitions is to have its tags as partitions.
+    """
+    options = Options(schema.options)
+    tag_field, is_kept = options.value(o.METASTORE_TAG_TO_PARTITION), options.value(o.METASTORE_PARTITIONED_TABLE)
+    if schema.partition_keys and is_kept:
+        return schema.partition_fields
+    if tag_field is None:
+        return ()
+    if schema.partition_keys:
+        raise SchemaError(
+            f"{identifier} has partition columns and '{o.METASTORE_TAG_TO_PARTITION.key}', which is for tables without "
+            "them; leave the option out"
+        )
+    return (DataField(0, tag_field, DataType(Root.VARCHAR, length=_MOST)),)
+
+
 def _for_hive(schema: TableSchema) -> dict[str, str]:
     return {
         key.removeprefix(_HIVE_PREFIX): text for key, text in schema.options.items() if key.startswith(_HIVE_PREFIX)
@@ -98,19 +118,11 @@ def _for_hive(schema: TableSchema) -> dict[str, str]:
 
 
 def _set_columns(metastore: Metastore, table: HiveTable, schema: TableSchema) -> None:
-    sd, options = table.sd, Options(schema.options)
+    sd = table.sd
     sd.inputFormat, sd.outputFormat = INPUT_FORMAT, OUTPUT_FORMAT
     sd.serdeInfo = sd.serdeInfo or ttypes.SerDeInfo()
     sd.serdeInfo.serializationLib, sd.serdeInfo.parameters = _SERDE, {}
-    keys = schema.partition_fields if options.value(o.METASTORE_PARTITIONED_TABLE) else ()
-    tag_field = options.value(o.METASTORE_TAG_TO_PARTITION)
-    if not keys and tag_field:
-        if schema.partition_keys:
-            raise SchemaError(
-                f"{table.dbName}.{table.tableName} has partition columns and '{o.METASTORE_TAG_TO_PARTITION.key}', "
-                "which is for tables without them; leave the option out"
-            )
-        keys = (DataField(0, tag_field, DataType(Root.VARCHAR, length=_MOST)),)
+    keys = hive_keys(Identifier(table.dbName, table.tableName), schema)
     names = {field.name for field in keys}
     sd.cols = fields_for_hive(metastore, (field for field in schema.fields if field.name not in names))
     if keys:

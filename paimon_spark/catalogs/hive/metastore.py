@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from pymetastore.hive_metastore import ttypes
@@ -143,9 +143,50 @@ class Metastore:
     def partitions(self, identifier: Identifier) -> list[HivePartition]:
         """All partitions of a table."""
         database, name = identifier.database, identifier.table
-        return list(
-            self._read(f"listing the partitions of {identifier}", lambda c: c.get_partitions(database, name, _ALL))
-        )
+        doing = f"listing the partitions of {identifier}"
+        return list(self._read(doing, lambda c: c.get_partitions(database, name, _ALL)))
+
+    def partition(self, identifier: Identifier, values: Sequence[str]) -> HivePartition:
+        """A partition. Raises Missing if there is none."""
+        database, name = identifier.database, identifier.table
+        doing = f"reading a partition of {identifier}"
+        return self._read(doing, lambda c: c.get_partition(database, name, list(values)))
+
+    def add_partitions(self, identifier: Identifier, partitions: Sequence[HivePartition]) -> None:
+        """Adds those that are not there yet, in batches."""
+        for start in range(0, len(partitions), _BATCH):
+            request = ttypes.AddPartitionsRequest(
+                dbName=identifier.database,
+                tblName=identifier.table,
+                parts=list(partitions[start : start + _BATCH]),
+                ifNotExists=True,
+                needResult=False,
+            )
+            self._change(f"adding partitions to {identifier}", partial(_add_partitions, request))
+
+    def alter_partition(self, identifier: Identifier, partition: HivePartition) -> None:
+        """Replaces what it has of a partition. Raises Missing if there is none."""
+        database, name = identifier.database, identifier.table
+        doing = f"changing a partition of {identifier}"
+        self._change(doing, lambda c: c.alter_partition(database, name, partition))
+
+    def drop_partition(self, identifier: Identifier, values: Sequence[str]) -> None:
+        """Drops a partition; its files stay. Raises Missing if there is none."""
+        database, name = identifier.database, identifier.table
+        doing = f"dropping a partition of {identifier}"
+        self._change(doing, lambda c: c.drop_partition(database, name, list(values), False))
+
+    def mark_done(self, identifier: Identifier, partition: Mapping[str, str]) -> None:
+        """Marks a partition with the event LOAD_DONE."""
+        database, name, event = identifier.database, identifier.table, ttypes.PartitionEventType.LOAD_DONE
+        doing = f"marking a partition of {identifier}"
+        self._change(doing, lambda c: c.markPartitionForEvent(database, name, dict(partition), event))
+
+    def is_done(self, identifier: Identifier, partition: Mapping[str, str]) -> bool:
+        """Whether a partition is marked with the event LOAD_DONE."""
+        database, name, event = identifier.database, identifier.table, ttypes.PartitionEventType.LOAD_DONE
+        doing = f"reading the mark of a partition of {identifier}"
+        return bool(self._read(doing, lambda c: c.isPartitionMarkedForEvent(database, name, dict(partition), event)))
 
     def lock(self, identifier: Identifier, user: str, host: str) -> tuple[int, bool]:
         """Asks for the exclusive lock of a table. (number of the request, whether it is granted already)."""
@@ -168,6 +209,10 @@ class Metastore:
         """Gives a lock back, or takes a request back."""
         request = ttypes.UnlockRequest(lockid=number)
         self._change(f"giving back the lock {number}", lambda c: c.unlock(request))
+
+
+def _add_partitions(request: Any, client: Any) -> None:
+    client.add_partitions_req(request)
 
 
 def _granted(response: Any) -> tuple[int, bool]:

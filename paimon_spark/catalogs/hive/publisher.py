@@ -14,17 +14,16 @@ from paimon_spark.catalogs.hive.kinds import HiveTable
 from paimon_spark.catalogs.hive.known_places import named_table, tables_of
 from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.metastore import Metastore
+from paimon_spark.catalogs.hive.partitions import HivePartitions
 from paimon_spark.catalogs.hive.travel import read_connection
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import CatalogUnavailable, PaimonError, UnsupportedFeature
+from paimon_spark.errors import CatalogUnavailable, PaimonError
 from paimon_spark.file_io import FileIO, NotCreated
-from paimon_spark.format.options import core_options as o
-from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import decode_schema
 from paimon_spark.store.metadata.schemas import SchemaStore
 from paimon_spark.store.metadata.snapshots import SnapshotStore
-from paimon_spark.store.storage.publishers import KnownTable
+from paimon_spark.store.storage.publishers import KnownTable, PartitionKeeper
 
 _PATH = re.compile(
     r"(?P<root>.+?)(?:/branch/branch-(?P<branch>[^/]+))?/(?P<kind>snapshot|schema)/[^/]+-(?P<number>\d+)"
@@ -70,7 +69,6 @@ class HivePublisher:
         found = _PATH.fullmatch(path)
         if found is None:
             return store.create_if_absent(path, data)
-        _refuse_partitions(store, found["root"])
         copies = found["kind"] == "schema" and found["branch"] is None
         if not copies and not self.metastore.settings.locked:
             return store.create_if_absent(path, data)
@@ -84,6 +82,11 @@ class HivePublisher:
         if created and copies:
             self._copy(store, found["root"], path, identifier, decode_schema(data, path))
         return created
+
+    @property
+    def partitions(self) -> PartitionKeeper:
+        """What tells the metastore of partitions."""
+        return HivePartitions(self.metastore)
 
     def tables(self) -> list[KnownTable]:
         """All tables, by name."""
@@ -117,17 +120,6 @@ class HivePublisher:
                 f"{error}. The table {identifier} has its new schema {schema.id}; only the copy of its columns and "
                 f"options in the metastore is that of before, and CALL sys.repair('{identifier}') makes it"
             ) from error
-
-
-def _refuse_partitions(store: FileIO, root: str) -> None:
-    schema = SchemaStore(store, root).latest()
-    options = Options({} if schema is None else schema.options)
-    asks = options.value(o.METASTORE_PARTITIONED_TABLE) or options.value(o.METASTORE_TAG_TO_PARTITION) is not None
-    if asks:
-        raise UnsupportedFeature(
-            f"committing to {root}: '{o.METASTORE_PARTITIONED_TABLE.key}' and '{o.METASTORE_TAG_TO_PARTITION.key}' ask "
-            "to tell the metastore of partitions, which this release does not do; write with the official system"
-        )
 
 
 def _removed_options(store: FileIO, root: str, schema: TableSchema) -> set[str]:

@@ -11,7 +11,7 @@ from paimon_spark.catalogs.catalog_options import storage_options, table_default
 from paimon_spark.catalogs.create import create_table, find_schema
 from paimon_spark.catalogs.drops import drop_files
 from paimon_spark.catalogs.hive.failures import Missing, Refused, Taken
-from paimon_spark.catalogs.hive.hive_tables import asks_external, new_table
+from paimon_spark.catalogs.hive.hive_tables import asks_external, hive_keys, new_table
 from paimon_spark.catalogs.hive.kinds import HiveTable, is_external, is_view
 from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.moves import renamed
@@ -95,6 +95,7 @@ class HiveTables(HiveViews):
         found = self._existing(identifier, ignore_if_exists)
         if found is not None:
             return found
+        hive_keys(identifier, complete)  # refused before anything is made
         path = complete.options.get(PATH)
         location = absolute_location(path) if path else self.table_location(identifier)
         external = path is not None or asks_external(complete, self.metastore.settings.is_external)

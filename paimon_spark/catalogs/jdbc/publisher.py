@@ -63,6 +63,11 @@ class JdbcPublisher:
             self._copy_options(identifier, schema)
         return created
 
+    @property
+    def partitions(self) -> None:
+        """A relational database has none."""
+        return
+
     def tables(self) -> list[KnownTable]:
         """All tables that have a row, by name."""
         rows = self.connection.rows

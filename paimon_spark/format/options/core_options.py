@@ -186,6 +186,7 @@ PARTITION_LEGACY_NAME = _bool("partition.legacy-name", True)
 PARTITION_EXPIRATION_TIME = _opt_duration("partition.expiration-time")
 METASTORE_PARTITIONED_TABLE = _bool("metastore.partitioned-table", False)
 METASTORE_TAG_TO_PARTITION = _opt_text("metastore.tag-to-partition")
+PARTITION_IDLE_TIME_TO_REPORT_STATISTIC = _duration("partition.idle-time-to-report-statistic", 0)
 PARTITION_EXPIRATION_STRATEGY = Option(
     "partition.expiration-strategy", "values-time", parse_choice("values-time", "update-time")
 )

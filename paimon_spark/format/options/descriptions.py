@@ -276,7 +276,17 @@ DESCRIPTIONS: Mapping[str, str] = {
     "partition.timestamp-format.strict": "A write of a partition whose values are no time is an error.",
     "end-input.check-partition-expire": "A batch write looks for old partitions at its end.",
     "partition.end-input-to-done": "A batch write marks its partitions done.",
-    "partition.mark-done-action": "How a partition is marked done: `success-file`, `http-report`.",
+    "partition.mark-done-action": (
+        "How a partition is marked done: `success-file`, `http-report`, and by a metastore `done-partition` and "
+        "`mark-event`."
+    ),
+    "metastore.partitioned-table": "In a hive catalog, commits tell the metastore of partitions.",
+    "metastore.tag-to-partition": (
+        "In a hive catalog, the metastore has the tags of a table without partitions as partitions of this column."
+    ),
+    "partition.idle-time-to-report-statistic": (
+        "In a hive catalog, a batch write tells the metastore how large its partitions are, if this is longer than 0."
+    ),
     "partition.mark-done-action.http.url": "Where `http-report` sends its POST.",
     "partition.mark-done-action.http.params": "A text that the POST contains.",
     "partition.sink-strategy": (

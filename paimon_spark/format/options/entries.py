@@ -70,6 +70,7 @@ HONOURED = """
     alter-column-null-to-not-null.disabled disable-explicit-type-casting add-column-before-partition
     deletion-vectors.modifiable
     write.merge-schema write.merge-schema.type-widening write.merge-schema.explicit-cast
+    metastore.partitioned-table metastore.tag-to-partition partition.idle-time-to-report-statistic
     bucket bucket-key bucket-function.type data-file.prefix data-file.path-directory data-file.external-paths
     data-file.thin-mode index-file-in-data-file-dir file.suffix.include.compression
     file.format file.format.per.level file.compression file.compression.per.level file.compression.zstd-level
@@ -204,8 +205,7 @@ NO_EFFECT = (
     NoEffect(
         "catalogs and metastores, which the official system does not tell either when a table is written by its path",
         """
-        auto-create metastore.partitioned-table metastore.tag-to-partition metastore.tag-to-partition.preview
-        partition.idle-time-to-report-statistic materialized-table.definition-query
+        auto-create metastore.tag-to-partition.preview materialized-table.definition-query
         materialized-table.interval-freshness materialized-table.interval-freshness.time-unit
         materialized-table.logical-refresh-mode materialized-table.refresh-mode materialized-table.refresh-status
         materialized-table.refresh-handler-description materialized-table.refresh-handler-bytes root-path

@@ -23,8 +23,6 @@ from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 
 _UNSUPPORTED_MARKS = {
-    "done-partition": "which needs a metastore",
-    "mark-event": "which needs a metastore",
     "custom": "which is a class of Java",
 }
 

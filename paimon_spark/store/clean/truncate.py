@@ -11,10 +11,12 @@ from paimon_spark.errors import OptionError
 from paimon_spark.format.manifest import ManifestEntry
 from paimon_spark.format.rules.supported import check_writable
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from paimon_spark.store.clean.live_partitions import alive_elsewhere
 from paimon_spark.store.commit.attempt import CommitRequest, Proposal, TableState, table_state
 from paimon_spark.store.commit.commit_loop import commit_request
 from paimon_spark.store.commit.commit_user import new_user
 from paimon_spark.store.commit.overwrite import overwritten
+from paimon_spark.store.commit.told_partitions import keeper_of, tell_dropped
 from paimon_spark.store.compact.live_buckets import is_chosen
 from paimon_spark.store.compact.plan import partition_condition
 from paimon_spark.store.metadata.commit_changes import CommitChanges
@@ -74,7 +76,9 @@ def truncate_table(table: Table, name: CommitName | None = None) -> TruncateResu
         CommitStateUnknown: the store did not answer.
     """
     refuse_travel(table, "truncated")
-    return take_away(table, lambda state: overwritten(state, CommitChanges(), None), "TRUNCATE", name=name)
+    return take_away(
+        table, lambda state: overwritten(state, CommitChanges(), None), "TRUNCATE", name=name, whole_partitions=False
+    )
 
 
 def drop_partitions(table: Table, where: str | Predicate, name: CommitName | None = None) -> TruncateResult:
@@ -112,6 +116,7 @@ def take_away(
     operation: str | None,
     dry_run: bool = False,
     name: CommitName | None = None,
+    whole_partitions: bool = True,
 ) -> TruncateResult:
     """Commits one OVERWRITE snapshot that only deletes, or none if there is nothing to delete.
 
@@ -121,6 +126,7 @@ def take_away(
         operation: the operation that the snapshot records.
         dry_run: True only reports what would be deleted.
         name: of the commit; None: a new one.
+        whole_partitions: whether the partitions go with their files from a metastore.
 
     Raises:
         OptionError: an option chooses a snapshot.
@@ -144,7 +150,10 @@ def take_away(
     request = CommitRequest(named.user, named.identifier, CommitKind.OVERWRITE, operation, propose, True)
     made = commit_request(table, request, named.since)
     gone = None if made.proposal is None else made.proposal.changes
-    return _metrics(table, () if gone is None else gone.files, began, made.snapshot_id)
+    files = () if gone is None else gone.files
+    if whole_partitions and files and keeper_of(table) is not None:
+        tell_dropped(table, {entry.partition for entry in files} - alive_elsewhere(table))
+    return _metrics(table, files, began, made.snapshot_id)
 
 
 def _partitions(state: TableState, condition: Predicate) -> list[bytes]:

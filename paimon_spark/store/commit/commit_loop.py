@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from paimon_spark.errors import PaimonError, RetriesExhausted, TableNotFound
+from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.store.commit.attempt import CommitRequest, Detail, Proposal, TableState, attempt, table_state
 from paimon_spark.store.commit.base import confirm_published, may_be_withdrawn, withdrawn_error
 from paimon_spark.store.commit.history import CommitHistory
+from paimon_spark.store.commit.told_partitions import keeper_of, tell_added
+from paimon_spark.store.metadata.manifest_files import read_manifest_list, read_manifests
 from paimon_spark.store.metadata.publish import write_hint
 from paimon_spark.store.metadata.table import BucketMode, Table
 from paimon_spark.store.storage.retrying import RetryRules, retry
@@ -98,7 +101,22 @@ def commit_request(
         raise failed from None
     if made.snapshot is None and attempts.withdrawn is not None:
         raise withdrawn_error(table, attempts.withdrawn, "nothing of it was left to commit")
+    _tell_partitions(table, made)
     return made
+
+
+def _tell_partitions(table: Table, made: Committed[Any]) -> None:
+    """Java tells of what an earlier try has committed, too."""
+    if made.snapshot is None or keeper_of(table) is None:
+        return
+    if made.proposal is not None and made.proposal.changes is not None:
+        entries = made.proposal.changes.files
+        tell_added(table, (entry.partition for entry in entries if entry.kind == FileKind.ADD))
+    else:
+        lists = (made.snapshot.delta_manifest_list, made.snapshot.delta_manifest_list_size)
+        metas = read_manifest_list(table.file_io, table.location, *lists)
+        read = read_manifests(table.file_io, table.location, metas)
+        tell_added(table, (entry.partition for entry in read if entry.kind == FileKind.ADD))
 
 
 @dataclass

@@ -20,7 +20,7 @@ def partition_changes(table: Table, entries: Iterable[ManifestEntry]) -> list[Pa
     for entry in entries:
         one = found.get(entry.partition)
         if one is None:
-            one = PartitionChange(_spec(table, entry.partition), 0, 0, 0, 0, entry.total_buckets)
+            one = PartitionChange(partition_spec(table, entry.partition), 0, 0, 0, 0, entry.total_buckets)
         sign = 1 if entry.kind == FileKind.ADD else -1
         made = 0 if entry.file.creation_time is None else epoch_millis_of_wall(entry.file.creation_time)
         found[entry.partition] = replace(
@@ -34,7 +34,8 @@ def partition_changes(table: Table, entries: Iterable[ManifestEntry]) -> list[Pa
     return list(found.values())
 
 
-def _spec(table: Table, row: bytes) -> dict[str, str]:
+def partition_spec(table: Table, row: bytes) -> dict[str, str]:
+    """The values of a partition (an arity-prefixed BinaryRow) by column, as in the paths of its files."""
     fields = table.schema.partition_fields
     default, legacy = table.options.value(o.PARTITION_DEFAULT_NAME), table.options.value(o.PARTITION_LEGACY_NAME)
     values = decode_arity_row(row, [field.type for field in fields])

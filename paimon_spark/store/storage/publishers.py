@@ -8,14 +8,14 @@ the store, so their modules are named here as texts, and are imported at the fir
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Protocol
 
 from paimon_spark.errors import OptionError
-from paimon_spark.file_io import FileIO, Publisher
+from paimon_spark.file_io import ConfinedFileIO, FileIO, Publisher
 
 CONNECTION = "catalog.connection"
 """The option, among the storage options. It holds no password."""
@@ -32,8 +32,41 @@ class KnownTable:
     location: str
 
 
+class PartitionKeeper(Protocol):
+    """What keeps the partitions of tables beside their files: a metastore. Tables are meant by their directory.
+
+    A partition is its values by column, in the order of the partition columns, as in the paths of its files. All calls
+    do nothing for tables that it does not know, and raise CatalogUnavailable if it does not answer.
+    """
+
+    def add(self, root: str, partitions: Sequence[Mapping[str, str]]) -> None:
+        """Adds those that it does not have yet."""
+        ...
+
+    def drop(self, root: str, partitions: Sequence[Mapping[str, str]]) -> None:
+        """Drops those that it has."""
+        ...
+
+    def report(self, root: str, partition: Mapping[str, str], statistics: Mapping[str, str], seconds: int) -> None:
+        """Sets properties of a partition that it has. seconds: when it was changed, since the epoch."""
+        ...
+
+    def mark_done(self, root: str, partition: Mapping[str, str]) -> None:
+        """Marks it with the event that its rows are complete."""
+        ...
+
+    def is_done(self, root: str, partition: Mapping[str, str]) -> bool:
+        """Whether it has that mark."""
+        ...
+
+
 class KnowingPublisher(Publisher, Protocol):
     """The publisher of a catalog, which also knows what tables there are."""
+
+    @property
+    def partitions(self) -> PartitionKeeper | None:
+        """What keeps their partitions; None: their files alone."""
+        ...
 
     def tables(self) -> list[KnownTable]:
         """All tables, by name."""
@@ -60,6 +93,11 @@ class CatalogPublisher:
         """All tables that the catalog knows, by name."""
         return self._of_catalog.tables()
 
+    @property
+    def partitions(self) -> PartitionKeeper | None:
+        """What keeps the partitions of the tables of the catalog; None: their files alone."""
+        return self._of_catalog.partitions
+
     @cached_property
     def _of_catalog(self) -> KnowingPublisher:
         kind, _, text = self.connection.partition(":")
@@ -81,3 +119,13 @@ def publisher_of(storage: Mapping[str, str]) -> CatalogPublisher | None:
     """
     text = next((value for key, value in storage.items() if key.lower() == CONNECTION), None)
     return None if text is None else CatalogPublisher(text)
+
+
+def partition_keeper(file_io: FileIO) -> PartitionKeeper | None:
+    """What keeps the partitions of a table beside its files; None: nothing.
+
+    Args:
+        file_io: of the table.
+    """
+    publisher = file_io.publisher if isinstance(file_io, ConfinedFileIO) else None
+    return publisher.partitions if isinstance(publisher, CatalogPublisher) else None

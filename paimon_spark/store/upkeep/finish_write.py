@@ -10,6 +10,7 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.upkeep.inline_compaction import compact_after_write
 from paimon_spark.store.upkeep.maintenance import maintain
 from paimon_spark.store.upkeep.partition_done import mark_written_partitions
+from paimon_spark.store.upkeep.partition_report import report_partitions
 from paimon_spark.store.upkeep.visibility import wait_until_visible
 from paimon_spark.store.upkeep.write_rules import AS_OPTIONS_SAY, CompactionRules
 
@@ -37,5 +38,6 @@ def finish_write(
     compaction = compact_after_write(table, messages, runner, rules)
     wait_until_visible(table, messages)
     maintain(table)
+    report_partitions(table, messages)
     mark_written_partitions(table, messages)
     return compaction

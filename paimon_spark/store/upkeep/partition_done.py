@@ -1,7 +1,7 @@
 """Marks partitions as complete for other systems (features 7, 7.1; Java: PartitionMarkDoneAction, WriteHelper).
 
-The actions of `partition.mark-done-action` do this. Two of them report to a metastore, one is a Java class; these are
-refused, as in Java for a table without a metastore.
+The actions of `partition.mark-done-action` do this. Two of them report to a metastore; they are refused, as in Java,
+for a table that was not opened by its name in a catalog that has one. One is a Java class, and refused.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
 from paimon_spark.errors import OptionError, PaimonError, PredicateError, UnsupportedFeature
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.paths import MAIN_BRANCH, partition_path
+from paimon_spark.format.paths import MAIN_BRANCH, partition_path, unescape
 from paimon_spark.format.rules.supported import unsupported_mark_done
+from paimon_spark.store.commit.told_partitions import OF_METASTORE, marking_keeper
 from paimon_spark.store.compact.partition_choice import Partitions, partition_specs
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import Table
@@ -28,6 +29,8 @@ from paimon_spark.store.upkeep.http_report import HttpReport
 _log = logging.getLogger(__name__)
 
 _Action: TypeAlias = Callable[[str], None]
+_DONE = ".done"
+"""What the last value of a partition ends in that tells that another one is complete (Java: AddDonePartitionAction)."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +49,8 @@ class MarkPartitionDoneResult(Result):
 def mark_partition_done(table: Table, partitions: Partitions) -> MarkPartitionDoneResult:
     """Runs the actions of the option `partition.mark-done-action` for partitions.
 
-    ``success-file`` writes ``_SUCCESS`` into the directory of the partition, ``http-report`` sends a POST.
+    ``success-file`` writes ``_SUCCESS`` into the directory of the partition, ``http-report`` sends a POST,
+    ``done-partition`` adds ``<partition>.done`` to the metastore, ``mark-event`` marks the partition there.
 
     Args:
         table: a table with partition columns.
@@ -101,14 +105,31 @@ def _action(table: Table, name: str) -> _Action:
             raise OptionError(f"http-report needs the option '{o.PARTITION_MARK_DONE_ACTION_HTTP_URL.key}'")
         params = table.options.value(o.PARTITION_MARK_DONE_ACTION_HTTP_PARAMS)
         return HttpReport(url, params, _table_name(table), table.location).send
+    if name in OF_METASTORE:
+        keeper = marking_keeper(table, name)
+        if name == "mark-event":
+            return lambda directory: keeper.mark_done(table.location, _spec_of(directory))
+        return lambda directory: keeper.add(table.location, [_done(_spec_of(directory))])
     why = unsupported_mark_done(name)
     if why is None:
         raise OptionError(
-            f"'{o.PARTITION_MARK_DONE_ACTION.key}' has '{name}': expected success-file, http-report, or both"
+            f"'{o.PARTITION_MARK_DONE_ACTION.key}' has '{name}': expected success-file, "
+            "http-report, done-partition or mark-event"
         )
     raise UnsupportedFeature(
         f"cannot mark partitions of {table.location} done: '{o.PARTITION_MARK_DONE_ACTION.key}' has '{name}', {why}"
     )
+
+
+def _spec_of(directory: str) -> dict[str, str]:
+    """The values in a path such as ``day=a/hour=1/`` (Java: extractPartitionSpecFromPath)."""
+    parts = (part.partition("=") for part in directory.rstrip("/").split("/"))
+    return {unescape(name): unescape(value) for name, _, value in parts}
+
+
+def _done(spec: Mapping[str, str]) -> dict[str, str]:
+    last = list(spec)[-1]
+    return {**spec, last: f"{spec[last]}{_DONE}"}
 
 
 def _directory(table: Table, spec: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ TAKES_ANY_TEXT = {
     "commit.user-prefix", "record-level.time-field", "scan.tag-name", "scan.timestamp", "scan.version",
     "scan.fallback-branch", "scan.primary-branch", "incremental-between", "incremental-between-timestamp",
     "incremental-to-auto-tag", "consumer-id", "tag.batch.customized-name", "sink.watermark-time-zone",
-    "sink.process-time-zone",
+    "sink.process-time-zone", "metastore.tag-to-partition",
 }  # fmt: skip
 LISTS = {
     "primary-key", "partition", "bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group",

@@ -1,0 +1,120 @@
+"""Tells a metastore of the partitions and tags of a table, where its catalog has one (features 3.14, 3.15).
+
+Java: AddPartitionCommitCallback, AddPartitionTagCallback, PartitionStatisticsReporter. The metastore is told after the
+commit. If it does not answer, that is logged: the rows are there for everybody, and ``CALL sys.repair`` tells it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from paimon_spark.errors import PaimonError, UnsupportedFeature
+from paimon_spark.format.options import core_options as o
+from paimon_spark.store.commit.partition_changes import partition_spec
+from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.storage.publishers import PartitionKeeper, partition_keeper
+
+_log = logging.getLogger(__name__)
+
+OF_METASTORE = ("done-partition", "mark-event")
+"""The actions of `partition.mark-done-action` that a metastore does."""
+_PREVIEW = "metastore.tag-to-partition.preview"
+
+
+def check_told(table: Table) -> None:
+    """Checks before a write that the metastore can be told what the options ask for.
+
+    Raises:
+        UnsupportedFeature: there is none for marking partitions done, or previews of tags are asked for.
+    """
+    if table.options.value(o.PARTITION_END_INPUT_TO_DONE) and table.schema.partition_keys:
+        for action in table.options.value(o.PARTITION_MARK_DONE_ACTION):
+            if action in OF_METASTORE:
+                marking_keeper(table, action)
+    preview = table.options.get(_PREVIEW, "none")
+    if preview != "none" and tag_keeper(table) is not None:
+        raise UnsupportedFeature(
+            f"writing to {table.location}: '{_PREVIEW}' = '{preview}' asks to tell the metastore of tags before they "
+            "are made, which this release does not do; write with the official system, or unset the option"
+        )
+
+
+def keeper_of(table: Table) -> PartitionKeeper | None:
+    """What keeps the partitions of a table beside its files; None: nothing does."""
+    if not table.schema.partition_keys or not table.options.value(o.METASTORE_PARTITIONED_TABLE):
+        return None
+    return partition_keeper(table.file_io)
+
+
+def tag_keeper(table: Table) -> PartitionKeeper | None:
+    """What keeps the tags of a table as partitions; None: nothing does."""
+    if table.schema.partition_keys or table.options.value(o.METASTORE_TAG_TO_PARTITION) is None:
+        return None
+    return partition_keeper(table.file_io)
+
+
+def marking_keeper(table: Table, action: str) -> PartitionKeeper:
+    """What marks partitions of the table done.
+
+    Raises:
+        UnsupportedFeature: nothing does.
+    """
+    keeper = keeper_of(table)
+    if keeper is None:
+        why = (
+            "which needs a metastore: open the table by the name that it has in a hive catalog"
+            if partition_keeper(table.file_io) is None
+            else f"which needs '{o.METASTORE_PARTITIONED_TABLE.key}' = 'true'"
+        )
+        raise UnsupportedFeature(
+            f"cannot mark partitions of {table.location} done: '{o.PARTITION_MARK_DONE_ACTION.key}' has '{action}', "
+            f"{why}"
+        )
+    return keeper
+
+
+def tell_added(table: Table, rows: Iterable[bytes]) -> None:
+    """Tells of partitions (arity-prefixed BinaryRows) that a commit has added files to."""
+    keeper, told = keeper_of(table), dict.fromkeys(rows)
+    if keeper is not None and told:
+        with _logged(table, "partitions"):
+            keeper.add(table.location, [partition_spec(table, row) for row in told])
+
+
+def tell_dropped(table: Table, rows: Iterable[bytes]) -> None:
+    """Tells of partitions whose files a commit has taken away as a whole."""
+    keeper, told = keeper_of(table), dict.fromkeys(rows)
+    if keeper is not None and told:
+        with _logged(table, "dropped partitions"):
+            keeper.drop(table.location, [partition_spec(table, row) for row in told])
+
+
+def tell_tag(table: Table, name: str) -> None:
+    """Tells of a new tag."""
+    keeper, column = tag_keeper(table), table.options.value(o.METASTORE_TAG_TO_PARTITION)
+    if keeper is not None and column is not None:
+        with _logged(table, "tags"):
+            keeper.add(table.location, [{column: name}])
+
+
+def tell_tags_deleted(table: Table, names: Iterable[str]) -> None:
+    """Tells of tags that are deleted."""
+    keeper, column = tag_keeper(table), table.options.value(o.METASTORE_TAG_TO_PARTITION)
+    if keeper is not None and column is not None:
+        with _logged(table, "deleted tags"):
+            keeper.drop(table.location, [{column: name} for name in names])
+
+
+@contextmanager
+def _logged(table: Table, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (PaimonError, OSError) as error:
+        _log.warning(
+            "%s is committed, but the metastore is not told of its %s; CALL sys.repair does it: %s",
+            table.location,
+            what,
+            error,
+        )
