@@ -9,9 +9,11 @@ import logging
 import time
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.options import core_options as o
-from paimon_spark.store.clean.live_partitions import no_texts
+from paimon_spark.format.types import DataField
 from paimon_spark.store.commit.partition_changes import partition_spec
 from paimon_spark.store.commit.told_partitions import keeper_of
 from paimon_spark.store.metadata.messages import CommitMessage
@@ -32,7 +34,7 @@ def report_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
         return
     now, written = int(time.time()), {message.partition for message in messages}
     try:
-        for one in partition_totals(Request(table), no_texts):
+        for one in partition_totals(Request(table), _no_texts):
             if one.partition not in written:
                 continue
             rows, size, files, _ = one.total
@@ -41,3 +43,7 @@ def report_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
             keeper.report(table.location, partition_spec(table, one.partition), statistics, now)
     except (PaimonError, OSError) as error:
         _log.warning("the rows are committed to %s, but their numbers are not reported: %s", table.location, error)
+
+
+def _no_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
+    return pa.nulls(len(partitions), pa.string())
