@@ -2,18 +2,22 @@
 
 Retries are those of urllib3. A request is repeated if no connection came about, and a GET also if its answer was lost
 or the server was busy (429, 503): a POST or DELETE might be done twice, which only its caller can tell.
+
+A failure of TLS counts as one before the request only while the connection is made: later the server may have it.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import urllib3
+from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, MaxRetryError, NewConnectionError, SSLError
 
 from paimon_spark.catalogs.rest.failures import Denied, NoAnswer, NotReached, Refused
@@ -26,6 +30,7 @@ _RETRIES = urllib3.Retry(
     connect=2,
     read=3,
     status=5,
+    other=0,  # such as a broken TLS record in an answer: urllib3 would repeat a POST too
     redirect=0,
     backoff_factor=0.3,
     backoff_jitter=0.1,
@@ -35,9 +40,27 @@ _RETRIES = urllib3.Retry(
     raise_on_status=False,
     raise_on_redirect=False,
 )
+_UNSURE = frozenset({408, 429})
+"""Refusals that may come from something between us and the server, like those above 500."""
 _SHOWN = 500  # characters of a server's message
 
 _log = logging.getLogger(__name__)
+
+
+class _NotSafe(SSLError):
+    """The connection was not made: no request has gone out on it."""
+
+
+class _Connection(HTTPSConnection):
+    def connect(self) -> None:
+        try:
+            super().connect()
+        except (ssl.SSLError, SSLError) as error:
+            raise _NotSafe(error) from None
+
+
+class _Connections(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _Connection
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,7 @@ class HttpClient:
         """
         self._base, self._shown, self._sign, self._secrets = base, shown, sign, secrets
         self._pool = urllib3.PoolManager(maxsize=16, retries=_RETRIES)
+        self._pool.pool_classes_by_scheme = {**self._pool.pool_classes_by_scheme, "https": _Connections}
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The answer to a GET."""
@@ -105,7 +129,7 @@ class HttpClient:
 
     def _no_answer(self, request: Request, error: HTTPError) -> NotReached | NoAnswer:
         reason = error.reason if isinstance(error, MaxRetryError) else error
-        if isinstance(reason, SSLError):
+        if isinstance(reason, _NotSafe):
             return NotReached(f"{self._asked(request)}: no safe connection: {self._safe(reason)}")
         if isinstance(reason, (NewConnectionError, ConnectTimeoutError)):
             return NotReached(
@@ -120,7 +144,9 @@ class HttpClient:
         told = _error_body(data)
         said = self._safe(str(told.get("message") or "")) or "without a message"
         code = told.get("code")
-        status = code if isinstance(code, int) and 400 <= code < 600 else status
+        # A gateway that gives up (504) may have passed the request on, whatever a body says.
+        if 400 <= status < 500 and status not in _UNSURE and isinstance(code, int) and 400 <= code < 600:
+            status = code
         begin = f"{self._asked(request)}: the server answers {status}, {said}"
         if status == 401:
             return Denied(f"{begin}. Check the credentials of the catalog (token.provider and its options)")
@@ -128,7 +154,7 @@ class HttpClient:
             return Denied(f"{begin}. The user of these credentials lacks the permission")
         if status == 501:
             return Refused(f"{begin}. This server does not have what was asked for", status, "", said)
-        if status >= 500 or status == 429 or status < 400:
+        if status >= 500 or status in _UNSURE or status < 400:
             return NoAnswer(begin)
         if status == 404 and not told:
             begin += ". Is this the address of a REST catalog, of a version that knows this path?"

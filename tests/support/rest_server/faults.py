@@ -23,6 +23,7 @@ class Fault:
         status: of the answer; None: the connection is closed without one.
         method: of HTTP; None: any.
         message: what the server says with the status.
+        code: the status in the body; None: the same.
     """
 
     path: str
@@ -30,6 +31,7 @@ class Fault:
     status: int | None = None
     method: str | None = None
     message: str = "broken on purpose"
+    code: int | None = None
 
     def meets(self, method: str, path: str) -> bool:
         """Whether it is this request."""

@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.close()
             return
         if fault is not None and fault.status is not None:
-            status, told = fault.status, {"message": fault.message, "code": fault.status}
+            status, told = fault.status, {"message": fault.message, "code": fault.code or fault.status}
         data = json.dumps(told).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
