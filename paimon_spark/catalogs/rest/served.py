@@ -7,6 +7,7 @@ opens the table: the options of the catalog travel with the storage options (``o
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -42,9 +43,16 @@ _APIS = 32  # servers and credentials in one process
 _DATABASE, _TABLE, _SNAPSHOT, _BRANCH, _TAG = "DATABASE", "TABLE", "SNAPSHOT", "BRANCH", "TAG"
 
 
-@lru_cache(_APIS)
 def api_of(options: RestOptions) -> RestApi:
-    """The connection of this process for some options; the server is asked for its own options once."""
+    """The connection of this process for some options; the server is asked for its own options once.
+
+    A fork does not use the connections of its parent: each would take the answers of the other for its own.
+    """
+    return _api_in(os.getpid(), options)
+
+
+@lru_cache(_APIS)
+def _api_in(process: int, options: RestOptions) -> RestApi:
     return RestApi(options)
 
 

@@ -10,8 +10,9 @@ from typing import IO
 
 from paimon_spark.catalogs.rest.api import RestApi
 from paimon_spark.catalogs.rest.auth import SAFE_MILLIS
+from paimon_spark.catalogs.rest.failures import Refused
 from paimon_spark.catalogs.rest.options import RestOptions, token_storage
-from paimon_spark.errors import StorageError
+from paimon_spark.errors import StorageError, TableNotFound
 from paimon_spark.file_io import FileIO, FileStatus, OutputStream, file_io_for
 
 _LENT: dict[tuple[RestOptions, str, str, str], _Lent] = {}
@@ -58,10 +59,16 @@ class TokenFileIO:
 
     def _lend(self) -> _Lent:
         options, database, table, location = self._key
-        answer = RestApi(options).table_token(database, table)
+        asking = f"asking for credentials of {database}.{table}"
+        try:
+            answer = RestApi(options).table_token(database, table)
+        except Refused as error:  # callers of a store know OSError, and that a table may be gone
+            if error.is_missing and error.resource in ("TABLE", "DATABASE"):
+                raise TableNotFound(f"{asking}: {error}") from None
+            raise StorageError(f"{asking}: {error}") from None
         token, expires = answer.get("token"), answer.get("expiresAtMillis")
         if not isinstance(token, dict) or not isinstance(expires, int):
-            raise StorageError(f"asking for credentials of {database}.{table}: the server answers with no token")
+            raise StorageError(f"{asking}: the server answers with no token")
         storage = dict(token_storage({str(k): str(v) for k, v in token.items()}, options))
         return _Lent(file_io_for(location, storage), expires)
 
