@@ -47,6 +47,6 @@ def _may_be_committed(table: Table, request: CommitRequest[Any], since: int) -> 
     """When in doubt the files stay: orphans harm nobody."""
     try:
         return is_committed(table.snapshots, since, request.names)
-    except OSError as error:
+    except (PaimonError, OSError) as error:
         _log.warning("a failed commit to %s leaves its files behind: %s", table.location, error)
         return True

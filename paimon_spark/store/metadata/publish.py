@@ -31,8 +31,10 @@ def publish(
 ) -> bool:
     """Publishes a snapshot whose files are all durable: by the creation of its file, or by the server of the table.
 
-    If the store or the server does not answer, the content at the path decides. If the path has none, the same is sent
-    again, which is safe: whichever request arrives first creates the one file.
+    If the store or the server does not answer, the content at the path decides, or the latest snapshot of the server.
+    If that is not there, the same is sent again, which is safe: whichever request arrives first publishes it. Once an
+    answer was lost, a later "no" proves nothing by itself: the server may have published the snapshot by the first
+    request, and its file may not be visible yet.
 
     Args:
         snapshots: the snapshots of the table.
@@ -48,35 +50,49 @@ def publish(
         CommitStateUnknown: the store gave no answer and could not be queried; the snapshot may still appear at any
             time, so none of its files may be deleted.
     """
-    path = snapshot_path(snapshots.table, snapshot.id, snapshots.branch)
     create = _creation(snapshots, snapshot, base, changes)
-    failure: OSError | None = None
+    doubt: Exception | None = None  # the first lost answer: from then on the outcome is unknown until it is seen
     for _ in range(TRIES):
         try:
             if create():
                 return True
-            failure = None
-        except NotCreated:
-            if failure is None:
+        except Exception as error:
+            if doubt is None and (isinstance(error, NotCreated) or not isinstance(error, OSError)):
                 raise
-            # An earlier request of ours may still be in progress: its outcome is unknown.
-        except OSError as error:
-            _log.warning("no answer when publishing %s, looking whether it is there: %s", path, error)
-            failure = error
+            _log.warning("no answer when publishing snapshot %d of %s: %s", snapshot.id, snapshots.table, error)
+            doubt = doubt or error
         try:
-            found = snapshots.find(snapshot.id)
-        except OSError as error:
-            failure = failure or error
+            published = _is_published(snapshots, snapshot, in_doubt=doubt is not None)
+        except Exception as error:
+            if doubt is None and not isinstance(error, OSError):
+                raise
+            doubt = doubt or error
             continue
-        if found is not None:
-            return found.uuid == snapshot.uuid
-        if failure is None:
+        if published is not None:
+            return published
+        if doubt is None:
             return False  # it was taken a moment ago and no longer exists: expired, or a conflict with another request
+    path = snapshot_path(snapshots.table, snapshot.id, snapshots.branch)
     raise CommitStateUnknown(
         f"the commit of user {snapshot.commit_user} to the table at {snapshots.table} may or may not be published: "
-        f"the store did not answer ({failure}), and {path} was not found. Nothing was deleted. When the store answers "
+        f"the store did not answer ({doubt}), and {path} was not found. Nothing was deleted. When the store answers "
         "again, look whether that snapshot names this user; if not, run the job again"
-    ) from failure
+    ) from doubt
+
+
+def _is_published(snapshots: SnapshotStore, snapshot: Snapshot, in_doubt: bool) -> bool | None:
+    """Whether the snapshot is published; False: another one has its id. None: neither is seen.
+
+    A server is asked itself, because it says what is published, and its files may be late.
+    """
+    if in_doubt and snapshots.server is not None:
+        latest = snapshots.server.latest(snapshots.branch)
+        if latest is None or latest.id < snapshot.id:
+            return None  # it may be working on our request
+        if latest.id == snapshot.id:
+            return latest.uuid == snapshot.uuid
+    found = snapshots.find(snapshot.id)
+    return None if found is None else found.uuid == snapshot.uuid
 
 
 def _creation(

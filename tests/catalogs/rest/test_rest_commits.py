@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -17,7 +20,10 @@ from paimon_spark import open_catalog
 from paimon_spark.arrow.types import arrow_schema
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.errors import AccessDenied, CommitStateUnknown, PaimonError, StorageError
+from paimon_spark.catalogs.rest.options import rest_options
+from paimon_spark.catalogs.rest.token_files import TokenFileIO
+from paimon_spark.errors import AccessDenied, CommitStateUnknown, PaimonError, StorageError, TableNotFound
+from paimon_spark.file_io import LocalFileIO
 from paimon_spark.store.commit.table_commit import TableCommit
 from paimon_spark.store.open import ReadableTable
 from paimon_spark.store.write.table_write import TableWrite
@@ -149,7 +155,7 @@ def test_a_dropped_table_takes_no_commit(catalog: Catalog, name: Identifier) -> 
     table = catalog.load_table(name)
     catalog.drop_table(name)
     catalog.create_table(name, schema())
-    with pytest.raises(StorageError):
+    with pytest.raises((StorageError, TableNotFound)):
         append(table, 1)
     assert ids_of(catalog.load_table(name)) == []
 
@@ -158,3 +164,96 @@ def test_credentials_that_expire_while_a_job_runs(server: RestServer, table: Rea
     server.faults.append(Fault("/snapshot", When.BEFORE, 401))
     with pytest.raises(AccessDenied, match=r"Check the credentials"):
         append(table, 1)
+
+
+# --- what is in doubt stays in doubt --------------------------------------------------------------------------------
+
+
+class Late(LocalFileIO):
+    """A store that shows the second snapshot later."""
+
+    def read_bytes(self, path: str) -> bytes:
+        if path.endswith("/snapshot-2"):
+            raise FileNotFoundError(path)
+        return super().read_bytes(path)
+
+
+def test_after_a_lost_answer_the_server_says_what_is_published(
+    server: RestServer, catalog: Catalog, name: Identifier
+) -> None:
+    """The file of our own snapshot is not visible yet, and a second request would get success=false because of it."""
+    append(catalog.load_table(name), 1)
+    server.faults.append(LOST)
+    append(replace(catalog.load_table(name), file_io=Late()), 2)
+    assert (ids_of(catalog.load_table(name)), commits(server)) == ([1, 2], 2)
+
+
+def test_a_server_that_does_not_say_what_is_published(
+    server: RestServer, catalog: Catalog, name: Identifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(catalog.load_table(name), 1)
+    table = replace(catalog.load_table(name), file_io=Late())
+    before, allows = commits(server), server.allows
+
+    def silent(method: str, path: str, *rest: Any) -> bool:
+        return allows(method, path, *rest) and not (path.endswith("/snapshot") and commits(server) > before)
+
+    server.faults.append(LOST)
+    with monkeypatch.context() as patch:
+        patch.setattr(server, "allows", silent)
+        with pytest.raises(CommitStateUnknown, match=r"Nothing was deleted"):
+            append(table, 2)
+    assert ids_of(catalog.load_table(name)) == [1, 2]
+
+
+def test_another_commit_after_a_lost_answer(
+    server: RestServer, catalog: Catalog, name: Identifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours has certainly lost, so it is tried again on top."""
+    append(catalog.load_table(name), 1)
+    table, allows, rivals = catalog.load_table(name), server.allows, [3]
+
+    def overtaken(method: str, path: str, *rest: Any) -> bool:
+        if path.endswith("/snapshot") and not server.faults and rivals:
+            append(catalog.load_table(name), rivals.pop())
+        return allows(method, path, *rest)
+
+    server.faults.append(NOT_DONE)
+    monkeypatch.setattr(server, "allows", overtaken)
+    append(table, 2)
+    assert (ids_of(catalog.load_table(name)), rivals) == ([1, 2, 3], [])
+
+
+@pytest.mark.parametrize("code", [404, 409])
+def test_a_gateway_that_gives_up_is_no_refusal(server: RestServer, table: ReadableTable, code: int) -> None:
+    """HTTP says 504: whatever code a body has, the server behind it may have done it."""
+    append(table, 1)
+    server.faults.append(Fault("/commit", When.AFTER, 504, code=code))
+    append(table, 2)
+    assert (ids_of(table), table.snapshots.ids()) == ([1, 2], [1, 2])
+
+
+def test_a_fork_has_connections_of_its_own(server: RestServer, catalog: Catalog) -> None:
+    """On a shared one each process would read the answers to the other's requests."""
+    catalog.list_databases()
+    told, telling = os.pipe()
+    before = id(catalog.api)
+    child = os.fork()
+    if child == 0:
+        os.write(telling, b"own" if id(catalog.api) != before else b"shared")
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(told, 10) == b"own"
+    assert id(catalog.api) == before
+    os.close(told)
+    os.close(telling)
+
+
+def test_a_refusal_to_lend_credentials_is_one_of_the_storage(server: RestServer, name: Identifier) -> None:
+    files = TokenFileIO(rest_options(server.options, "lake"), name.database, name.table, "/nowhere")
+    server.faults.append(Fault("/token", When.BEFORE, 400))
+    with pytest.raises(StorageError, match=r"asking for credentials of db .*answers 400"):
+        files.list("/nowhere")
+    gone = TokenFileIO(rest_options(server.options, "lake"), name.database, "none", "/nowhere")
+    with pytest.raises(TableNotFound, match=r"asking for credentials of db .*none"):
+        gone.list("/nowhere")

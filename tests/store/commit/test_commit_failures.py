@@ -10,7 +10,7 @@ from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
 from support.tables.commit_states import latest, live, metadata_files, named_metadata
 from support.tables.files_by_hand import added, file, keyed_table, partition, plain_table
 
-from paimon_spark.errors import CommitStateUnknown
+from paimon_spark.errors import CommitStateUnknown, StorageError, TableNotFound
 from paimon_spark.file_io import LocalFileIO, NotCreated
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 from paimon_spark.store.commit.table_commit import TableCommit
@@ -50,6 +50,43 @@ def test_no_answer_ever(tmp_path: Path, when: When) -> None:
     assert again is not None
     assert (again.snapshot_id, again.attempts) == (2, 0 if published else 1)
     assert live(whole) == {"a", "trial"}
+
+
+def test_no_answer_and_then_a_no_without_a_file(tmp_path: Path) -> None:
+    """The "no" may be about our own first request, which is still at work (409 of S3)."""
+    table = plain_table(tmp_path)
+    asked = []
+
+    class Conflict(LocalFileIO):
+        def create_if_absent(self, path: str, data: bytes) -> bool:
+            asked.append(path)
+            if len(asked) == 1:
+                raise StorageError("no answer")
+            return False
+
+    with pytest.raises(CommitStateUnknown, match="Nothing was deleted"):
+        TableCommit(replace(table, file_io=Conflict()), "me").append([added(file("a"))])
+    assert len(asked) == 3
+    assert metadata_files(table)
+
+
+def test_no_answer_and_then_no_table(tmp_path: Path) -> None:
+    """Whatever goes wrong in the look after a lost answer, the answer stays unknown."""
+    table = plain_table(tmp_path)
+
+    class Gone(LocalFileIO):
+        def create_if_absent(self, path: str, data: bytes) -> bool:
+            super().create_if_absent(path, data)
+            raise StorageError("no answer")
+
+        def read_bytes(self, path: str) -> bytes:
+            if "/snapshot-1" in path:
+                raise TableNotFound("the server lends no credentials")
+            return super().read_bytes(path)
+
+    with pytest.raises(CommitStateUnknown, match="Nothing was deleted"):
+        TableCommit(replace(table, file_io=Gone()), "me").append([added(file("a"))])
+    assert live(table) == {"a"}
 
 
 def test_a_certain_refusal_undoes_the_attempt(tmp_path: Path) -> None:
