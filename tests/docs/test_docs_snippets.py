@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,18 @@ NOT_RUN = {
 }
 
 
+@pytest.fixture
+def spark_of_users(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session with small tables read by the driver, as it is where nobody says otherwise."""
+    spark.conf.set("spark.paimon.read.local", "true")
+    yield spark
+    spark.conf.set("spark.paimon.read.local", "false")
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_page(page: Path, spark: SparkSession, tmp_path: Path) -> None:
-    run_page(page, spark, tmp_path)
+def test_page(page: Path, spark_of_users: SparkSession, tmp_path: Path) -> None:
+    run_page(page, spark_of_users, tmp_path)
 
 
 @pytest.mark.spark

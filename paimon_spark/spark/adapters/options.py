@@ -24,6 +24,7 @@ FILTER = "filter"
 PUSH_FILTERS = "push-filters"
 ROW_KINDS = "row-kinds"
 NATIVE = "read.native"
+LOCAL = "read.local"
 ROW_KIND_COLUMN = "row-kind-column"
 OVERWRITE_WHERE = "overwrite-where"
 DYNAMIC_OVERWRITE = "dynamic-partition-overwrite"
@@ -44,7 +45,7 @@ FAIL = "fail"
 _UNKNOWN = Option(UNKNOWN_BATCH, FAIL, parse_choice(FAIL, "skip", "write"))
 _PROVIDER = "provider"  # given by Spark, and only for CREATE TABLE
 _VIEW = "for a name in SQL use CREATE TEMPORARY VIEW v USING paimon OPTIONS (path '...')"
-_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS, NATIVE)
+_READ_ONLY = (COLUMNS, FILTER, PUSH_FILTERS, ROW_KINDS, NATIVE, LOCAL)
 _NATIVE_VALUES: dict[str, bool | None] = {"auto": None, "true": True, "false": False}
 _WRITE_ONLY = (
     ROW_KIND_COLUMN,
@@ -108,6 +109,7 @@ class ReadOptions:
         table: dynamic table options and storage options.
         time_zone: in which `where` is read; None: nobody has said.
         native: the option `read.native`; None: auto, which is also the default.
+        local: the option `read.local`: whether the driver reads small tables itself; None: nobody has said.
     """
 
     path: str
@@ -118,6 +120,7 @@ class ReadOptions:
     table: Mapping[str, str] = field(default_factory=dict)
     time_zone: str | None = None
     native: bool | None = None
+    local: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -173,8 +176,9 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     kinds = _bool(ROW_KINDS, given.pop(ROW_KINDS, "false"))
     zone = given.pop(TIME_ZONE, None)
     native = native_choice(given.pop(NATIVE, "auto"))
+    local = None if LOCAL not in given else _bool(LOCAL, given.pop(LOCAL))
     condition = where if where and where.strip() else None
-    return ReadOptions(path, names, condition, pushes, kinds, given, zone, native)
+    return ReadOptions(path, names, condition, pushes, kinds, given, zone, native, local)
 
 
 def native_choice(text: str, key: str = NATIVE) -> bool | None:

@@ -13,7 +13,7 @@ from paimon_spark.sql.queries.query import Query, Use
 
 
 def explain_text(session: SqlSession, text: str, args: Args = None) -> str:
-    """Plans the reads of the tables of a statement, and tells of each what it is. Nothing is read but metadata.
+    """Plans the reads of the tables of a statement, and tells of each what it is. It reads metadata, and small tables.
 
     Raises:
         SqlError: the statement has no query over tables of this catalog.
@@ -32,13 +32,15 @@ def _told(use: Use, told: ReadExplanation) -> str:
         f"all, because {use.why_all}" if told.columns is None else ", ".join(told.columns) or "none, rows are counted"
     )
     merged = "none" if not told.merged_splits else f"{told.merged_splits} splits of {told.merged_files} files"
+    readers = [f"  read by Spark: {told.native_files} files", f"  read and merged by paimon_spark: {merged}"]
+    if told.local_rows:
+        readers = ["  read by the driver: all, for the rows are few"]
     lines = [
         str(use.name),
         f"  snapshot: {'none' if told.snapshot_id is None else told.snapshot_id}",
         f"  columns: {columns}",
         f"  condition: {told.where or 'none'}",
-        f"  read by Spark: {told.native_files} files",
-        f"  read and merged by paimon_spark: {merged}{', on the driver' if told.local_rows else ''}",
+        *readers,
         *(f"    because {reason}" for reason in told.reasons),
         *([f"  left out by file indexes: {told.skipped_by_index} files"] if told.skipped_by_index else ()),
     ]

@@ -19,7 +19,7 @@ from paimon_spark.spark.adapters.batches import spark_arrow_schema
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.conditions import NotExpressible, spark_condition
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
-from paimon_spark.spark.native.key_lookup import is_key_lookup, local_rows, read_here
+from paimon_spark.spark.native.local_read import is_key_lookup, is_small, local_rows, read_here, read_if_small
 from paimon_spark.spark.native.merged_read import merged_rows
 from paimon_spark.spark.native.parquet_scan import scan_files
 from paimon_spark.spark.native.requests import ReadExplanation
@@ -66,9 +66,9 @@ class DividedRead:
         if found.rest and self.native:
             raise self._refused(found)
         told = self._explain(plan, found)
-        if found.rest and is_key_lookup(self.table, scan.predicate, splits):
-            frame = read_here(self.spark, scan, splits, self.reading.shown)
-            return frame, replace(told, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
+        local = self._local_rows(scan, splits, bool(found.rest))
+        if local is not None:
+            return local, replace(told, native_files=0, merged_splits=0, merged_files=0, local_rows=True)
         frames = self._native_frames(scan, plan, found)
         if isinstance(condition, Column):
             frames = [frame.where(condition) for frame in frames]
@@ -78,6 +78,16 @@ class DividedRead:
         if not frames:
             frames.append(local_rows(self.spark, self._no_rows(), self.reading.shown))
         return functools.reduce(DataFrame.unionAll, frames), told
+
+    def _local_rows(self, scan: Scan, splits: Sequence[Split], has_rest: bool) -> DataFrame | None:
+        """The rows, if they are few enough for this process to read them itself."""
+        if has_rest and is_key_lookup(self.table, scan.predicate, splits):
+            return read_here(self.spark, scan, splits, self.reading.shown)
+        said = self.reading.options.local
+        wants_local = self.native is None and (self.settings.local if said is None else said)
+        if wants_local and splits and is_small(splits):
+            return read_if_small(self.spark, scan, splits, self.reading.shown)
+        return None
 
     def _condition(self, predicate: Predicate) -> Column | str | None:
         """The condition for Spark's own scan, or why it has none, in words; None: all rows are read."""

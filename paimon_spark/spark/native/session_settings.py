@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.spark.adapters.options import NATIVE, native_choice
+from paimon_spark.errors import OptionError
+from paimon_spark.spark.adapters.options import LOCAL, NATIVE, native_choice
 
 SESSION_NATIVE = f"spark.paimon.{NATIVE}"
+SESSION_LOCAL = f"spark.paimon.{LOCAL}"
 _V1_SOURCES = "spark.sql.sources.useV1SourceList"
 _TIME_ZONE = "spark.sql.session.timeZone"
 
@@ -19,12 +21,14 @@ class SessionSettings:
 
     Attributes:
         time_zone: of conditions in SQL.
+        local: the setting `spark.paimon.read.local`: whether the driver reads small tables itself.
         native: the setting `spark.paimon.read.native`; None: auto.
         case_sensitive: whether `a` and `A` are two columns.
         refusal: why this session cannot read any file natively; None: it can.
     """
 
     time_zone: str | None
+    local: bool
     native: bool | None
     case_sensitive: bool
     refusal: str | None
@@ -34,14 +38,22 @@ def session_settings(spark: SparkSession) -> SessionSettings:
     """The settings as they are now.
 
     Raises:
-        OptionError: `spark.paimon.read.native` has a value that is not known.
+        OptionError: a setting `spark.paimon.read.*` has a value that is not known.
     """
     return SessionSettings(
         time_zone=spark.conf.get(_TIME_ZONE),
+        local=_local_choice(spark.conf.get(SESSION_LOCAL, "true") or "true"),
         native=native_choice(spark.conf.get(SESSION_NATIVE, "auto") or "auto", SESSION_NATIVE),
         case_sensitive=_is_on(spark, "spark.sql.caseSensitive"),
         refusal=_refusal(spark),
     )
+
+
+def _local_choice(text: str) -> bool:
+    value = text.strip().lower()
+    if value not in ("true", "false"):
+        raise OptionError(f"the setting '{SESSION_LOCAL}' has the value '{text}': expected true or false")
+    return value == "true"
 
 
 def _refusal(spark: SparkSession) -> str | None:

@@ -25,6 +25,7 @@ from paimon_spark.spark.adapters.options import (
     DYNAMIC_OVERWRITE,
     FAIL,
     FILTER,
+    LOCAL,
     NATIVE,
     OVERWRITE_WHERE,
     PATH,
@@ -95,7 +96,7 @@ class PaimonTable(
         self._spark = spark
         self._path = path
         self._options = _of_table(options)
-        self._time_zone, self._native = _last(options, TIME_ZONE), _last(options, NATIVE)
+        self._of_reads = {key: _last(options, key) for key in (TIME_ZONE, NATIVE, LOCAL)}
         self._unknown = _last(options, UNKNOWN_BATCH) or FAIL
 
     def __repr__(self) -> str:
@@ -183,7 +184,7 @@ class PaimonTable(
         names = parse_columns(columns) if isinstance(columns, str) else None if columns is None else tuple(columns)
         text = where if isinstance(where, str) else None
         given = {**without_merging(self._options), **options}
-        for key, value in ((TIME_ZONE, self._time_zone), (NATIVE, self._native)):
+        for key, value in self._of_reads.items():
             if value is not None and _last(given, key) is None:
                 given[key] = value
         frame = read_table(self._spark, ReadRequest(self._path, given, names, text, native)).frame
@@ -379,7 +380,7 @@ class PaimonTable(
 
     def _session_zone(self) -> str | None:
         """The zone in which Spark itself would read a condition."""
-        return self._time_zone or self._spark.conf.get("spark.sql.session.timeZone")
+        return self._of_reads[TIME_ZONE] or self._spark.conf.get("spark.sql.session.timeZone")
 
     def _in_session(self, options: Mapping[str, str]) -> Mapping[str, str]:
         """The options with the zone in which a condition among them is read; one that is given comes first."""
@@ -404,7 +405,9 @@ class PaimonTable(
 
 def _of_table(options: Mapping[str, str]) -> dict[str, str]:
     """The options but for those of reads or writes alone that all those of a table object share."""
-    return {key: value for key, value in options.items() if key.lower() not in (TIME_ZONE, NATIVE, UNKNOWN_BATCH)}
+    return {
+        key: value for key, value in options.items() if key.lower() not in (TIME_ZONE, NATIVE, LOCAL, UNKNOWN_BATCH)
+    }
 
 
 def _last(options: Mapping[str, str], name: str) -> str | None:

@@ -42,11 +42,14 @@ def main(lake: str) -> None:
     spark = session_on_a_free_port()
     for table, native, local in ((key_table(Path(lake, "k")), 1, True), (append_table(Path(lake, "a")), 2, False)):
         for columns, where in ((None, None), (("v", "k"), "v > 5 or k = 1"), (("p",), "k = 7")):
-            made = read_table(spark, ReadRequest(table.location, columns=columns, where=where))
+            made = read_table(spark, ReadRequest(table.location, {"read.local": "false"}, columns, where))
             mine = open_table(table.location).scan(columns, where).to_arrow()
             assert comparable(made.frame.toArrow()) == comparable(mine), (table.location, where)
             assert made.told.local_rows == (local and where == "k = 7"), made.told
-        made = read_table(spark, ReadRequest(table.location, columns=()))
+            small = read_table(spark, ReadRequest(table.location, {}, columns, where))
+            assert small.told.local_rows == (local or where != "k = 7")  # no file is left of the other table
+            assert comparable(small.frame.toArrow()) == comparable(mine), (table.location, where)
+        made = read_table(spark, ReadRequest(table.location, {"read.local": "false"}, ()))
         assert (made.told.native_files, made.frame.count()) == (native, table.scan().count())
     print("native reads are as they should be")
 

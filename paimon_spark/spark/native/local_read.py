@@ -1,6 +1,7 @@
-"""Reads of few rows by their primary key, which this process does itself.
+"""Reads of few rows, by their primary key or of small tables, which this process does itself.
 
-A Python worker of Spark takes longer to start than such a read takes. The rows become a local relation of Spark.
+A job of Spark takes longer to start than such a read takes. The rows become a local relation of Spark, whose size it
+knows: it sends a small side of a join to all tasks.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ MOST_KEYS = 32
 MOST_FILES = 32
 MOST_BYTES = 512 * 2**20
 """Of the files: a file without a sorted index of its keys may be read whole."""
+SMALL_FILES = 8
+SMALL_ROWS = 20_000
+SMALL_BYTES = 4 * 2**20
+"""Of the files, and of the rows in memory: what Spark holds of a plan, and on Connect a client sends with it."""
 _THREADS = 4
 
 
@@ -33,6 +38,13 @@ def is_key_lookup(table: Table, predicate: Predicate, splits: Sequence[ReadUnit]
     if not keys or keys > MOST_KEYS:
         return False
     return sum(s.file_count for s in splits) <= MOST_FILES and sum(s.size for s in splits) <= MOST_BYTES
+
+
+def is_small(splits: Sequence[ReadUnit]) -> bool:
+    """True if the files of a plan have few rows; they may still be large."""
+    files = [file for split in splits for file in split.files]
+    few = len(files) <= SMALL_FILES and sum(file.row_count for file in files) <= SMALL_ROWS
+    return few and sum(file.file_size for file in files) <= SMALL_BYTES
 
 
 def _keys_left(primary_keys: Sequence[str], predicate: Predicate) -> int:
@@ -59,6 +71,28 @@ def read_here(spark: SparkSession, scan: Scan, splits: Sequence[ReadUnit], shown
     reader, schema = scan.reader(), spark_arrow_schema(shown)
     parts = map_parallel(lambda split: [conform_batch(b, schema) for b in reader.read(split)], splits, _THREADS)
     batches = [batch for part in parts for batch in part]
+    return local_rows(spark, pa.Table.from_batches(batches, schema), shown)
+
+
+def read_if_small(
+    spark: SparkSession, scan: Scan, splits: Sequence[ReadUnit], shown: st.StructType
+) -> DataFrame | None:
+    """As ``read_here``, but None if the rows turn out to be larger than SMALL_BYTES."""
+    reader, schema = scan.reader(), spark_arrow_schema(shown)
+
+    def some(split: ReadUnit) -> list[pa.RecordBatch]:
+        found: list[pa.RecordBatch] = []
+        held = 0
+        for batch in reader.read(split):
+            held += batch.nbytes
+            found.append(conform_batch(batch, schema))
+            if held > SMALL_BYTES:
+                break
+        return found
+
+    batches = [batch for part in map_parallel(some, splits, _THREADS) for batch in part]
+    if sum(batch.nbytes for batch in batches) > SMALL_BYTES:
+        return None
     return local_rows(spark, pa.Table.from_batches(batches, schema), shown)
 
 
