@@ -23,7 +23,8 @@ from paimon_spark.format.file_index.kinds import (
 from paimon_spark.format.types import BINARIES, FLOATS, DataType, Root
 
 _LONG = 2**64 - 1
-_AT_ONCE = 1 << 18
+_AT_ONCE = 1 << 13  # hashes: what is computed of them stays in the cache
+_MOST_FLAGS = 1 << 27  # bytes, one for each bit of a filter; of a larger filter the bits themselves are set
 
 Hashes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
@@ -60,33 +61,31 @@ class BloomBuilder:
         self._bit_count = check_bloom_size(items, false_positives)
         self._hash_count = max(1, math.floor(self._bit_count / items * math.log(2) + 0.5))
         self._bits = np.zeros(self._bit_count // 8, np.uint8)
-        self._waiting: list[Hashes] = []
+        self._flags = np.zeros(self._bit_count if self._bit_count <= _MOST_FLAGS else 0, np.bool_)
 
     def add(self, hashes: Hashes) -> None:
         """Adds the values with these hashes."""
-        self._waiting.append(hashes)
-        if sum(map(len, self._waiting)) >= _AT_ONCE:
-            self._set_bits()
+        for start in range(0, len(hashes), _AT_ONCE):
+            self._set_flags(hashes[start : start + _AT_ONCE])
 
     def to_bytes(self) -> bytes:
         """The index."""
-        self._set_bits()
+        bits = np.packbits(self._flags, bitorder="little")
+        self._bits[: len(bits)] |= bits
         return self._hash_count.to_bytes(4, "big") + self._bits.tobytes()
 
-    def _set_bits(self) -> None:
-        """Sets the bits of hashes that wait: of many at once, because a flag is set faster than a bit."""
-        if not self._waiting:
-            return
-        hashed = np.concatenate(self._waiting)
-        self._waiting = []
-        flags = np.zeros(self._bit_count, np.bool_)
-        low, high = hashed.astype(np.uint32), (hashed >> np.uint64(32)).astype(np.uint32)
-        for i in range(1, self._hash_count + 1):
-            total = (low + np.uint32(i) * high).view(np.int32)
-            total ^= total >> 31  # the complement of a negative number
+    def _set_flags(self, hashes: Hashes) -> None:
+        """Sets the flags of hashes: a flag is set faster than a bit."""
+        low, high = hashes.astype(np.uint32), (hashes >> np.uint64(32)).astype(np.uint32)
+        for _ in range(self._hash_count):
+            low += high
+            total = low.view(np.int32)
+            total = total ^ (total >> 31)  # the complement of a negative number
             total -= total // self._bit_count * self._bit_count  # numpy's % takes three times as long
-            flags[total.astype(np.int64)] = True
-        self._bits |= np.packbits(flags, bitorder="little")
+            if len(self._flags):
+                self._flags[total.astype(np.int64)] = True
+            else:
+                np.bitwise_or.at(self._bits, total >> 3, np.left_shift(1, total & 7).astype(np.uint8))
 
 
 def open_bloom(reader: ByteReader) -> BloomFilter:
@@ -145,14 +144,17 @@ def hash_bytes(values: Iterable[bytes]) -> Hashes:
 
 def hash_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Hashes:
     """Thomas Wang's mix of 64 bits of every number, with the sign kept by the shifts to the right."""
-    key = ~numbers + (numbers << 21)
-    key ^= key >> 24
-    key = key + (key << 3) + (key << 8)
-    key ^= key >> 14
-    key = key + (key << 2) + (key << 4)
-    key ^= key >> 28
-    hashes: Hashes = (key + (key << 31)).view(np.uint64)
-    return hashes
+    hashes = np.empty(len(numbers), np.int64)
+    for start in range(0, len(numbers), _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        key = (some << 21) - some - 1
+        key ^= key >> 24
+        key *= 265  # with each 1 that is shifted to the left: 1 + 8 + 256
+        key ^= key >> 14
+        key *= 21  # 1 + 4 + 16
+        key ^= key >> 28
+        hashes[start : start + _AT_ONCE] = key + (key << 31)
+    return hashes.view(np.uint64)
 
 
 def _positions(hashed: int, hash_count: int, bit_count: int) -> list[int]:

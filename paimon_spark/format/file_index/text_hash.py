@@ -23,6 +23,7 @@ _P1, _P2, _P3, _P4, _P5 = (
 )
 LONG = 32  # bytes; from here on the hash has four lanes
 _FEW = 64  # of so few texts the library is faster
+_AT_ONCE = 1 << 13  # texts: what is computed of them stays in the cache
 
 Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
@@ -36,6 +37,9 @@ def hash_texts(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], lengths: n
         lengths: how many bytes it has.
     """
     hashes = np.empty(len(starts), np.uint64)
+    length = int(lengths[0]) if len(lengths) else 0
+    if length < LONG and len(starts) >= _FEW and (lengths == length).all():
+        return _of_length(data, starts, length, hashes)
     counts = np.bincount(np.minimum(lengths, LONG), minlength=LONG + 1)
     one_by_one = np.flatnonzero((counts < _FEW)[np.minimum(lengths, LONG)] | (lengths >= LONG))
     if len(one_by_one):
@@ -47,12 +51,18 @@ def hash_texts(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], lengths: n
         hashes[one_by_one] = np.fromiter(found, np.uint64, len(one_by_one))
     for length in np.flatnonzero(counts[:LONG] >= _FEW).tolist():
         rows = np.flatnonzero(lengths == length)
-        hashes[rows] = _of_length(data, starts[rows], length)
+        hashes[rows] = _of_length(data, starts[rows], length, np.empty(len(rows), np.uint64))
     return hashes
 
 
-def _of_length(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], length: int) -> Words:
-    """The hashes of texts of this length, below 32."""
+def _of_length(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], length: int, hashes: Words) -> Words:
+    """The hashes of texts of this length, below 32; they are put where the last argument says."""
+    for first in range(0, len(starts), _AT_ONCE):
+        hashes[first : first + _AT_ONCE] = _of_some(data, starts[first : first + _AT_ONCE], length)
+    return hashes
+
+
+def _of_some(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], length: int) -> Words:
     padded = np.zeros((len(starts), -(-max(length, 1) // 8) * 8), np.uint8)
     first, last = int(starts[0]), int(starts[-1])
     if last - first == (len(starts) - 1) * length:  # one behind the other: texts do not overlap
@@ -82,4 +92,6 @@ def _of_length(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], length: in
 
 def _turned(words: Words, bits: int) -> Words:
     """The words with their bits rotated to the left."""
-    return (words << np.uint64(bits)) | (words >> np.uint64(64 - bits))
+    turned = words << np.uint64(bits)
+    turned |= words >> np.uint64(64 - bits)
+    return turned

@@ -260,6 +260,17 @@ def test_damaged_bytes_are_named_or_harmless(name: str, raw: bytes, decode: Call
                 assert "f.orc" in str(error)  # noqa: PT017
 
 
+def test_a_large_bloom_filter_has_the_bits_of_its_values() -> None:
+    """Without a byte for each of its bits: that would be more memory than the file."""
+    bigint = parse_type("BIGINT")
+    data = encode_bloom([0, -1, None, 2**62], bigint, 30_000_000, 0.1)
+    bloom = decode_bloom(data, "x")
+    assert len(data) > 2**24
+    assert all(bloom.may_hold(value, bigint) for value in (0, -1, 2**62))
+    assert sum(byte.bit_count() for byte in data[4:] if byte) <= 3 * 4
+    assert not any(bloom.may_hold(value, bigint) for value in range(1, 1000))
+
+
 def test_an_empty_bloom_filter_is_corrupt() -> None:
     with pytest.raises(CorruptFile, match=r"bloom-filter index of f\.orc"):
         decode_bloom(b"\0\0\0\1", "f.orc")

@@ -21,8 +21,9 @@ def test_many_at_once_and_one_by_one(count: int, longest: int) -> None:
     assert hash_texts(data, np.cumsum(lengths) - lengths + 2, lengths).tolist() == expected
 
 
-def test_texts_of_one_length_with_gaps() -> None:
-    texts = [b"%08d" % number for number in range(300)]
+@pytest.mark.parametrize("count", [300, 20_000])
+def test_texts_of_one_length_with_gaps(count: int) -> None:
+    texts = [b"%08d" % number for number in range(count)]
     data = np.frombuffer(b"".join(text + b"-" * (number % 3) for number, text in enumerate(texts)), np.uint8)
-    starts = np.cumsum([0] + [8 + number % 3 for number in range(299)])
-    assert hash_texts(data, starts, np.full(300, 8)).tolist() == [xxh64_intdigest(text) for text in texts]
+    starts = np.cumsum([0] + [8 + number % 3 for number in range(count - 1)])
+    assert hash_texts(data, starts, np.full(count, 8)).tolist() == [xxh64_intdigest(text) for text in texts]
