@@ -25,6 +25,10 @@ def test_what_a_read_leaves_out(tmp_path: Path) -> None:
         "read: 1 files with 3 rows, in 1 splits",
         "  only the rows that an index leaves: 1 files",
         "  merged with others: 0 files",
+        "row groups: 1",
+        "  left by their statistics: 1",
+        "pages of the wanted columns: 2",
+        "  left by page indexes: 2",
         "count: reads 1 files, metadata tell the rows of 0",
         "  because the condition is not on partition columns alone (1 file)",
     ]

@@ -37,6 +37,8 @@ OPS = {
 V = ("v",)
 
 
+# Indexes of TIMESTAMP(9) have microseconds. Java takes a greater value of the same microsecond for an equal one, and
+# leaves out its row.
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("writer", ["ours", "java"])
 def test_the_same_files_are_left_out(java: Genuine, tmp_path: Path, kind: str, writer: str) -> None:
@@ -60,6 +62,9 @@ def test_the_same_files_are_left_out(java: Genuine, tmp_path: Path, kind: str, w
             ours = sorted(f.file_name for split in scan.plan().splits if isinstance(split, Split) for f in split.files)
             rows = sorted(map(repr, scan.to_arrow().to_pylist()))
             assert rows == sorted(map(repr, filter_batch(predicate, whole).to_pylist())), (drawn, asked)
+            if drawn.data_type == pa.timestamp("ns"):
+                assert set(ours) >= set(left), (drawn, asked)
+                continue
             assert set(ours) <= set(left), (drawn, asked)
             if not more_is_known_here(kind, asked):
                 assert ours == left, (drawn, asked)

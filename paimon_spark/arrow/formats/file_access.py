@@ -28,6 +28,10 @@ def _no_pages(columns: Collection[str]) -> RowPieces | None:
     return None
 
 
+def _count_none(columns: Collection[str], rows: Sequence[RowRange] | None) -> int:
+    return 0
+
+
 @dataclass(frozen=True)
 class RowGroup:
     """A part of a file that can be read alone (parquet row group, ORC stripe, or the whole of an Avro file).
@@ -35,12 +39,15 @@ class RowGroup:
     Attributes:
         stats: gives the statistics of a top-level column, by its name in the file; None if the file has none.
         pages: gives the rows cut at the pages of columns; None if their pages are not known.
+        count_pages: gives how many pages of columns a read of some rows decodes (None: of all rows), 0 if their pages
+            are not known.
     """
 
     first_row: int
     row_count: int
     stats: Callable[[str], ColumnStats | None] = field(default=_no_stats)
     pages: Callable[[Collection[str]], RowPieces | None] = field(default=_no_pages)
+    count_pages: Callable[[Collection[str], Sequence[RowRange] | None], int] = field(default=_count_none)
 
     @property
     def rows(self) -> RowRange:

@@ -65,7 +65,8 @@ class ParquetReader:
         groups, first = [], 0
         for i in range(self._metadata.num_row_groups):
             rows = self._metadata.row_group(i).num_rows
-            groups.append(RowGroup(first, rows, partial(self._stats, i), partial(self._pieces, i)))
+            parts = partial(self._stats, i), partial(self._pieces, i), partial(self._count_pages, i)
+            groups.append(RowGroup(first, rows, *parts))
             first += rows
         return groups
 
@@ -93,10 +94,7 @@ class ParquetReader:
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Some rows of a row group, or all if it is not worth it to read pages one by one."""
         first, count = self.row_groups[group].first_row, self.row_groups[group].row_count
-        wanted = sum(end - start for start, end in rows)
-        with reading(self._where), damaged(self._where):
-            in_pages = wanted * 2 <= count and self._page_files.has_pages(group, present)
-        if not in_pages:
+        if not self._reads_pages(group, present, rows):
             batches = self._batches(schema, present, batch_rows, [group], count)
             yield from positioned(batches, first, count, self._where)
             return
@@ -111,6 +109,20 @@ class ParquetReader:
                     steps = [self._column(field, batch.schema) for field in schema]
                 arrays = [step(batch) for step in steps]
             yield first + start, pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _reads_pages(self, group: int, columns: Sequence[str], rows: Sequence[RowRange]) -> bool:
+        """True if the rows are so few of the row group that it is worth it to read the pages one by one."""
+        wanted = sum(end - start for start, end in rows)
+        with reading(self._where), damaged(self._where):
+            return wanted * 2 <= self.row_groups[group].row_count and self._page_files.has_pages(group, columns)
+
+    def _count_pages(self, group: int, columns: Collection[str], rows: Sequence[RowRange] | None) -> int:
+        present = [name for name in columns if name in self._schema.names]
+        if rows is None or not self._reads_pages(group, present, rows):
+            rows = [self.row_groups[group].rows]
+        first = self.row_groups[group].first_row
+        with reading(self._where), damaged(self._where):
+            return self._page_files.count(group, present, [(start - first, end - first) for start, end in rows])
 
     def _windows(self, groups: Sequence[int]) -> Iterator[list[int]]:
         """Neighbouring row groups to read together; of remote files only as many as may be fetched at once."""

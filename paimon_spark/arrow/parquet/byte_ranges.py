@@ -25,13 +25,13 @@ def read_ranges(source: pa.NativeFile, ranges: Sequence[ByteRange], is_remote: b
     """
     if not is_remote:
         return [_read(source, each) for each in ranges]
-    joined = _joined(ranges)
+    joined = _joined([each for each in ranges if each[1]])
     if len(joined) == 1:
         blocks = [_read(source, joined[0])]
     else:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             blocks = list(pool.map(lambda each: _read(source, each), joined))
-    return [_within(joined, blocks, each) for each in ranges]
+    return [_within(joined, blocks, each) if each[1] else b"" for each in ranges]
 
 
 def _read(source: pa.NativeFile, wanted: ByteRange) -> bytes:

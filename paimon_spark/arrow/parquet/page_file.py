@@ -100,6 +100,17 @@ class PageFiles:
         self._pages.look(group, leaves)
         return any(self._pages.locations(group, leaf) is not None for leaf in leaves)
 
+    def count(self, group: int, columns: Sequence[str], rows: Sequence[RowRange]) -> int:
+        """How many pages have some rows of columns, without those whose pages are not known."""
+        self._pages.look(group, [leaf for column in columns for leaf in self._footer.leaves(column)])
+        total = 0
+        for column in columns:
+            known = [self._pages.locations(group, leaf) for leaf in self._footer.leaves(column)]
+            firsts = [locations.first_rows for locations in known if locations is not None]
+            covered = covering(firsts, rows)
+            total += sum(len(_chosen(first_rows, covered)) for first_rows in firsts)
+        return total
+
     def file_of(self, group: int, columns: Sequence[str], rows: Sequence[RowRange]) -> PageFile:
         """The pages that have some rows, of columns of which ``has_pages`` is true.
 
@@ -151,7 +162,7 @@ class PageFiles:
 
     def _chunk(self, group: int, leaf: int, rows: Sequence[RowRange], is_flat: bool) -> _Chunk:
         meta_data, locations = self._meta_data(group, leaf), self._locations(group, leaf)
-        chosen = np.concatenate([np.arange(*np.searchsorted(locations.first_rows, span)) for span in rows])
+        chosen = _chosen(locations.first_rows, rows)
         begin, first = _first_byte(meta_data), int(locations.offsets[0])
         pages = list(zip(locations.offsets[chosen].tolist(), locations.sizes[chosen].tolist(), strict=True))
         values = sum(end - start for start, end in rows) if is_flat else None
@@ -196,6 +207,11 @@ def covering(first_rows: Sequence[Ints], rows: Sequence[RowRange]) -> tuple[RowR
         if wider == covered:
             return covered
         covered = wider
+
+
+def _chosen(first_rows: Ints, covered: Sequence[RowRange]) -> Ints:
+    """The numbers of the pages of some rows, whose ranges begin and end with pages."""
+    return np.concatenate([np.arange(*np.searchsorted(first_rows, span)) for span in covered])
 
 
 def _of_pages(firsts: Ints, rows: Sequence[RowRange]) -> tuple[RowRange, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -186,13 +186,15 @@ class SplitReader:
 
     def _raw(self, split: Split, file: DataFileMeta, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a file that shares no key with others. Retractions are dropped: they have nothing to retract."""
+        request = self._raw_request(file)
+        has_kind = _KIND_FIELD in request.system
+        for batch in self.rows_of_file(split, file, request, batch_rows, _selected_rows(split, file)):
+            yield _without_retractions(batch) if has_kind and not self.row_kinds else batch
+
+    def _raw_request(self, file: DataFileMeta) -> FileRequest:
         has_kind = bool(self.table.schema.primary_keys) and (self.row_kinds or file.delete_row_count != 0)
         system = ((SEQUENCE_FIELD,) if self._numbers else ()) + ((_KIND_FIELD,) if has_kind else ())
-        request = FileRequest(self._read_fields, system, self.predicate, probes=True)
-        selection = split.selections.get(file.file_name)
-        selected = None if selection is None else decode_rows(selection)
-        for batch in self.rows_of_file(split, file, request, batch_rows, selected):
-            yield _without_retractions(batch) if has_kind and not self.row_kinds else batch
+        return FileRequest(self._read_fields, system, self.predicate, probes=True)
 
     def _merged(
         self, split: Split, section: Section, batch_rows: int, ordered: bool = False
@@ -202,17 +204,32 @@ class SplitReader:
         Sequence numbers are not read if the age of the files determines which row is newer, and row kinds are not read
         if no file holds a retraction (performance notes, 3a).
         """
-        by_age = None if self._numbers else runs_by_age(section, [field.type for field in self.table.schema.key_fields])
-        has_kind = self.row_kinds or any(file.delete_row_count != 0 for run in section for file in run.files)
-        system = (() if by_age else (SEQUENCE_FIELD,)) + ((_KIND_FIELD,) if has_kind else ())
-        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
-        request = FileRequest(self._merge_fields, system, by_key, probes=True)
-        spec = self._merge_spec(by_age is None, has_kind)
+        by_age = self._runs_by_age(section)
+        request = self._merge_request(section, by_age is None)
+        spec = self._merge_spec(by_age is None, _KIND_FIELD in request.system)
         at_once = batch_rows // 2 if self._grows else batch_rows
         by_level = self._looks_up and counts_levels(section, spec, self._engine.kind.keeps_whole_rows)
         runs = [self._run(split, run, request, at_once, by_level) for run in by_age or section]
         engine = lowest_level(self._engine.merge) if by_level else self._engine.merge
         return merge_runs(runs, spec, self._output(spec), batch_rows, ordered, engine)
+
+    def _runs_by_age(self, section: Section) -> Sequence[SortedRun] | None:
+        return None if self._numbers else runs_by_age(section, [field.type for field in self.table.schema.key_fields])
+
+    def _merge_request(self, section: Section, has_sequence: bool) -> FileRequest:
+        has_kind = self.row_kinds or any(file.delete_row_count != 0 for run in section for file in run.files)
+        system = ((SEQUENCE_FIELD,) if has_sequence else ()) + ((_KIND_FIELD,) if has_kind else ())
+        by_key = restrict(self.predicate, set(self.table.schema.trimmed_primary_keys))
+        return FileRequest(self._merge_fields, system, by_key, probes=True)
+
+    def wanted_files(self, split: Split) -> Iterator[tuple[Callable[[], StoredFile], FileRequest]]:
+        """Each file of a split, which is told when it is asked for, and what a read asks of it."""
+        wanted = [(file, self._raw_request(file)) for file in split.raw_files]
+        for section in split.sections:
+            request = self._merge_request(section, self._runs_by_age(section) is None)
+            wanted += [(file, request) for run in section for file in run.files]
+        for file, request in wanted:
+            yield partial(self._stored_file, split, file, request, _selected_rows(split, file)), request
 
     def _with_postponed(self, split: PostponeSplit, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The merged row of each key of some buckets and of the postponed rows that belong to them."""
@@ -296,14 +313,20 @@ class SplitReader:
         """
         snapshots = SnapshotStore(self.table.file_io, self.table.location, self.table.schemas.branch)
         with translate_missing_files(snapshots, self.table.options, split.snapshot_id):
-            schema = schema_of_file(self.table.schema, self.table.schemas, file.schema_id, request.fields)
-            deletion = split.deletions.get(file.file_name)
-            deleted = None if deletion is None else read_deleted_positions(self.table.file_io, deletion)
-            path = data_file_path(split.bucket_path, file)
-            legacy_ltz = self.table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
-            number = snapshot_sequence(self.table.options, path, file)
-            stored = StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number, selected)
-            yield from tolerate(read_file(self.table.file_io, stored, request, batch_rows), path, self.tolerance)
+            stored = self._stored_file(split, file, request, selected)
+            yield from tolerate(read_file(self.table.file_io, stored, request, batch_rows), stored.path, self.tolerance)
+
+    def _stored_file(
+        self, split: Split, file: DataFileMeta, request: FileRequest, selected: Positions | None = None
+    ) -> StoredFile:
+        """A file of a split with its deleted rows. For arguments and errors see rows_of_file."""
+        schema = schema_of_file(self.table.schema, self.table.schemas, file.schema_id, request.fields)
+        deletion = split.deletions.get(file.file_name)
+        deleted = None if deletion is None else read_deleted_positions(self.table.file_io, deletion)
+        path = data_file_path(split.bucket_path, file)
+        legacy_ltz = self.table.options.value(o.ORC_TIMESTAMP_LTZ_LEGACY_TYPE)
+        number = snapshot_sequence(self.table.options, path, file)
+        return StoredFile(path, file, schema, self._partition(split), deleted, legacy_ltz, number, selected)
 
     def _partition(self, split: Split) -> dict[str, Any]:
         types = self.table.schema.partition_types
@@ -315,6 +338,12 @@ class SplitReader:
         if batch.num_columns != len(self.fields) or batch.schema.names != self.arrow_schema.names:
             batch = batch.select(self.arrow_schema.names)
         return batch if batch.schema.equals(self.arrow_schema) else batch.cast(self.arrow_schema)
+
+
+def _selected_rows(split: Split, file: DataFileMeta) -> Positions | None:
+    """The rows of a file that its index leaves; None: all."""
+    selection = split.selections.get(file.file_name)
+    return None if selection is None else decode_rows(selection)
 
 
 def _whole_runs(split: Split) -> Iterator[SortedRun]:

@@ -1,13 +1,14 @@
-"""What a read leaves out, and by which means: partitions and buckets, statistics, file indexes."""
+"""What a read leaves out, and by which means: partitions and buckets, statistics, file indexes, pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_spark.arrow.predicates.predicate import TRUE
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.read.known_totals import KnownTotals
+from paimon_spark.store.read.part_counts import PartCounts, WantedFile, count_parts
 from paimon_spark.store.read.splits import ReadUnit, Split
 from paimon_spark.store.scan.split_plan import PlannedState, ScanRequest, plan_state
 
@@ -28,6 +29,7 @@ class ScanExplanation:
         merged_files: how many of the files must be merged with others.
         count_reads: how many files ``count`` must read; metadata tell the rows of the others.
         count_reasons: why it must read these.
+        parts: the row groups and pages of the files that are read; None: all are read, for there is no condition.
     """
 
     snapshot_id: int
@@ -42,6 +44,7 @@ class ScanExplanation:
     merged_files: int
     count_reads: int = 0
     count_reasons: tuple[str, ...] = ()
+    parts: PartCounts | None = None
 
     def __str__(self) -> str:
         return "\n".join(
@@ -54,6 +57,7 @@ class ScanExplanation:
                 f"read: {self.after_indexes} files with {self.rows_left} rows, in {self.splits} splits",
                 f"  only the rows that an index leaves: {self.selected_files} files",
                 f"  merged with others: {self.merged_files} files",
+                *self._part_lines(),
                 f"count: {self._counted()}",
                 *(f"  because {reason}" for reason in self.count_reasons),
             ]
@@ -64,19 +68,33 @@ class ScanExplanation:
             return "from metadata alone"
         return f"reads {self.count_reads} files, metadata tell the rows of {self.after_indexes - self.count_reads}"
 
+    def _part_lines(self) -> list[str]:
+        if self.parts is None:
+            return []
+        return [
+            f"row groups: {self.parts.row_groups}",
+            f"  left by their statistics: {self.parts.row_groups_left}",
+            f"pages of the wanted columns: {self.parts.pages}",
+            f"  left by page indexes: {self.parts.pages_left}",
+        ]
+
 
 def explain_state(
-    request: ScanRequest, snapshot: Snapshot, known: Callable[[PlannedState], KnownTotals]
+    request: ScanRequest,
+    snapshot: Snapshot,
+    wanted_files: Callable[[Split], Iterable[WantedFile]],
+    known: Callable[[PlannedState], KnownTotals],
 ) -> ScanExplanation:
-    """Plans the read of a snapshot with its condition and without, and reads no data file.
+    """Plans the read of a snapshot with its condition and without. Of data files only footers and indexes are read.
 
     Args:
         request: the read.
         snapshot: the state.
+        wanted_files: gives the files of a split, and what the read asks of each.
         known: what metadata tell of the number of rows of a plan.
 
     Raises:
-        CorruptFile: metadata are missing or damaged.
+        CorruptFile: metadata are missing or damaged, or a footer is.
     """
     planned = plan_state(request, snapshot)
     whole = plan_state(replace(request, predicate=TRUE), snapshot)
@@ -84,6 +102,7 @@ def explain_state(
     files, rows = _totals(whole.splits)
     splits = [split for split in planned.splits if isinstance(split, Split)]
     totals = known(planned)
+    wanted = [each for split in splits for each in wanted_files(split)]
     return ScanExplanation(
         snapshot_id=snapshot.id,
         files=files,
@@ -97,6 +116,7 @@ def explain_state(
         merged_files=left - sum(len(split.raw_files) for split in splits),
         count_reads=_totals(totals.rest)[0],
         count_reasons=totals.why,
+        parts=None if request.predicate == TRUE else count_parts(request.table.file_io, wanted),
     )
 
 

@@ -174,6 +174,8 @@ class Scan:
     def explain(self) -> ScanExplanation | None:
         """What partitions, buckets, statistics and file indexes leave of the state that is read; None: there is none.
 
+        With a condition the footers of the files that are left are read too, for their row groups and pages.
+
         Raises:
             UnsupportedFeature: the scan reads a change, or two branches as one.
             SnapshotNotFound: an option names a snapshot, tag or time that does not exist, or it expires concurrently.
@@ -326,8 +328,10 @@ class BranchScan:
         from paimon_spark.store.scan.scan_explanation import explain_state
 
         with translate_missing_files(self.table.snapshots, self.table.options, chosen.snapshot.id):
-            request = self._request(chosen.created_since)
-            return explain_state(request, chosen.snapshot, lambda planned: _known_totals(self, planned.splits, ()))
+            request, files = self._request(chosen.created_since), self.reader().wanted_files
+            return explain_state(
+                request, chosen.snapshot, files, lambda planned: _known_totals(self, planned.splits, ())
+            )
 
     def reader(self) -> SplitReader:
         """See Scan.reader."""

@@ -262,7 +262,7 @@ def test_the_numbers_of_an_explanation_are_those_of_the_files_that_are_opened(tm
         assert (told.snapshot_id, told.files, told.rows, told.after_buckets) == (4, 4, 40, 4)
         assert (told.after_statistics, told.after_indexes, told.selected_files) == (statistics, indexes, selected)
         assert (told.rows_left, told.merged_files) == (indexes * 10, 0)
-        assert store.names(".parquet") == []
+        assert len(store.names(".parquet")) == indexes  # for the row groups in their footers
         store.opened.clear()
         read.scan(where=where).to_arrow()
         assert len(store.names(".index")) == statistics
