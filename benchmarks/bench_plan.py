@@ -80,10 +80,15 @@ def run(results: Results, root: Path, scale: float) -> None:
         {
             "full": lambda: open_table(table.location).scan().plan(),
             "partition": lambda: open_table(table.location).scan(where=one).plan(),
+            "count": lambda: open_table(table.location).scan().count(),
+            "max": lambda: open_table(table.location).scan().max("id"),
         }
     )
     note = f"one partition of {files // FILES_PER_PARTITION}: {best['partition']:.3f} s"
     results.lower(f"plan of {files:,} files", best["full"], "s", 0.6 * files / 100_000, note)
+    ratio = "times the plan"
+    results.lower(f"count of {files:,} files", best["count"] / best["full"], ratio, 1.2, f"{best['count']:.3f} s")
+    results.lower(f"max of a column of {files:,} files", best["max"] / best["full"], ratio, 4, f"{best['max']:.3f} s")
     for live in (10, 10_000):
         commit_latency(results, root, live)
 

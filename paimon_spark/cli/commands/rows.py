@@ -1,4 +1,4 @@
-"""``read``, ``explain`` and ``diff``: rows of a table, how they are read, and what changed in it."""
+"""``read``, ``count``, ``explain`` and ``diff``: rows of a table, how they are read, and what changed in it."""
 
 from __future__ import annotations
 
@@ -108,6 +108,28 @@ def explain(
         print_json(None if told is None else asdict(told))
     else:
         print(told or "the table has no snapshot")
+
+
+@app.command()
+def count(
+    path: TablePath,
+    where: Where = None,
+    at: At = None,
+    branch: Branch = None,
+    option: TableOptions = None,
+    output: OutputFormat = Output.TEXT,
+) -> None:
+    """The number of rows; from metadata alone where they are exact.
+
+    'explain' tells which files must be read for it, and why.
+    """
+    options = parse_options(option, branch)
+    given = {**options, **state_options(path, options, at)}
+    found = open_table(path, given, time_zone=current_zone()).scan(where=where).count()
+    if output is Output.JSON:
+        print_json({"rows": found})
+    else:
+        print(found)
 
 
 @app.command()

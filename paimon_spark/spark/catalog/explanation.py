@@ -35,13 +35,22 @@ def _told(use: Use, told: ReadExplanation) -> str:
     readers = [f"  read by Spark: {told.native_files} files", f"  read and merged by paimon_spark: {merged}"]
     if told.local_rows:
         readers = ["  read by the driver: all, for the rows are few"]
+    if told.from_metadata is not None:
+        readers = []
     lines = [
         str(use.name),
         f"  snapshot: {'none' if told.snapshot_id is None else told.snapshot_id}",
         f"  columns: {columns}",
         f"  condition: {told.where or 'none'}",
+        *_by_metadata(told),
         *readers,
         *(f"    because {reason}" for reason in told.reasons),
         *([f"  left out by file indexes: {told.skipped_by_index} files"] if told.skipped_by_index else ()),
     ]
     return "\n".join(lines)
+
+
+def _by_metadata(told: ReadExplanation) -> list[str]:
+    if told.from_metadata is not None:
+        return [f"  answered by metadata: {told.from_metadata} files, of which none is opened"]
+    return [f"  not answered by metadata, because {reason}" for reason in told.needs_rows]

@@ -51,6 +51,9 @@ class ReadExplanation:
         reasons: why files are not read by Spark itself, with their number; most files first.
         skipped_by_index: how many files are not read because of their indexes; partitions, buckets and statistics had
             left them.
+        from_metadata: how many files there are whose numbers of rows and ends of columns are the rows of the DataFrame;
+            None: it has the rows of the table.
+        needs_rows: why metadata do not answer a query that needs no rows; none: they do, or the query needs rows.
     """
 
     location: str
@@ -63,6 +66,8 @@ class ReadExplanation:
     local_rows: bool
     reasons: tuple[str, ...]
     skipped_by_index: int = 0
+    from_metadata: int | None = None
+    needs_rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ The user's own characters go to ``spark.sql``, with ``{paimon_0}`` in the place 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -17,6 +17,7 @@ from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.native.read_table import ReadExplanation
 from paimon_spark.spark.queries.functions import with_functions
+from paimon_spark.spark.queries.known_answers import exchanged, known_answer
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.queries.table_use import TableRead, plan_use
 from paimon_spark.spark.queries.view_columns import as_stored
@@ -80,7 +81,8 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     made: dict[TableRead, str] = {}
     names: list[str | None] = []
     told: list[tuple[Use, ReadExplanation]] = []
-    for use in query.uses:
+    uses = list(query.uses)
+    for at, use in enumerate(query.uses):
         if depth == 0 and use.name.is_bare and is_temporary_view(session, use.name.table):
             names.append(None)
             continue
@@ -91,13 +93,21 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             names.append(frame)
             continue
         used = plan_use(session, use, named)
+        answer = known_answer(session.spark, use, used.opened, used.where)
+        if answer.frame is not None:
+            frame = _FRAME.format(f"known_{at}")
+            frames[frame] = answer.frame.frame
+            told.append((use, answer.frame.told))
+            names.append(frame)
+            uses[at] = exchanged(use)
+            continue
         if used not in made:
             made[used] = _FRAME.format(len(made))
             found = used.run(session.spark)
             frames[made[used]] = found.frame
-            told.append((use, found.told))
+            told.append((use, replace(found.told, needs_rows=answer.reasons)))
         names.append(made[used])
-    return QueryFrames(query.render(names), {**frames, **views}, tuple(told))
+    return QueryFrames(replace(query, uses=tuple(uses)).render(names), {**frames, **views}, tuple(told))
 
 
 def run_view(session: SqlSession, name: TableName, view: View) -> DataFrame:

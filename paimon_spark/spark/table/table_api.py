@@ -39,6 +39,7 @@ from paimon_spark.spark.jobs.spark_engine import SparkEngine
 from paimon_spark.spark.jobs.write_run import run_write
 from paimon_spark.spark.native.read_table import ReadRequest, read_table
 from paimon_spark.spark.stream_sink.query import compute, local_query
+from paimon_spark.spark.table.count_methods import CountMethods
 from paimon_spark.spark.table.history_methods import HistoryMethods
 from paimon_spark.spark.table.maintenance_methods import MaintenanceMethods
 from paimon_spark.spark.table.new_table import NewTable
@@ -67,12 +68,19 @@ _DETAIL = (
 
 
 class PaimonTable(
-    HistoryMethods, MaintenanceMethods, RowMethods, SchemaMethods, StreamMethods, SyncMethods, ForeignNames
+    CountMethods,
+    HistoryMethods,
+    MaintenanceMethods,
+    RowMethods,
+    SchemaMethods,
+    StreamMethods,
+    SyncMethods,
+    ForeignNames,
 ):
     """A table at a path. It holds no state of the table: every call sees the latest one.
 
     - Open and declare: ``forPath``, ``forName``, ``isPaimonTable``, ``create``, ``createIfNotExists``
-    - Read: ``toDF``, ``createOrReplaceTempView``
+    - Read: ``toDF``, ``count``, ``min``, ``max``, ``createOrReplaceTempView``
     - Write: ``append``, ``overwrite``, ``dynamic_partition_overwrite``, ``truncate``, ``drop_partitions``
     - Streams: ``write_stream``, ``stream``
     - Change rows: ``delete``, ``update``, ``merge`` (with ``alias``)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from paimon_spark.sql.text.names import TableName
 
@@ -62,6 +63,27 @@ class Alternatives:
     branches: tuple[tuple[Conjunct, ...], ...]
 
 
+Edit: TypeAlias = tuple[int, int, str]
+"""(start, end, new): the characters from start to end become others."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a query needs of a table of which it needs no rows. Names are folded.
+
+    Attributes:
+        edits: make the query sum the number of rows instead of counting rows.
+        ends: the columns whose least or greatest value it needs.
+        plain: the names that its other expressions use: it can do without rows if these are partition columns.
+        aliases: names of its own, which may be among these.
+    """
+
+    edits: tuple[Edit, ...]
+    ends: frozenset[str]
+    plain: frozenset[str]
+    aliases: frozenset[str]
+
+
 @dataclass(frozen=True)
 class Use:
     """One table of ours in a query, and what the query needs of it.
@@ -80,6 +102,8 @@ class Use:
         table_word: (start, end) of ``TABLE`` before the name, in whose place ``SELECT * FROM`` must stand, since
             ``TABLE`` takes no alias; None: the name stands in FROM or JOIN.
         qualifiers: (start, end) of the characters before the last part of the name, where it qualifies columns.
+        totals: what the query needs, if it needs no rows but their number and the ends of columns; None: it needs rows.
+        edits: characters of the text that others take the place of, if the table is exchanged.
     """
 
     name: TableName
@@ -94,6 +118,8 @@ class Use:
     alias_at: int | None = None
     table_word: tuple[int, int] | None = None
     qualifiers: tuple[tuple[int, int], ...] = ()
+    totals: Totals | None = None
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,6 +160,7 @@ class Query:
                 continue
             edits.append((use.start, use.end, f"{{{frame}}}"))
             edits += [(start, end, "") for start, end in use.qualifiers]
+            edits += use.edits
             if use.table_word is not None:
                 edits.append((*use.table_word, "SELECT * FROM"))
             if use.alias_at is not None:

@@ -12,6 +12,7 @@ from paimon_spark.sql.queries.masking import is_variant_path, mask
 from paimon_spark.sql.queries.qualifiers import qualifiers
 from paimon_spark.sql.queries.query import Query, Use, fold
 from paimon_spark.sql.queries.references import Reference, find_references
+from paimon_spark.sql.queries.totals import totals
 from paimon_spark.sql.queries.tree import (
     Node,
     NotUnderstood,
@@ -180,6 +181,7 @@ class _Reading:
         )
         if self.why_all or reference.increment:
             return use
+        use = replace(use, totals=totals(self.tree, node, self.tokens, _qualifiers_of(use, alias)))
         found = conditions(node)
         texts = where_parts(self.tokens, reference.end) if found else []
         return replace(use, conjuncts=conjuncts(self.text, self.masked, texts, found, _qualifiers_of(use, alias)))

@@ -60,12 +60,14 @@ class KnownTotals:
         files: how many files these are of.
         rest: holds all other rows, which must be read.
         reasons: why so, with the numbers of files.
+        snapshot_id: the state; None: the table has none.
     """
 
     partitions: dict[Partition, GroupTotals] = field(default_factory=dict)
     files: int = 0
     rest: list[ReadUnit] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
+    snapshot_id: int | None = None
 
     @property
     def rows(self) -> int:

@@ -258,7 +258,9 @@ class Scan:
             return read_bounds(known, field, reader.read)
 
     def _known(self, plan: Plan, columns: Sequence[DataField]) -> KnownTotals:
-        return _known_totals(self.source, plan.splits, columns)
+        known = _known_totals(self.source, plan.splits, columns)
+        known.snapshot_id = None if plan.snapshot is None else plan.snapshot.id
+        return known
 
 
 @dataclass(frozen=True)
