@@ -67,8 +67,10 @@ class JdbcConnection:
             for stripe in sorted({hash((self.settings.key, identifier)) % len(_STRIPES) for identifier in ordered}):
                 held.enter_context(_STRIPES[stripe])
             if self.settings.locked:
+                ours: list[str] = []
                 for identifier in ordered:
-                    held.enter_context(table_lock(self._database, self.settings, str(identifier)))
+                    held.enter_context(table_lock(self._database, self.settings, str(identifier), ours))
+                    ours.append(str(identifier))
             yield
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -29,13 +29,15 @@ _EXPIRED = {
 
 
 @contextmanager
-def table_lock(database: Database, settings: JdbcSettings, name: str) -> Iterator[None]:
+def table_lock(database: Database, settings: JdbcSettings, name: str, ours: Sequence[str] = ()) -> Iterator[None]:
     """Holds the lock of a table.
 
     Args:
         database: with the table of locks.
         settings: how long to wait, and how long others honour the lock of a job that dies.
         name: ``<database>.<table>``.
+        ours: the names whose locks the caller holds. Two tables may have one lock: `a`.`b.c` and `a.b`.`c`, or names
+            that the database takes for equal, as MySQL does those of another letter case.
 
     Raises:
         CatalogUnavailable: others hold it for longer than ``lock-acquire-timeout``, or the database does not answer.
@@ -48,19 +50,25 @@ def table_lock(database: Database, settings: JdbcSettings, name: str) -> Iterato
             f"{settings.lock_key_length}; choose shorter names, or a table of locks made with a larger "
             "'lock-key-max-length'"
         )
-    _acquire(database, settings, lock_id)
+    if not _acquire(database, settings, lock_id, {f"{settings.key}.{one}" for one in ours}):
+        yield
+        return
     began = time.monotonic()
     try:
         yield
     finally:
         # A lock that lived longer than it said may be that of another job by now.
-        if time.monotonic() - began < settings.lock_timeout // 1000:
+        if time.monotonic() - began < _lives(settings):
             _release(database, lock_id)
 
 
-def _acquire(database: Database, settings: JdbcSettings, lock_id: str) -> None:
+def _acquire(database: Database, settings: JdbcSettings, lock_id: str, ours: Set[str]) -> bool:
+    """Waits for the lock. False: the caller holds it already, under one of the ids in `ours`."""
     began, sleep = time.monotonic(), _FIRST_SLEEP
+    same = sa.select(LOCKS.c.lock_id).where(LOCKS.c.lock_id == lock_id)
     while not _try_once(database, settings, lock_id):
+        if ours and not ours.isdisjoint(database.read(lambda c: list(c.scalars(same)))):
+            return False
         waited = round((time.monotonic() - began) * 1000)
         if waited > settings.lock_timeout:
             raise CatalogUnavailable(
@@ -69,17 +77,23 @@ def _acquire(database: Database, settings: JdbcSettings, lock_id: str) -> None:
             )
         sleep = min(sleep * 2, settings.lock_sleep)
         time.sleep(sleep / 1000)
+    return True
 
 
 def _try_once(database: Database, settings: JdbcSettings, lock_id: str) -> bool:
     is_ours = LOCKS.c.lock_id == lock_id
     database.change(lambda c: c.execute(sa.delete(LOCKS).where(sa.text(_EXPIRED[database.kind]), is_ours)))
-    row = {"lock_id": lock_id, "expire_time_seconds": settings.lock_timeout // 1000}
+    row = {"lock_id": lock_id, "expire_time_seconds": _lives(settings)}
     try:
         database.change(lambda c: c.execute(sa.insert(LOCKS).values(row)))
     except RowTaken:
         return False
     return True
+
+
+def _lives(settings: JdbcSettings) -> int:
+    """How long others honour the lock, seconds. Not 0, as in Java: it would be nobody's at once, and never released."""
+    return max(1, settings.lock_timeout // 1000)
 
 
 def _release(database: Database, lock_id: str) -> None:
