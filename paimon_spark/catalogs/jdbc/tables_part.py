@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from paimon_spark.arrow.zones import TimeZone
@@ -190,11 +191,25 @@ class JdbcTables(JdbcViews):
             moved = move_table(self.file_io, source, target)
         except Exception:  # of whatever kind: what counts is where the files are
             if is_table(self.file_io, source):
-                self.connection.rows.rename_table(to, identifier)
+                self._give_back(identifier, to)
             raise
         if not moved:
-            self.connection.rows.rename_table(to, identifier)
+            self._give_back(identifier, to)
             raise taken
+
+    def _give_back(self, identifier: Identifier, to: Identifier) -> None:
+        """Gives a table that has not moved its row again.
+
+        Without a lock another process may have created `to` meanwhile: its row was there, so it is that table's now.
+        """
+        rows, created = self.connection.rows, find_schema(self.file_io, self.table_location(to))
+        if created is None:
+            rows.rename_table(to, identifier)
+            return
+        stays = find_schema(self.file_io, self.table_location(identifier))
+        with suppress(RowTaken):  # it has a row: a repair was faster
+            rows.add_table(identifier, {} if stays is None else self._properties(stays))
+        rows.set_table_properties(to, self._properties(created))
 
     def _properties(self, schema: TableSchema) -> dict[str, str]:
         return table_properties(schema) if self.connection.settings.syncs else {}
