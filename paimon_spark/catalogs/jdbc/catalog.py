@@ -67,18 +67,26 @@ class JdbcCatalog(JdbcDatabases, JdbcTables, NoFunctions):
             if ignore_if_not_exists:
                 return
             raise database_not_found(self, name)
-        tables, views = self.list_tables(name), self.list_views(name)
-        if not cascade and (tables or views):
-            names, held = [*tables, *views], f"{len(tables)} tables"
-            held += f" and {len(views)} views" if views else ""
-            shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-            raise DatabaseNotEmpty(
-                f"dropping the database '{name}': it holds {held} ({shown}); drop them "
-                "first, or ask for them to be dropped too (cascade)"
+        if cascade:
+            for table in self.list_tables(name):
+                self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
+            self.connection.rows.remove_database(name)
+        elif not self.connection.rows.remove_empty_database(name):
+            raise self._not_empty(name)
+
+    def _not_empty(self, name: str) -> DatabaseNotEmpty:
+        tables, views = self.connection.rows.tables(name), self.list_views(name)
+        names, held = [*tables, *views], f"{len(tables)} tables"
+        if not names:  # the transaction has seen one
+            return DatabaseNotEmpty(
+                f"dropping the database '{name}': it held a table or a view a moment ago; run this again"
             )
-        for table in tables:
-            self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
-        self.connection.rows.remove_database(name)
+        held += f" and {len(views)} views" if views else ""
+        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        return DatabaseNotEmpty(
+            f"dropping the database '{name}': it holds {held} ({shown}); drop them "
+            "first, or ask for them to be dropped too (cascade)"
+        )
 
     def repair(self, database: str | None = None, table: str | None = None) -> None:
         """As Catalog.repair: registers tables whose files are there, and copies their options into the database."""
@@ -104,11 +112,11 @@ class JdbcCatalog(JdbcDatabases, JdbcTables, NoFunctions):
     def _repair_table(self, identifier: Identifier) -> None:
         check_not_system(identifier, "repairing")
         location = self.table_location(identifier)
-        schema = find_schema(self.file_io, location)
-        if schema is None:
-            raise TableNotFound(f"repairing {identifier}: there are no files of a table at {location}")
-        properties = self._properties(schema)
         with self.connection.lock(identifier):
+            schema = find_schema(self.file_io, location)
+            if schema is None:
+                raise TableNotFound(f"repairing {identifier}: there are no files of a table at {location}")
+            properties = self._properties(schema)
             self.create_database(identifier.database, ignore_if_exists=True)
             if self.find_view(identifier) is not None:
                 raise TableAlreadyExists(f"repairing {identifier}: there is a view of that name; rename it first")

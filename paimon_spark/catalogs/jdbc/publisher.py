@@ -6,14 +6,16 @@ Java: SnapshotCommit under Lock.fromCatalog, JdbcCatalog.alterTableImpl.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, Identifier
 from paimon_spark.catalogs.jdbc.connection import JdbcConnection, read_connection
 from paimon_spark.catalogs.jdbc.properties import table_properties
 from paimon_spark.errors import CatalogUnavailable, OptionError
 from paimon_spark.file_io import FileIO, NotCreated, absolute_location, plain_location
-from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.schema_json import decode_schema
 from paimon_spark.store.storage.publishers import KnownTable
 
@@ -54,14 +56,14 @@ class JdbcPublisher:
         if found is None:
             return store.create_if_absent(path, data)
         identifier, branch = Identifier(found["database"], found["table"]), found["branch"]
-        schema = None
-        if found["kind"] == "schema" and branch is None and self.connection.settings.syncs:
-            schema = decode_schema(data, path)
-            table_properties(schema)  # refused before anything is published
-        created = self._create_locked(store, path, data, _locked_name(identifier, branch))
-        if created and schema is not None:
-            self._copy_options(identifier, schema)
-        return created
+        copies = found["kind"] == "schema" and branch is None and self.connection.settings.syncs
+        if copies:
+            table_properties(decode_schema(data, path))  # refused before anything is published
+        with self._locked(path, _locked_name(identifier, branch)):
+            created = store.create_if_absent(path, data)
+            if created and copies:
+                self._copy_options(store, path.rpartition("/schema/")[0], identifier)
+            return created
 
     @property
     def partitions(self) -> None:
@@ -74,26 +76,27 @@ class JdbcPublisher:
         names = ((database, table) for database in rows.databases() for table in rows.tables(database))
         return [KnownTable(*name, f"{self.warehouse}/{name[0]}{DATABASE_SUFFIX}/{name[1]}") for name in names]
 
-    def _create_locked(self, store: FileIO, path: str, data: bytes, identifier: Identifier) -> bool:
-        if not self.connection.settings.locked:
-            return store.create_if_absent(path, data)
-        holding = self.connection.lock(identifier)
-        try:
-            holding.__enter__()
-        except (CatalogUnavailable, OptionError) as error:
-            raise NotCreated(f"publishing {path}: {error}") from error
-        try:
-            return store.create_if_absent(path, data)
-        finally:
-            holding.__exit__(None, None, None)
+    @contextmanager
+    def _locked(self, path: str, identifier: Identifier) -> Iterator[None]:
+        with ExitStack() as held:
+            if self.connection.settings.locked:
+                try:
+                    held.enter_context(self.connection.lock(identifier))
+                except (CatalogUnavailable, OptionError) as error:
+                    raise NotCreated(f"publishing {path}: {error}") from error
+            yield
 
-    def _copy_options(self, identifier: Identifier, schema: TableSchema) -> None:
+    def _copy_options(self, store: FileIO, location: str, identifier: Identifier) -> None:
+        """Copies the options of the latest schema, until there is no later one: others may have no lock."""
+        copied = None
+        schema = find_schema(store, location)
         try:
-            if self.connection.rows.has_table(identifier):
+            while schema is not None and schema.id != copied and self.connection.rows.has_table(identifier):
                 self.connection.rows.set_table_properties(identifier, table_properties(schema))
-        except CatalogUnavailable as error:
+                copied, schema = schema.id, find_schema(store, location)
+        except (CatalogUnavailable, OptionError) as error:
             raise CatalogUnavailable(
-                f"{error}. The table {identifier} has its new schema {schema.id}; only the copy of its options in the "
+                f"{error}. The table {identifier} has its new schema; only the copy of its options in the "
                 f"database is that of before, and CALL sys.repair('{identifier}') makes it"
             ) from error
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from paimon_spark.catalogs.identifier import Identifier
-from paimon_spark.catalogs.jdbc.database import Database
+from paimon_spark.catalogs.jdbc.database import Database, RowTaken
 from paimon_spark.catalogs.jdbc.tables import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES, VIEWS
+from paimon_spark.errors import CatalogUnavailable
 
+_TRIES = 10
 EXISTS = "exists"
 """The property that makes a database exist although it has no table (Java: DATABASE_EXISTS_PROPERTY)."""
+
+
+class _NotEmpty(Exception):
+    """Undoes the removal of a database."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +59,7 @@ class CatalogRows:
         return self.database.read(lambda c: {key: value or "" for key, value in c.execute(wanted)})
 
     def set_database_properties(self, name: str, properties: Mapping[str, str], unset: Sequence[str] = ()) -> None:
-        """Sets properties, whether they are there or not, and removes others.
-
-        Raises:
-            RowTaken: another process sets one of them at the same moment.
-        """
+        """Sets properties, whether they are there or not, and removes others."""
         gone = [*properties, *unset]
         rows = [
             {"catalog_key": self.key, "database_name": name, "property_key": key, "property_value": value}
@@ -71,7 +73,7 @@ class CatalogRows:
                 connection.execute(sa.insert(DATABASE_PROPERTIES), rows)
 
         if gone:
-            self.database.change(write)
+            self._replace(write)
 
     def add_database(self, name: str, properties: Mapping[str, str]) -> None:
         """Adds a database.
@@ -84,6 +86,24 @@ class CatalogRows:
             for key, value in properties.items()
         ]
         self.database.change(lambda c: c.execute(sa.insert(DATABASE_PROPERTIES), rows))
+
+    def remove_empty_database(self, name: str) -> bool:
+        """Removes a database. False: it has tables or views, and nothing was removed.
+
+        A table that is created at the same moment keeps its row, and with it the database is there again.
+        """
+
+        def write(connection: sa.Connection) -> None:
+            connection.execute(sa.delete(DATABASE_PROPERTIES).where(*self._in(DATABASE_PROPERTIES, name)))
+            for table in (TABLES, VIEWS):
+                if connection.scalar(sa.select(table.c.database_name).where(*self._in(table, name)).limit(1)):
+                    raise _NotEmpty
+
+        try:
+            self.database.change(write)
+        except _NotEmpty:
+            return False
+        return True
 
     def remove_database(self, name: str) -> None:
         """Removes all rows of a database."""
@@ -120,7 +140,7 @@ class CatalogRows:
 
     def set_table_properties(self, identifier: Identifier, properties: Mapping[str, str]) -> None:
         """Replaces the properties of a table."""
-        self.database.change(lambda connection: self._write_properties(connection, identifier, properties))
+        self._replace(lambda connection: self._write_properties(connection, identifier, properties))
 
     def remove_table(self, identifier: Identifier) -> bool:
         """Removes a table with its properties. False: there was none."""
@@ -149,6 +169,18 @@ class CatalogRows:
             return renamed
 
         return self.database.change(write) > 0
+
+    def _replace(self, work: Callable[[sa.Connection], None]) -> None:
+        """Does work that deletes rows and writes them anew, while others may do the same.
+
+        What they have written in between is not seen by the deletion (READ COMMITTED), and is by the insertion.
+        """
+        for _ in range(_TRIES):
+            try:
+                return self.database.change(work)
+            except RowTaken:
+                continue
+        raise CatalogUnavailable("changing the jdbc catalog: others change the same rows all the time; run this again")
 
     def _write_properties(
         self, connection: sa.Connection, identifier: Identifier, properties: Mapping[str, str]
