@@ -13,6 +13,7 @@ import bench_dynamic
 import bench_engines
 import bench_expiry
 import bench_indexes
+import bench_layout
 import bench_memory
 import bench_native
 import bench_orphans
@@ -42,6 +43,7 @@ PARTS = {
     "rows": bench_rows.run,
     "streams": bench_streams.run,
     "indexes": bench_indexes.run,
+    "layout": bench_layout.run,
     "compaction": bench_compaction.run,
     "memory": bench_memory.run,
 }

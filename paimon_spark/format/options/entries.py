@@ -322,7 +322,6 @@ READ_REFUSALS = _refusals(
     ("key-value.sequence_number.enabled", ("false",), "the sequence number as a column", OFFICIAL),
     ("data-evolution.enabled", ("false",), "data evolution", OFFICIAL),
     ("chain-table.enabled", ("false",), "chain tables", _ONE_BRANCH),
-    ("pk-clustering-override", ("false",), "primary-key files in another order", OFFICIAL),
     ("batch-scan-mode", ("none",), "internal scan modes", OFFICIAL),
     ("stream-scan-mode", ("none",), "internal scan modes", OFFICIAL),
     ("blob-field", (), "BLOB columns", OFFICIAL),
@@ -335,6 +334,7 @@ READ_REFUSALS = _refusals(
 
 WRITE_REFUSALS = _refusals(
     Moment.WRITE,
+    ("pk-clustering-override", ("false",), "writing files of a primary key in another order", OFFICIAL),
     ("row-tracking.enabled", ("false",), "row tracking", OFFICIAL),
     ("upsert-key", ("",), "upserts by a key that is no primary key: rows would be there twice", OFFICIAL + _EMPTIED),
     ("data-file.external-paths.strategy", ("none",), "data files in external paths", OFFICIAL),

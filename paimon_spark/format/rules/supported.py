@@ -18,10 +18,12 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.entries import DATA_FORMATS, OFFICIAL, Moment, Refusal
 from paimon_spark.format.options.keys import catalogued, unknown_keys
+from paimon_spark.format.options.value_texts import parse_bool
 from paimon_spark.format.rules.readable_columns import check_all_columns, holds_blobs
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.type_text import type_sql
 
+_OTHER_ORDER = "pk-clustering-override"
 _UNSUPPORTED_MARKS = {
     "custom": "which is a class of Java",
 }
@@ -56,6 +58,9 @@ def check_readable(schema: TableSchema, options: Options) -> None:
                 f"does not support tables with BLOB columns; {OFFICIAL}"
             )
     _apply(Moment.READ, options)
+    if orders_otherwise(options) and not options.value(o.DELETION_VECTORS_ENABLED):
+        what = "files of a primary key in another order without deletion vectors"
+        raise _refused(Moment.READ, _OTHER_ORDER, options[_OTHER_ORDER], what)
     for format_name in options.value(o.FILE_FORMAT_PER_LEVEL).values():
         if format_name.lower() not in DATA_FORMATS:
             raise _refused(Moment.READ, o.FILE_FORMAT_PER_LEVEL.key, format_name, "data files of this format")
@@ -93,6 +98,31 @@ def check_tagging(options: Options) -> None:
         UnsupportedFeature: it does not; the message names the option.
     """
     _apply(Moment.WRITE, Options({key: value for key, value in options.items() if key == "tag.callbacks"}))
+
+
+def orders_otherwise(options: Options) -> bool:
+    """Whether the files of a table with a primary key are in another order than that of the key."""
+    return parse_bool(options.get(_OTHER_ORDER, "false"))
+
+
+def check_key_order(options: Options, what: str) -> None:
+    """Checks that the files of a table with a primary key are in the order of the key.
+
+    With `pk-clustering-override` they are in another order, and their metadata do not tell their first and last keys
+    (Java: KeyValueClusteringFileWriter): only compacted files can be read, which need no merge.
+
+    Args:
+        options: of the table, with those of the call on top.
+        what: is read, for the error: "changes".
+
+    Raises:
+        UnsupportedFeature: they are not.
+    """
+    if orders_otherwise(options):
+        raise UnsupportedFeature(
+            f"cannot read {what} of the table: with '{_OTHER_ORDER}' its files are not in the order of "
+            f"the primary key, and this release reads only its compacted files; {OFFICIAL}"
+        )
 
 
 def check_call(given: Mapping[str, str]) -> None:

@@ -15,6 +15,7 @@ from paimon_spark.errors import PaimonError, StorageError
 from paimon_spark.format.paths import (
     MAIN_BRANCH,
 )
+from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.checks.collect import Collector, Job
 from paimon_spark.store.checks.report import CheckResult, Findings, Rule
@@ -51,10 +52,14 @@ def check(
 
     Raises:
         TableNotFound, SnapshotNotFound: the table or the branch does not exist.
+        UnsupportedFeature: files are read, and those of the table are not in the order of the key
+            (`pk-clustering-override`); without reading files it can be checked.
         StorageError: the storage failed. A missing file is a problem in the report instead.
     """
     if isinstance(table, str):
         table = find_stored_table(table, options) or open_table(table, options)
+    if read_files:
+        check_key_order(table.options, "and check all files")
     findings = Findings()
     collector, walk = Collector(table, findings, read_files), Walk(table, findings)
     all_ids = table.snapshots.ids()

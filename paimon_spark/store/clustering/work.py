@@ -22,8 +22,8 @@ from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.splits import DeletionFile, pack_ordered
 from paimon_spark.store.write.file_layout import file_layout
 
-SOURCE_BYTES = 64 * MB
-RANGE_BYTES = 32 * MB  # about four times as many in memory, and twice that while they are sorted
+SOURCE_BYTES = 32 * MB
+RANGE_BYTES = 64 * MB  # about four times as many in memory, and twice that while they are sorted
 GROUP_BYTES = 128 * MB
 MOST_RANGES = 4096  # of one bucket: the ranges of a huge one are larger
 SAMPLED_ROWS = 200  # for each range

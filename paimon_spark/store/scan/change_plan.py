@@ -14,6 +14,7 @@ from paimon_spark.format.manifest import DataFileMeta, FileKind
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.paths import bucket_path
+from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataType
 from paimon_spark.merge.keys.sections import partition_sections
@@ -54,7 +55,7 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
     Raises:
         CorruptFile: a manifest, manifest list or index manifest is missing, truncated or damaged.
         UnsupportedFeature: a commit deleted files without being an overwrite or a compaction; or
-            `postpone.merge-on-read` is set, which does not support changes.
+            `postpone.merge-on-read` or `pk-clustering-override` is set, which do not support changes.
         OptionError: `scan.bucket` with `postpone.merge-on-read`.
     """
     table = request.table
@@ -63,6 +64,7 @@ def plan_change(request: ScanRequest, change: Increment | Difference) -> tuple[R
             f"reading the changes of the table at {table.location}: 'postpone.merge-on-read' merges whole snapshots; "
             "read with it set to 'false', which shows what has come into buckets"
         )
+    check_key_order(table.options, "changes")
     if isinstance(change, Increment):
         return tuple(_plan_increment(request, change))
     return tuple(_plan_difference(request, change))

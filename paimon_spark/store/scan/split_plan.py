@@ -23,6 +23,7 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.paths import POSTPONE_BUCKET, bucket_path
+from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.metadata.live_files import Indices, canonical_partitions, canonical_row, fold, group_by_bucket
 from paimon_spark.store.metadata.manifest_files import read_manifest_columns, read_manifest_list
@@ -277,6 +278,7 @@ def _parts_of(request: ScanRequest, keep: FileFilter) -> Callable[[Sequence[Data
         return partial(append_parts, keep=keep)
     if request.skips_level_zero:
         return partial(compacted_parts, keep=keep)
+    check_key_order(table.options, "files that are not compacted")
     return partial(
         merged_parts,
         key_types=[field.type for field in table.schema.key_fields],

@@ -21,6 +21,7 @@ from paimon_spark.format.manifest import DataFileMeta, FileKind
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer
 from paimon_spark.format.paths import POSTPONE_BUCKET
+from paimon_spark.format.rules.supported import check_key_order
 from paimon_spark.format.snapshot import CommitKind, Snapshot
 from paimon_spark.merge.keys.sections import partition_sections
 from paimon_spark.store.metadata.live_files import Indices, canonical_row, group_by_bucket
@@ -67,6 +68,7 @@ class UnitPlanner:
     def __init__(
         self, table: Table, predicate: Predicate, overwrites: bool, row_kinds: bool, created_since: int | None = None
     ) -> None:
+        check_key_order(table.options, "a stream")
         self._table = table
         self._overwrites = overwrites
         self._row_kinds = row_kinds

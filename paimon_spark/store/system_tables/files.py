@@ -13,6 +13,7 @@ from paimon_spark.arrow.types import arrow_type
 from paimon_spark.format.manifest import FileSource
 from paimon_spark.format.manifests.columns import ManifestColumns
 from paimon_spark.format.paths import bucket_path, file_format_of
+from paimon_spark.format.rules.supported import orders_otherwise
 from paimon_spark.store.metadata.live_files import Indices
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.read.deletion_files import partition_directory
@@ -101,7 +102,12 @@ def _formats(entries: Entries, live: Indices) -> pa.Array:
 
 
 def _key_texts(table: Table, columns: ManifestColumns, rows: str, live: Indices) -> pa.Array:
-    """``[a, b]``: the first or last key of each file; null for files without keys."""
+    """``[a, b]``: the first or last key of each file; null for files without keys.
+
+    And null where files are in another order than that of the key: what they record are no keys.
+    """
+    if orders_otherwise(table.options):
+        return pa.nulls(len(live), pa.string())
     column = columns.columns["_FILE", rows]
     keys = RowBytes(columns.buffer, column.values[live], column.ends[live])
     arity = keys.arities()

@@ -52,6 +52,9 @@ VALUES = {
 }
 
 
+READABLE_WITH = {"pk-clustering-override": {"deletion-vectors.enabled": "true"}}
+
+
 def test_the_list_of_official_options_is_whole() -> None:
     newest = [key for cls, key, _, last in OFFICIAL if last in ("2.0.0", "HEAD") and cls == "Core"]
     assert len(OFFICIAL) > 450
@@ -123,7 +126,7 @@ def cases() -> Iterator[tuple[Refusal, str]]:
 @pytest.mark.parametrize(("refusal", "value"), [pytest.param(r, v, id=f"{r.key}={v}") for r, v in cases()])
 def test_every_value_that_asks_for_something_is_refused_by_name(refusal: Refusal, value: str) -> None:
     key = refusal.key.replace("<column>", "Name").replace("<type>", "bitmap").replace("<x>", "version")
-    options = Options({"bucket": "-1", key: value})
+    options = Options({"bucket": "-1", key: value, **READABLE_WITH.get(key, {})})
     if refusal.moment is Moment.CALL:
         with pytest.raises(OptionError, match=f"'{re.escape(key)}' = '{value}' would do nothing in this call"):
             check_call(options)
