@@ -111,10 +111,11 @@ class ParquetReader:
             yield first + start, pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _reads_pages(self, group: int, columns: Sequence[str], rows: Sequence[RowRange]) -> bool:
-        """True if the rows are so few of the row group that it is worth it to read the pages one by one."""
-        wanted = sum(end - start for start, end in rows)
+        """True if the pages of the rows are so few of the row group that it is worth it to read them one by one."""
+        first = self.row_groups[group].first_row
+        within = [(start - first, end - first) for start, end in rows]
         with reading(self._where), damaged(self._where):
-            return wanted * 2 <= self.row_groups[group].row_count and self._page_files.has_pages(group, columns)
+            return self._page_files.has_pages(group, columns) and self._page_files.share(group, columns, within) <= 0.5
 
     def _count_pages(self, group: int, columns: Collection[str], rows: Sequence[RowRange] | None) -> int:
         present = [name for name in columns if name in self._schema.names]

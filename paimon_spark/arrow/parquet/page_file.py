@@ -100,6 +100,14 @@ class PageFiles:
         self._pages.look(group, leaves)
         return any(self._pages.locations(group, leaf) is not None for leaf in leaves)
 
+    def share(self, group: int, columns: Sequence[str], rows: Sequence[RowRange]) -> float:
+        """How much of the columns is in the pages of some rows: 1 is all. ``has_pages`` is true of the columns."""
+        total = 0
+        for column in columns:
+            firsts = [self._locations(group, leaf).first_rows for leaf in self._footer.leaves(column)]
+            total += sum(end - start for start, end in covering(firsts, rows))
+        return total / (len(columns) * self._footer.row_count(group))
+
     def count(self, group: int, columns: Sequence[str], rows: Sequence[RowRange]) -> int:
         """How many pages have some rows of columns, without those whose pages are not known."""
         self._pages.look(group, [leaf for column in columns for leaf in self._footer.leaves(column)])

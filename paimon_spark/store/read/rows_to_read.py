@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_spark.arrow.formats.file_access import RowGroup, RowRange, clipped
+from paimon_spark.arrow.parquet.page_file import covering
 from paimon_spark.arrow.parquet.page_rows import RowPieces
 from paimon_spark.arrow.predicates.evaluate import evaluate
 from paimon_spark.arrow.predicates.predicate import Predicate, columns_of
@@ -131,16 +132,18 @@ def _hits(
     group = narrow.reader.row_groups[number]
     is_whole = list(rows) == [group.rows]
     batches = narrow.read(_PROBE_ROWS, [number], None if is_whole else rows)
-    if _pieces(narrow, group, predicate) is None:  # then all of the group is read for a single row
+    pieces = _pieces(narrow, group, predicate)
+    if pieces is None:  # then all of the group is read for a single row
         has_one = any(evaluate(predicate, batch).true_count for _, batch in batches)
         looked.add(group.row_count, group.row_count if has_one else 0)
         return rows if has_one else []
+    pages = np.array(pieces.cuts) + group.first_row
     hits: list[RowRange] = []
     for first, batch in batches:
         true = evaluate(predicate, batch).fill_null(False).to_numpy(zero_copy_only=False)
         some = near(np.flatnonzero(true) + first)
         hits += some
-        looked.add(batch.num_rows, sum(end - start for start, end in some))
+        looked.add(batch.num_rows, sum(end - start for start, end in covering([pages], some)))
         if looked.is_in_vain:
             return hits + clipped(rows, (first + batch.num_rows, group.rows[1]))
     return hits

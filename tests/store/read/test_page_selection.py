@@ -17,6 +17,7 @@ from support.faults.counting_store import RangeStore
 from support.long_runs import run_id, tries
 
 from paimon_spark.arrow.conform import conform_batch
+from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.formats.physical_schema import parquet_schema
 from paimon_spark.arrow.predicates.evaluate import filter_batch
 from paimon_spark.arrow.predicates.predicate import Compare, Op, Predicate, and_, or_
@@ -211,6 +212,15 @@ def test_other_columns_are_read_where_a_row_satisfies_the_condition(tmp_path: Pa
     assert first[0] == COUNT
     assert first[1] > file.meta.file_size * 0.9
     assert late[1] < first[1] * 0.75
+
+
+def test_rows_in_most_pages_are_not_read_page_by_page(tmp_path: Path) -> None:
+    """Nothing is saved then, and each range of rows would be a batch."""
+    data = Path(numbered(tmp_path, data_page_size=2**17).path).read_bytes()
+    scattered = [(row, row + 1) for row in range(1000, COUNT, 12_000)]
+    for rows, found in ((scattered[2:3], 1), (scattered, COUNT)):
+        reader = open_reader(pa.BufferReader(data), "parquet", "data-1.parquet")
+        assert sum(batch.num_rows for _, batch in reader.read(IDS.fields, 65536, None, rows)) == found
 
 
 def test_damaged_indexes_are_named(tmp_path: Path) -> None:
