@@ -8,7 +8,6 @@ lives as long as the process that has made it.
 from __future__ import annotations
 
 import atexit
-import hashlib
 import json
 import os
 import shutil
@@ -29,14 +28,21 @@ def kept_secrets(secrets: Mapping[str, str]) -> str:
     Returns:
         The path of the file.
     """
-    text = json.dumps(dict(sorted(secrets.items())))
-    path = _directory(os.getpid()) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+    path = _path(os.getpid(), json.dumps(dict(sorted(secrets.items()))))
     if not path.exists():
+        if not path.parent.is_dir():  # something that cleans up has removed it
+            path.parent.mkdir(0o700)
         begun = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
         with open(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
+            json.dump(dict(secrets), file)
         begun.replace(path)
     return str(path)
+
+
+@cache
+def _path(process: int, text: str) -> Path:
+    """Where these options are. The name is by chance: it is shown, and tells nothing about a password."""
+    return _directory(process) / f"{os.urandom(16).hex()}.json"
 
 
 def read_secrets(path: str) -> dict[str, str]:
@@ -51,7 +57,8 @@ def read_secrets(path: str) -> dict[str, str]:
     except FileNotFoundError:
         raise OptionError(
             f"the passwords of the catalog are in {path}, which is not there: the file is on the machine of the "
-            "process that opened the catalog, and goes with it. Commit there, or open the catalog in this process"
+            "process that opened the catalog, and goes with it, or was removed. Commit there, or open the catalog in "
+            "this process"
         ) from None
     except OSError as error:
         raise OptionError(f"the passwords of the catalog cannot be read from {path}: {error.strerror}") from None
