@@ -127,7 +127,8 @@ class Catalog(ViewCatalog, FunctionCatalog, Protocol):
 
         A catalog that has a part in the commits of its tables adds the option CONNECTION of
         ``store.storage.publishers``, from which each process that commits makes the publisher. No option holds a
-        password of the catalog: options travel to all processes of Spark (see ``secret_files``).
+        password of the catalog: options travel to all processes of Spark (see ``secret_files``). Only the credentials
+        of a REST catalog are among them, under keys that Spark redacts: reads need them too, also on other machines.
 
         Args:
             identifier: the table; None: the options that serve all tables, if the catalog has such.

@@ -21,6 +21,8 @@ from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, MaxRetryError, NewConnectionError, SSLError
 
 from paimon_spark.catalogs.rest.failures import Denied, NoAnswer, NotReached, Refused
+from paimon_spark.catalogs.rest.options import is_header
+from paimon_spark.errors import OptionError
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 180.0
@@ -101,9 +103,7 @@ class HttpClient:
 
     def _ask(self, request: Request) -> dict[str, Any]:
         url = f"{self._base}{request.path}" + (f"?{urlencode(request.query, quote_via=quote)}" if request.query else "")
-        headers = dict(self._sign(request))
-        if request.body is not None:
-            headers.setdefault("Content-Type", "application/json")
+        headers = self._headers(request)
         timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
         body = None if request.body is None else request.body.encode()
         _log.debug("%s %s of %s", request.method, request.path, self._shown)
@@ -115,6 +115,18 @@ class HttpClient:
         if not 200 <= answer.status < 300:
             raise self._failure(request, answer.status, data)
         return self._parsed(request, data)
+
+    def _headers(self, request: Request) -> dict[str, str]:
+        headers = dict(self._sign(request))
+        if request.body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        for name, text in headers.items():  # the HTTP library shows the value in its error
+            if not is_header(name, text):
+                raise OptionError(
+                    f"{self._asked(request)}: the header {name[:_SHOWN]!a} cannot be sent; its value, which is not "
+                    "shown here, has characters that HTTP does not take. Check the options of the catalog"
+                )
+        return headers
 
     def _parsed(self, request: Request, data: str) -> dict[str, Any]:
         if not data.strip():

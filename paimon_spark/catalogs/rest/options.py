@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -36,9 +37,12 @@ _KNOWN = frozenset(
     }
 )
 _SECRET_KEYS = frozenset({TOKEN, DLF_KEY_SECRET, DLF_SECURITY_TOKEN})
+_HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_HEADER_TEXT = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _TRAVELLING = "rest."
 _MERGED = "rest.config-merged"
 _CATALOG = "rest.catalog-name"
+_REDACTED = "secret-"
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,9 @@ class RestOptions:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that no message may show."""
-        return tuple(text for key, text in self.values.items() if text and _is_secret(key))
+        """The values that no message may show, long ones first: one may be a part of another."""
+        found = {text for key, text in self.values.items() if text and _is_secret(key)}
+        return tuple(sorted(found, key=len, reverse=True))
 
     def with_server(self, defaults: Mapping[str, str | None], overrides: Mapping[str, str | None]) -> RestOptions:
         """The options with those that the server answers: its defaults, then ours, then its overrides."""
@@ -105,8 +110,18 @@ class RestOptions:
     def travelling(self) -> dict[str, str]:
         """As storage options of a table, for the options of a read or a write of Spark; `travelled` is the reverse."""
         own = {key: text for key, text in self.values.items() if key not in self.storage}
-        named = {f"{_TRAVELLING}{key}": text for key, text in own.items() if not key.startswith("table-default.")}
+        named = {_travelling_key(key): text for key, text in own.items() if not key.startswith("table-default.")}
         return {**self.storage, **named, _CATALOG: self.catalog, _MERGED: str(self.merged).lower()}
+
+
+def _travelling_key(key: str) -> str:
+    """Spark redacts values by words in their keys; headers get such a word (spark.redaction.regex)."""
+    return f"{_TRAVELLING}{_REDACTED}{key}" if key.lower().startswith(HEADER) else f"{_TRAVELLING}{key}"
+
+
+def _own_key(key: str) -> str:
+    own = key.removeprefix(_TRAVELLING)
+    return own.removeprefix(_REDACTED) if own.startswith(f"{_REDACTED}{HEADER}") else own
 
 
 def travelled(storage: Mapping[str, str]) -> RestOptions | None:
@@ -118,7 +133,7 @@ def travelled(storage: Mapping[str, str]) -> RestOptions | None:
     if f"{_TRAVELLING}{URI}" not in named:
         return None
     merged, catalog = named.pop(_MERGED, "false") == "true", named.pop(_CATALOG, "paimon")
-    own = {key.removeprefix(_TRAVELLING): text for key, text in named.items() if key.startswith(_TRAVELLING)}
+    own = {_own_key(key): text for key, text in named.items() if key.startswith(_TRAVELLING)}
     others = {key: text for key, text in storage.items() if not key.lower().startswith(_TRAVELLING)}
     return RestOptions({**others, **own}, catalog, merged)
 
@@ -146,7 +161,25 @@ def rest_options(given: Mapping[str, str], catalog: str) -> RestOptions:
         )
     if provider == "bear" and not given.get(TOKEN):
         raise OptionError(f"the option '{TOKEN}' of the REST catalog is missing: '{TOKEN_PROVIDER}' = 'bear' needs it")
+    for key, text in own.items():
+        if key == TOKEN or key.startswith(HEADER):
+            name = key.removeprefix(HEADER)
+            _check_header(key, name, text)
     return RestOptions({**given, TOKEN_PROVIDER: provider}, catalog)
+
+
+def is_header(name: str, text: str) -> bool:
+    """Whether HTTP can send this name and this value (RFC 9110, 5.5); the value may be a secret."""
+    return _HEADER_NAME.fullmatch(name) is not None and _HEADER_TEXT.fullmatch(text) is not None
+
+
+def _check_header(key: str, name: str, text: str) -> None:
+    if not is_header(name, text):
+        raise OptionError(
+            f"the option '{key}' of the REST catalog is no header of HTTP: its name must be a word, and its value, "
+            "which is not shown here, must have neither line breaks nor other control characters, and none outside of "
+            "Latin-1; a value from a file often ends with a line break: remove it"
+        )
 
 
 def _check_bools(own: Mapping[str, str]) -> None:
@@ -160,7 +193,7 @@ def _check_bools(own: Mapping[str, str]) -> None:
 
 
 def _is_secret(key: str) -> bool:
-    if key in _SECRET_KEYS or key.lower() in ("header.authorization", "header.cookie"):
+    if key in _SECRET_KEYS or key.lower().startswith(HEADER):  # such as X-Api-Key: what they hold is not known here
         return True
     return key.lower().startswith(STORAGE_PREFIXES) and any(word in key.lower() for word in ("secret", "token", "key"))
 

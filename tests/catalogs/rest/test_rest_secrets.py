@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -15,13 +16,14 @@ from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.rest.options import RestOptions, rest_options, travelled
-from paimon_spark.errors import PaimonError
+from paimon_spark.errors import OptionError, PaimonError
 from paimon_spark.store.open import open_table
 
 SECRETS = {
     "dlf.access-key-secret": "geheim-dlf-1",
     "dlf.security-token": "geheim-dlf-2",
     "header.Authorization": "geheim-header",
+    "header.X-Api-Key": "geheim-key",
     "s3.secret-key": "geheim-s3",
     "fs.oss.accessKeySecret": "geheim-oss",
 }
@@ -108,12 +110,49 @@ def test_a_server_that_repeats_a_secret(server: RestServer, catalog: Catalog) ->
         catalog.list_databases()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\x00", "\u2026"])
+@pytest.mark.parametrize("key", ["token", "header.X-Api-Key"])
+def test_a_secret_that_is_no_header(server: RestServer, key: str, end: str) -> None:
+    """Such as a token that was read from a file with its line break."""
+    with pytest.raises(OptionError, match=f"the option '{key}' of the REST catalog is no header") as info:
+        open_catalog({**server.options, key: f"geheim-1{end}"})
+    assert "geheim" not in repr(info.value)
+
+
+def test_a_header_whose_name_is_none(server: RestServer) -> None:
+    with pytest.raises(OptionError, match=r"the option 'header\.a b' of the REST catalog is no header"):
+        open_catalog({**server.options, "header.a b": "x"})
+
+
+@pytest.mark.parametrize("end", ["\n", "\u2026"])
+def test_a_header_of_the_server_that_cannot_be_sent(server: RestServer, end: str) -> None:
+    server.config["overrides"]["header.X-Mark"] = f"geheim{end}"
+    try:
+        with pytest.raises(OptionError, match="the header 'X-Mark' cannot be sent") as info:
+            open_catalog({**server.options, "header.x-own": str(ord(end))}).list_databases()  # not asked before
+    finally:
+        del server.config["overrides"]["header.X-Mark"]
+    assert "geheim" not in repr(info.value)
+    assert info.value.__cause__ is None
+
+
+def test_any_header_is_secret(server: RestServer) -> None:
+    rich = open_catalog({**server.options, **SECRETS})
+    server.faults.append(Fault("databases", When.BEFORE, 403, message="no right of geheim-key"))
+    with pytest.raises(PaimonError, match=r"no right of \*\*\*"):
+        rich.list_databases()
+
+
 def test_what_travels_with_a_table(server: RestServer, catalog: Catalog, name: Identifier) -> None:
     """The options of a read are the whole catalog, under keys that Spark redacts where they are secret."""
     told = rest_options({**server.options, **SECRETS, "table-default.bucket": "1"}, "lake").travelling()
+    redacted = re.compile("(?i)secret|password|token|access[.]?key")  # the default of spark.redaction.regex
+    shown = [key for key, text in told.items() if text in SECRETS.values() and not redacted.search(key)]
+    assert shown == []
     lower = {key.lower(): text for key, text in told.items()}
     again = travelled(lower)
     assert isinstance(again, RestOptions)
+    assert again.headers == {"authorization": "geheim-header", "x-api-key": "geheim-key"}
     assert (again.catalog, again.base, again.get("token")) == ("lake", server.url, server.options["token"])
     assert {key: again.values[key] for key in ("dlf.access-key-secret", "s3.secret-key")} == {
         key: SECRETS[key] for key in ("dlf.access-key-secret", "s3.secret-key")
