@@ -18,7 +18,7 @@ NOT_IN = {
     "read": {"pandas", "multiprocessing", "tenacity"},
 }
 # Modules of this package, at most: somewhat more than what was there when this was written.
-OWN = {"lookup": 6, "open_write": 146, "write": 143, "commit": 185, "create": 65, "plan": 135, "read": 149}
+OWN = {"lookup": 6, "open_write": 152, "write": 146, "commit": 187, "create": 65, "plan": 135, "read": 153}
 
 
 @pytest.fixture(scope="module")

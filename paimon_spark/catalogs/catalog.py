@@ -158,6 +158,37 @@ class Catalog(ViewCatalog, FunctionCatalog, Protocol):
         """
         ...
 
+    def tables_of_hive(self, database: str) -> list[str]:
+        """The names of the tables of Hive in a database, which `migrate_table` takes over, sorted.
+
+        Raises:
+            DatabaseNotFound: there is no such database.
+            UnsupportedFeature: the catalog has no such tables.
+        """
+        ...
+
+    def migrate_table(
+        self,
+        source: Identifier,
+        target: Identifier | None = None,
+        options: Mapping[str, str] | None = None,
+        drop_source: bool = True,
+    ) -> None:
+        """Makes a table of Paimon of one of Hive; the files are moved.
+
+        Args:
+            source: the table of Hive.
+            target: the table that gets them, which may be there; None: a new one, with the name of the source.
+            options: of a new table.
+            drop_source: whether the table of Hive is dropped at the end.
+
+        Raises:
+            SchemaError: there is no such table, or the target does not fit.
+            OptionError: it is neither dropped nor has another name.
+            UnsupportedFeature: the catalog has no such tables, or this one cannot be taken over.
+        """
+        ...
+
     def find_table(self, identifier: Identifier) -> TableSchema | None:
         """The latest schema of a table; None: there is no such table."""
         ...

@@ -81,7 +81,25 @@ class NoFunctions:
         raise no_functions(f"dropping the function {identifier}")
 
 
-class TablesOnly(NoViews, NoFunctions):
+class NoTablesOfHive:
+    """The part of a catalog that has no tables of Hive."""
+
+    def tables_of_hive(self, database: str) -> list[str]:
+        """Always refused."""
+        raise _no_hive(f"looking for tables of Hive in '{database}'")
+
+    def migrate_table(
+        self,
+        source: Identifier,
+        target: Identifier | None = None,
+        options: Mapping[str, str] | None = None,
+        drop_source: bool = True,
+    ) -> None:
+        """Always refused."""
+        raise _no_hive(f"migrating {source}")
+
+
+class TablesOnly(NoViews, NoFunctions, NoTablesOfHive):
     """The part of a catalog that has nothing but files: neither views nor functions, and nothing to repair or cache."""
 
     def check_table(self, identifier: Identifier) -> None:
@@ -96,6 +114,10 @@ class TablesOnly(NoViews, NoFunctions):
 
     def refresh(self, identifier: Identifier | None = None) -> None:
         """Does nothing: nothing is cached."""
+
+
+def _no_hive(doing: str) -> UnsupportedFeature:
+    return UnsupportedFeature(f"{doing}: only a hive catalog has tables of Hive, and this is none")
 
 
 def no_functions(doing: str) -> UnsupportedFeature:

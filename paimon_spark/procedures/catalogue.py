@@ -12,6 +12,7 @@ from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.copies import Copy
 from paimon_spark.procedures.databases import AlterViewDialect, CompactDatabase, DatabaseProcedure, Repair
+from paimon_spark.procedures.migration import MigrateDatabase, MigrateTable
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of
@@ -59,7 +60,8 @@ PROCEDURES: Mapping[str, type[Procedure[Any]]] = MappingProxyType(
 )
 """The procedures of one table by their names in SQL."""
 
+_OF_DATABASES = (CompactDatabase, Repair, AlterViewDialect, MigrateTable, MigrateDatabase)
 DATABASE_PROCEDURES: Mapping[str, type[DatabaseProcedure[Any]]] = MappingProxyType(
-    {name_of(procedure): procedure for procedure in (CompactDatabase, Repair, AlterViewDialect)}
+    {name_of(procedure): procedure for procedure in _OF_DATABASES}
 )
 """The procedures of many tables by their names in SQL."""

@@ -57,6 +57,28 @@ class Tables(Protocol):
         """
         ...
 
+    def tables_of_hive(self, database: str) -> Sequence[str]:
+        """The names of the tables of Hive in a database of the catalog.
+
+        Raises:
+            PaimonError: there is no such database, or the catalog has no such tables.
+        """
+        ...
+
+    def migrate(self, source: str, target: str | None, options: Mapping[str, str], drop_source: bool) -> None:
+        """Makes a table of Paimon of one of Hive.
+
+        Args:
+            source: the table of Hive, as db.orders.
+            target: the table that gets its files; None: it gets the name of the source.
+            options: of a new table.
+            drop_source: whether the table of Hive is dropped then.
+
+        Raises:
+            PaimonError: it cannot be done.
+        """
+        ...
+
     def alter_dialect(self, view: str, action: str, dialect: str, query: str | None) -> None:
         """Changes the query of a view for one engine.
 

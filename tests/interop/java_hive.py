@@ -128,3 +128,11 @@ def _in_order(spec: Mapping[str, str]) -> Any:
     for key, value in spec.items():
         made.put(key, value)
     return made
+
+
+def migrate(paimon: Any, options: Mapping[str, str], name: str, target: str) -> None:
+    """migrate_table into another table, as the procedure does it."""
+    migrator = jpype.JClass("org.apache.paimon.hive.migrate.HiveMigrator")
+    names = [*name.split("."), *target.split(".")]
+    made = migrator(catalog(paimon, options), *names, jpype.java.lang.Integer(2), jpype.java.util.HashMap())
+    made.executeMigrate()

@@ -21,6 +21,7 @@ from readers import telling
 from support.long_runs import tries
 from support.oracles.catalog_model import CatalogModel, apply, draw_change, state_of
 from support.tables.catalog_tables import ORDERS, append, append_rows, ids_of, schema
+from support.tables.hive_files import add_hive_table, write_file
 from support.tables.hive_names import hive_change
 from test_catalog_like_java import JAVA_ERRORS, needs_a_missing_database, words
 
@@ -315,3 +316,31 @@ def test_tags(java: Genuine, hive: HiveCatalog, options: dict[str, str]) -> None
     delete_tags(hive.load_table(ORDERS), "theirs")
     java.run(java_hive.delete_tag, options, "shop.orders", "ours")
     assert java.run(java_hive.partitions, options, "shop.orders") == {}
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_migrations(
+    file_format: str, java: Genuine, hive: HiveCatalog, options: dict[str, str], tmp_path: Path
+) -> None:
+    """Each side takes a table of its own over; both see the same rows in both."""
+    for name in ("ours", "theirs"):
+        place = tmp_path / "hive" / name
+        for number, day in enumerate(["a b", "c", "__HIVE_DEFAULT_PARTITION__"]):
+            write_file(place / f"day={day}" / "000000_0", file_format, {"id": [number], "name": ["x"]})
+        days = [["a b"], ["c"], ["__HIVE_DEFAULT_PARTITION__"]]
+        add_hive_table(
+            hive.metastore, Identifier("shop", name), place, file_format, keys={"day": "string"}, partitions=days
+        )
+    hive.migrate_table(Identifier("shop", "ours"), Identifier("shop", "one"))
+    java.run(java_hive.migrate, options, "shop.theirs", "shop.two")
+    found = {}
+    for name in ("one", "two"):
+        table = hive.load_table(Identifier("shop", name))
+        found[name] = sorted(table.scan().to_arrow().to_pylist(), key=repr)
+        path = table.location.removeprefix("file:")
+        assert sorted((list(row) for _, row in java.read(path)), key=repr) == sorted(
+            (list(row.values()) for row in found[name]), key=repr
+        )
+        assert table.schema.options == {"partition.default-name": "__HIVE_DEFAULT_PARTITION__"}
+    assert found["one"] == found["two"]
+    assert len(found["one"]) == 3

@@ -12,9 +12,9 @@ from paimon_spark.catalogs.hive.failures import Missing
 from paimon_spark.catalogs.hive.hive_tables import altered_table, asks_external, new_table
 from paimon_spark.catalogs.hive.kinds import is_external, is_paimon, is_view
 from paimon_spark.catalogs.hive.metastore import Metastore
+from paimon_spark.catalogs.hive.migrations_part import HiveMigrations
 from paimon_spark.catalogs.hive.publisher import copy_schema
 from paimon_spark.catalogs.hive.settings import read_settings
-from paimon_spark.catalogs.hive.tables_part import HiveTables
 from paimon_spark.catalogs.identifier import (
     DATABASE_SUFFIX,
     SYSTEM_DATABASE,
@@ -46,7 +46,7 @@ def open_hive_catalog(name: str, options: Mapping[str, str]) -> HiveCatalog:
 
 
 @dataclass(frozen=True)
-class HiveCatalog(HiveDatabases, HiveTables, NoFunctions):
+class HiveCatalog(HiveDatabases, HiveMigrations, NoFunctions):
     """A catalog in a Hive metastore; see Catalog. Picklable. Names are found in any letter case."""
 
     @property

@@ -188,6 +188,20 @@ class Metastore:
         doing = f"reading the mark of a partition of {identifier}"
         return bool(self._read(doing, lambda c: c.isPartitionMarkedForEvent(database, name, dict(partition), event)))
 
+    def has_primary_key(self, identifier: Identifier) -> bool:
+        """Whether a table of Hive has a primary key, which older metastores do not know."""
+        request = ttypes.PrimaryKeysRequest(db_name=identifier.database, tbl_name=identifier.table)
+        try:
+            found = self._read(f"reading the keys of {identifier}", lambda c: c.get_primary_keys(request))
+        except (CatalogUnavailable, Missing):
+            return False
+        return bool(found.primaryKeys)
+
+    def null_partition(self) -> str:
+        """What stands for NULL in the partitions of Hive."""
+        asked = ("hive.exec.default.partition.name", "__HIVE_DEFAULT_PARTITION__")
+        return str(self._read("reading a setting of the metastore", lambda c: c.get_config_value(*asked)))
+
     def lock(self, identifier: Identifier, user: str, host: str) -> tuple[int, bool]:
         """Asks for the exclusive lock of a table. (number of the request, whether it is granted already)."""
         part = ttypes.LockComponent(

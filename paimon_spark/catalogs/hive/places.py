@@ -23,6 +23,12 @@ def place_of_table(table: HiveTable) -> str | None:
     return absolute_location(place) if place else None
 
 
+def place_of_partition(partition: HivePartition) -> str | None:
+    """The directory."""
+    place = (partition.parameters or {}).get(_PROPERTY) or partition.sd.location
+    return absolute_location(place) if place else None
+
+
 def put_database(database: HiveDatabase, location: str, in_properties: bool) -> None:
     """in_properties: the metastore shall not look at it."""
     if in_properties:

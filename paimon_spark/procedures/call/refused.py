@@ -8,7 +8,6 @@ from types import MappingProxyType
 _CHAIN = "chain tables are not supported; each of their branches can be compacted by its own name"
 _EVOLUTION = "it changes data evolution tables only, and these are not supported"
 _GLOBAL_INDEX = "global indexes are not supported"
-_HIVE = "it takes over tables of Hive, and a Hive metastore is not supported"
 _FUNCTIONS = "functions of a catalog are not supported"
 
 REFUSED: Mapping[str, str] = MappingProxyType(
@@ -18,8 +17,6 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "reassign_row_id": _EVOLUTION,
         "create_global_index": _GLOBAL_INDEX,
         "drop_global_index": _GLOBAL_INDEX,
-        "migrate_table": _HIVE,
-        "migrate_database": _HIVE,
         "create_function": _FUNCTIONS,
         "alter_function": _FUNCTIONS,
         "drop_function": _FUNCTIONS,

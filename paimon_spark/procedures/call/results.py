@@ -17,6 +17,7 @@ from paimon_spark.procedures.databases import (
     RemoveDatabaseOrphanFiles,
     RemoveDatabaseOrphanFilesResult,
 )
+from paimon_spark.procedures.migration import MigrateDatabase, MigrateDatabaseResult
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions
 from paimon_spark.procedures.procedure import Declaration, Procedure
@@ -120,6 +121,11 @@ def _orphans_of_database(result: RemoveDatabaseOrphanFilesResult) -> list[Row]:
     return _orphans(result.tables.values())
 
 
+def _migrated(result: MigrateDatabaseResult) -> list[Row]:
+    counts = f"success cnt: {len(result.migrated)} , failed cnt: {len(result.failed)}"
+    return [(f"migrate database is finished, {counts}",)]
+
+
 _DONE = _Shape(pa.schema([pa.field("result", pa.bool_())]), lambda result: [(True,)])
 _TEXT = pa.schema([pa.field("result", pa.string())])
 _ORPHANS = pa.schema([pa.field("deletedFileCount", pa.int64()), pa.field("deletedFileTotalLenInBytes", pa.int64())])
@@ -147,6 +153,7 @@ _SHAPES: Mapping[type[Declaration], _Shape] = MappingProxyType(
         ExpirePartitions: _Shape(pa.schema([pa.field("expired_partitions", pa.string())]), _expired_partitions),
         ExpireSnapshots: _Shape(pa.schema([_required("deleted_snapshots_count", pa.int32())]), _expired_snapshots),
         ExpireTags: _Shape(pa.schema([_required("expired_tags", pa.string())]), _expired_tags),
+        MigrateDatabase: _Shape(_TEXT, _migrated),
         PurgeFiles: _Shape(_TEXT, lambda result: [("Success",)]),
         RemoveDatabaseOrphanFiles: _Shape(_ORPHANS, _orphans_of_database),
         RemoveOrphanFiles: _Shape(_ORPHANS, lambda result: _orphans([result])),

@@ -69,6 +69,14 @@ class _Tables:
     def repair(self, database: str | None, table: str | None) -> None:
         self.session.catalog.repair(database, table)
 
+    def tables_of_hive(self, database: str) -> list[str]:
+        return self.session.catalog.tables_of_hive(database)
+
+    def migrate(self, source: str, target: str | None, options: Mapping[str, str], drop_source: bool) -> None:
+        session = self.session
+        new = None if target is None else session.identifier(session.table_name(target))
+        session.catalog.migrate_table(session.identifier(session.table_name(source)), new, options, drop_source)
+
     def alter_dialect(self, view: str, action: str, dialect: str, query: str | None) -> None:
         changes: Mapping[str, Callable[[], ViewChange]] = {
             "add": lambda: AddDialect(dialect, query or ""),

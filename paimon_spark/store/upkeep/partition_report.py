@@ -9,17 +9,14 @@ import logging
 import time
 from collections.abc import Sequence
 
-import pyarrow as pa
-
 from paimon_spark.errors import PaimonError
 from paimon_spark.format.options import core_options as o
-from paimon_spark.format.types import DataField
-from paimon_spark.store.commit.partition_changes import partition_spec
+from paimon_spark.store.commit.attempt import table_state
+from paimon_spark.store.commit.partition_changes import partition_changes
 from paimon_spark.store.commit.told_partitions import keeper_of
 from paimon_spark.store.metadata.messages import CommitMessage
+from paimon_spark.store.metadata.partition_filter import PartitionFilter
 from paimon_spark.store.metadata.table import Table
-from paimon_spark.store.system_tables.request import Request
-from paimon_spark.store.system_tables.totals import partition_totals
 
 _log = logging.getLogger(__name__)
 
@@ -34,16 +31,11 @@ def report_partitions(table: Table, messages: Sequence[CommitMessage]) -> None:
         return
     now, written = int(time.time()), {message.partition for message in messages}
     try:
-        for one in partition_totals(Request(table), _no_texts):
-            if one.partition not in written:
-                continue
-            rows, size, files, _ = one.total
-            told = {"numRows": rows, "totalSize": size, "numFiles": files, "totalBuckets": one.total_buckets}
-            statistics = {key: str(number) for key, number in {**told, "lastUpdateTime": now}.items()}
-            keeper.report(table.location, partition_spec(table, one.partition), statistics, now)
+        state = table_state(table, table.snapshots.latest())
+        live = state.live_entries(PartitionFilter.of_rows(table.schema.partition_fields, written))
+        for one in partition_changes(table, live):
+            told = {"numRows": one.rows, "totalSize": one.bytes, "numFiles": one.files}
+            told |= {"totalBuckets": one.total_buckets, "lastUpdateTime": now}
+            keeper.report(table.location, one.spec, {key: str(number) for key, number in told.items()}, now)
     except (PaimonError, OSError) as error:
         _log.warning("the rows are committed to %s, but their numbers are not reported: %s", table.location, error)
-
-
-def _no_texts(partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:
-    return pa.nulls(len(partitions), pa.string())

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -19,9 +19,11 @@ from support.oracles.checker import check_table
 from support.tables.warehouse import Warehouse
 
 from paimon_spark.errors import OptionError, SnapshotNotFound, UnsupportedFeature
+from paimon_spark.procedures.call.bind import DatabaseCall, bind
 from paimon_spark.procedures.call.refused import REFUSED
+from paimon_spark.procedures.call.results import call_result
 from paimon_spark.procedures.catalogue import DATABASE_PROCEDURES, PROCEDURES
-from paimon_spark.procedures.databases import CompactDatabase
+from paimon_spark.procedures.databases import CompactDatabase, Tables
 from paimon_spark.procedures.local_engine import LocalEngine
 from paimon_spark.store.compact.live_buckets import live_buckets
 from paimon_spark.store.metadata.partitions import format_partition
@@ -145,7 +147,8 @@ CASES = [
 
 
 ELSEWHERE = {
-    "alter_view_dialect", "create_tag_from_timestamp", "merge_branch", "repair", "repair_earliest_snapshot",
+    "alter_view_dialect", "create_tag_from_timestamp", "merge_branch", "migrate_database",
+    "migrate_table", "repair", "repair_earliest_snapshot",
     "rollback_to_timestamp", "trigger_tag_automatic_creation",
 }  # fmt: skip
 """Procedures with tests of their own below, since their arguments or tables are others."""
@@ -388,7 +391,13 @@ def test_progress_of_a_database(lake: Warehouse) -> None:
 
 
 def test_a_database_that_is_not_there(lake: Warehouse) -> None:
-    assert set(DATABASE_PROCEDURES) == {"compact_database", "repair", "alter_view_dialect"}
+    assert set(DATABASE_PROCEDURES) == {
+        "compact_database",
+        "repair",
+        "alter_view_dialect",
+        "migrate_table",
+        "migrate_database",
+    }
     with pytest.raises(FileNotFoundError):
         lake.call("remove_orphan_files", "no.*")
 
@@ -396,3 +405,37 @@ def test_a_database_that_is_not_there(lake: Warehouse) -> None:
 def test_a_time_after_all_snapshots(lake: Warehouse) -> None:
     with pytest.raises(SnapshotNotFound, match="nothing was committed at"):
         lake.call("create_tag_from_timestamp", table="db.keyed", tag="a", timestamp=4_000_000_000_000)
+
+
+@dataclass
+class Migrated:
+    """Tables of Hive, one of which cannot be taken over."""
+
+    calls: list[tuple[str, str | None, dict[str, str], bool]] = field(default_factory=list)
+
+    def tables_of_hive(self, database: str) -> list[str]:
+        return ["a", "bad"]
+
+    def migrate(self, source: str, target: str | None, options: dict[str, str], drop_source: bool) -> None:
+        self.calls.append((source, target, dict(options), drop_source))
+        if source.endswith("bad"):
+            raise UnsupportedFeature("no")
+
+
+def test_migrations() -> None:
+    tables = Migrated()
+
+    def call(name: str, **named: object) -> list[tuple[object, ...]]:
+        bound = bind(name, (), named)
+        assert isinstance(bound, DatabaseCall)
+        schema, rows = call_result(bound.procedure, bound.procedure.run(cast(Tables, tables), LocalEngine()))
+        assert schema.names == ["result"]
+        return rows
+
+    assert call("migrate_table", source_type="hive", table="d.a", options="k=v", options_map={"l": "w"}) == [(True,)]
+    assert call("migrate_table", source_type="Hive", table="d.a", target_table="d.b", delete_origin=False) == [(True,)]
+    assert tables.calls == [("d.a", None, {"k": "v", "l": "w"}, True), ("d.a", "d.b", {}, False)]
+    done = call("migrate_database", source_type="hive", database="d")
+    assert done == [("migrate database is finished, success cnt: 1 , failed cnt: 1",)]
+    with pytest.raises(OptionError, match="the source type 'iceberg' is not known"):
+        call("migrate_table", source_type="iceberg", table="d.a")

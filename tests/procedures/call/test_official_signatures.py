@@ -20,8 +20,7 @@ DONE = sorted(OFFICIAL.keys() & OURS.keys())
 
 NOT_IN_THIS_RELEASE = {
     "alter_function", "compact_chain_table", "create_function", "create_global_index",
-    "drop_function", "drop_global_index", "materialize_deletion_vectors", "migrate_database", "migrate_table",
-    "reassign_row_id",
+    "drop_function", "drop_global_index", "materialize_deletion_vectors", "reassign_row_id",
 }  # fmt: skip
 
 ABSENT = {
@@ -29,6 +28,8 @@ ABSENT = {
     "compact_manifest": {
         "dry_run", "manifest_sort_enabled", "manifest_sort_partition_field", "manifest_sort_max_rewrite_size",
     },
+    "migrate_database": {"parallelism"},
+    "migrate_table": {"parallelism"},
     "remove_orphan_files": {"parallelism"},
     "remove_unexisting_files": {"parallelism"},
 }  # fmt: skip
@@ -39,8 +40,8 @@ REQUIRED_HERE = {("create_tag_from_timestamp", "timestamp")}  # the official pro
 
 WORDS = {"options": "a=b", "mode": "local", "compact_strategy": "full", "ignoreIfExists": "true"}
 """Texts where not every text fits."""
-SAMPLES: dict[str, object] = {"S": "some text", "L": 1 << 40, "I": 7, "B": True}
-OTHERS: dict[str, object] = {"S": 1.5, "L": "text", "I": "7", "B": 7}
+SAMPLES: dict[str, object] = {"S": "some text", "L": 1 << 40, "I": 7, "B": True, "MAP<S,S>": {"a": "b"}}
+OTHERS: dict[str, object] = {"S": 1.5, "L": "text", "I": "7", "B": 7, "MAP<S,S>": 7}
 """Values of another type than the official one."""
 
 

@@ -180,7 +180,7 @@ def test_replacing_a_table_keeps_it_if_the_rows_cannot_be_written(cat: SessionCa
         ("INSERT INTO paimon.shop.orders$files VALUES (1)", Exception, "system table"),
         ("CALL paimon.sys.compat('shop.orders')", OptionError, "did you mean 'compact'"),
         ("CALL paimon.sys.compact(tabel => 'x')", OptionError, "did you mean 'table'"),
-        ("CALL paimon.sys.migrate_table('hive', 'a')", UnsupportedFeature, "migrate_table"),
+        ("CALL paimon.sys.migrate_table('hive', 'a.b')", UnsupportedFeature, "only a hive catalog has tables of Hive"),
         ("SELECT 1; SELECT * FROM paimon.shop.orders", SqlError, "one statement at a time"),
     ],
 )
