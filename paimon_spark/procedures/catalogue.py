@@ -11,8 +11,14 @@ from paimon_spark.procedures.branches import CreateBranch, DeleteBranch, FastFor
 from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.consumers import ClearConsumers, ResetConsumer
 from paimon_spark.procedures.copies import Copy
-from paimon_spark.procedures.databases import AlterViewDialect, CompactDatabase, DatabaseProcedure, Repair
-from paimon_spark.procedures.migration import MigrateDatabase, MigrateTable
+from paimon_spark.procedures.databases import (
+    AlterViewDialect,
+    CompactDatabase,
+    DatabaseProcedure,
+    MigrateDatabase,
+    MigrateTable,
+    Repair,
+)
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions, MarkPartitionDone
 from paimon_spark.procedures.procedure import Procedure, name_of

@@ -10,11 +10,12 @@ from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.hive.databases import HiveDatabases
 from paimon_spark.catalogs.hive.failures import Missing
 from paimon_spark.catalogs.hive.hive_tables import altered_table, asks_external, new_table
-from paimon_spark.catalogs.hive.kinds import is_external, is_paimon, is_view
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.hive.migrations_part import HiveMigrations
+from paimon_spark.catalogs.hive.migrations import migrate
+from paimon_spark.catalogs.hive.places import is_external, is_paimon, is_view
 from paimon_spark.catalogs.hive.publisher import copy_schema
 from paimon_spark.catalogs.hive.settings import read_settings
+from paimon_spark.catalogs.hive.tables_part import HiveTables
 from paimon_spark.catalogs.identifier import (
     DATABASE_SUFFIX,
     SYSTEM_DATABASE,
@@ -46,7 +47,7 @@ def open_hive_catalog(name: str, options: Mapping[str, str]) -> HiveCatalog:
 
 
 @dataclass(frozen=True)
-class HiveCatalog(HiveDatabases, HiveMigrations, NoFunctions):
+class HiveCatalog(HiveDatabases, HiveTables, NoFunctions):
     """A catalog in a Hive metastore; see Catalog. Picklable. Names are found in any letter case."""
 
     @property
@@ -132,6 +133,20 @@ class HiveCatalog(HiveDatabases, HiveMigrations, NoFunctions):
         opened = open_table(location, self.table_options())
         if keeper_of(opened) is not None:
             tell_added(opened, live_partitions(opened))
+
+    def tables_of_hive(self, database: str) -> list[str]:
+        self.hive_database(database)
+        found = self.metastore.tables(database)
+        return [str(one.tableName) for one in found if not is_paimon(one) and not is_view(one)]
+
+    def migrate_table(
+        self,
+        source: Identifier,
+        target: Identifier | None = None,
+        options: Mapping[str, str] | None = None,
+        drop_source: bool = True,
+    ) -> None:
+        migrate(self, self, source, target, options or {}, drop_source)
 
     def refresh(self, identifier: Identifier | None = None) -> None:
         """Does nothing: nothing is cached."""

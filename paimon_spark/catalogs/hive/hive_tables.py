@@ -13,9 +13,8 @@ from pymetastore.hive_metastore import ttypes
 
 from paimon_spark.catalogs.hive.connections import user_name
 from paimon_spark.catalogs.hive.hive_types import has_local_zoned, hive_type
-from paimon_spark.catalogs.hive.kinds import EXTERNAL, INPUT_FORMAT, MANAGED, OUTPUT_FORMAT, HiveTable
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.hive.places import put_table
+from paimon_spark.catalogs.hive.places import EXTERNAL, INPUT_FORMAT, MANAGED, OUTPUT_FORMAT, HiveTable, put_table
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.key_options import key_options
 from paimon_spark.errors import SchemaError

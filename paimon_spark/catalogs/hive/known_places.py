@@ -9,9 +9,8 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
-from paimon_spark.catalogs.hive.kinds import HiveTable, is_paimon
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.hive.places import place_of_database, place_of_table
+from paimon_spark.catalogs.hive.places import HiveTable, is_paimon, place_of_database, place_of_table
 from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, Identifier
 from paimon_spark.file_io import plain_location
 from paimon_spark.store.storage.publishers import KnownTable

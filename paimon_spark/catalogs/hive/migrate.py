@@ -16,8 +16,7 @@ from typing import Any
 from paimon_spark.arrow.formats.data_file import open_reader
 from paimon_spark.arrow.predicates.literals import cast_literal, literal_of
 from paimon_spark.catalogs.hive.hive_types import paimon_type
-from paimon_spark.catalogs.hive.kinds import HiveTable, is_paimon, is_view
-from paimon_spark.catalogs.hive.places import place_of_partition, place_of_table
+from paimon_spark.catalogs.hive.places import HiveTable, is_paimon, is_view, place_of_partition, place_of_table
 from paimon_spark.errors import CommitStateUnknown, SchemaError, UnsupportedFeature
 from paimon_spark.file_io import DirectoryIO, FileStatus
 from paimon_spark.format.binary_row import encode_arity_row

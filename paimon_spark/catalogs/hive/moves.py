@@ -9,9 +9,8 @@ from __future__ import annotations
 from copy import deepcopy
 
 from paimon_spark.catalogs.hive.failures import Refused
-from paimon_spark.catalogs.hive.kinds import HiveTable, is_external
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.hive.places import place_of_table, put_table
+from paimon_spark.catalogs.hive.places import HiveTable, is_external, place_of_table, put_table
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.moves import is_table, move_table
 from paimon_spark.errors import SchemaError, TableAlreadyExists

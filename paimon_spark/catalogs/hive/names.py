@@ -6,9 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_spark.catalogs.catalog_options import storage_options
-from paimon_spark.catalogs.hive.kinds import HiveDatabase, HiveTable, is_paimon, is_view
 from paimon_spark.catalogs.hive.metastore import Metastore
-from paimon_spark.catalogs.hive.places import place_of_database, place_of_table
+from paimon_spark.catalogs.hive.places import (
+    HiveDatabase,
+    HiveTable,
+    is_paimon,
+    is_view,
+    place_of_database,
+    place_of_table,
+)
 from paimon_spark.catalogs.hive.travel import connection_text
 from paimon_spark.catalogs.identifier import DATABASE_SUFFIX, SYSTEM_DATABASE, Identifier, check_addressable
 from paimon_spark.catalogs.not_found import database_not_found

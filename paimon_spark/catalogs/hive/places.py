@@ -1,14 +1,37 @@
-"""Where a metastore says that databases, tables and partitions are.
+"""What databases, tables and partitions of a metastore are, and where. They are Hive's own objects.
 
-Java: StorageLocationHelper, TBPropertiesLocationHelper.
+Java: HiveCatalog.isPaimonTable, StorageLocationHelper, TBPropertiesLocationHelper.
 """
 
 from __future__ import annotations
 
-from paimon_spark.catalogs.hive.kinds import HiveDatabase, HivePartition, HiveTable
+from typing import Any, TypeAlias
+
 from paimon_spark.file_io import absolute_location
 
+HiveDatabase: TypeAlias = Any
+HiveTable: TypeAlias = Any
+HivePartition: TypeAlias = Any
+
 _PROPERTY = "paimon_location"
+INPUT_FORMAT = "org.apache.paimon.hive.mapred.PaimonInputFormat"
+OUTPUT_FORMAT = "org.apache.paimon.hive.mapred.PaimonOutputFormat"
+MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
+
+
+def is_paimon(table: HiveTable | None) -> bool:
+    """Whether Hive reads the table by Paimon's classes."""
+    sd = None if table is None else table.sd
+    return sd is not None and sd.inputFormat == INPUT_FORMAT and sd.outputFormat == OUTPUT_FORMAT
+
+
+def is_view(table: HiveTable | None) -> bool:
+    return table is not None and table.tableType == VIEW
+
+
+def is_external(table: HiveTable) -> bool:
+    """Whether the directory stays when the table is dropped."""
+    return bool(table.tableType == EXTERNAL)
 
 
 def place_of_database(database: HiveDatabase) -> str | None:

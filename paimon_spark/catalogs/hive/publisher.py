@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from paimon_spark.catalogs.hive.failures import Missing, Refused
 from paimon_spark.catalogs.hive.hive_tables import altered_table
-from paimon_spark.catalogs.hive.kinds import HiveTable
 from paimon_spark.catalogs.hive.known_places import named_table, tables_of
 from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.partitions import HivePartitions
+from paimon_spark.catalogs.hive.places import HiveTable
 from paimon_spark.catalogs.hive.travel import read_connection
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.errors import CatalogUnavailable, PaimonError

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from paimon_spark.catalogs.catalog_options import WAREHOUSE, bool_option, check_catalog_options
-from paimon_spark.catalogs.hive.site import read_site, site_value
 from paimon_spark.errors import OptionError, UnsupportedFeature
 from paimon_spark.format.options.value_texts import parse_bool, parse_duration, parse_int
 
@@ -21,6 +22,7 @@ _JAVA_CLIENT = "org.apache.hadoop.hive.metastore.HiveMetaStoreClient"
 _URIS, _WAREHOUSE_DIR = "hive.metastore.uris", "hive.metastore.warehouse.dir"
 _TIMEOUT = "hive.metastore.client.socket.timeout"
 _SCHEME = "thrift://"
+_SITE = "hive-site.xml"
 _PORT = 9083
 _EIGHT_MINUTES, _EIGHT_SECONDS, _TEN_MINUTES = 480_000, 8_000, 600_000
 _OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "az", "abfs", "abfss", "oss", "memory")
@@ -92,8 +94,8 @@ def read_settings(options: Mapping[str, str]) -> HiveSettings:
     """
     _check(options)
     directory = options.get(SITE_DIRECTORY, os.environ.get("HIVE_CONF_DIR", "")).strip()
-    site = read_site(directory) if directory else {}
-    given = {key: text for key in (_URIS, _WAREHOUSE_DIR, _TIMEOUT) if (text := site_value(site, key)) is not None}
+    site = _read_site(directory) if directory else {}
+    given = {key: text for key in (_URIS, _WAREHOUSE_DIR, _TIMEOUT) if (text := _site_value(site, key)) is not None}
     given |= options
     _check_plain({**site, **options})
     uri = options.get(URI) or given.get(_URIS, "")
@@ -191,3 +193,42 @@ def _timeout(text: str | None) -> int:
         return int(text) * 1000 if text.isdecimal() else parse_duration(text)
     except ValueError as error:
         raise OptionError(f"the property '{_TIMEOUT}' is '{text}': {error}") from None
+
+
+def _read_site(directory: str) -> dict[str, str]:
+    """The properties in the file of a local directory.
+
+    Raises:
+        OptionError: the file cannot be read, or is no configuration.
+    """
+    path = Path(directory.removeprefix("file:")) / _SITE
+    try:
+        root = ElementTree.fromstring(path.read_bytes())
+    except OSError as error:
+        raise OptionError(
+            f"reading the configuration of Hive: {path} cannot be read ({error.strerror}); see to 'hive-conf-dir', or "
+            "give 'uri' and 'warehouse' as options"
+        ) from None
+    except ElementTree.ParseError as error:
+        raise OptionError(f"reading the configuration of Hive: {path} is no XML ({error})") from None
+    found = {}
+    for entry in root.iter("property"):
+        name, text = entry.findtext("name", "").strip(), entry.findtext("value", "").strip()
+        if name:
+            found[name] = text
+    return found
+
+
+def _site_value(found: dict[str, str], name: str) -> str | None:
+    """A property; None: it is not there or empty.
+
+    Raises:
+        OptionError: it holds a variable, which only Hadoop's own client knows.
+    """
+    text = found.get(name, "")
+    if "${" in text:
+        raise OptionError(
+            f"the property '{name}' in {_SITE} is '{text}': variables are not replaced here; give the value as an "
+            "option of the catalog"
+        )
+    return text or None

@@ -12,10 +12,9 @@ from paimon_spark.catalogs.create import create_table, find_schema
 from paimon_spark.catalogs.drops import drop_files
 from paimon_spark.catalogs.hive.failures import Missing, Refused, Taken
 from paimon_spark.catalogs.hive.hive_tables import asks_external, hive_keys, new_table
-from paimon_spark.catalogs.hive.kinds import HiveTable, is_external, is_view
 from paimon_spark.catalogs.hive.locks import table_lock
 from paimon_spark.catalogs.hive.moves import renamed
-from paimon_spark.catalogs.hive.places import place_of_table
+from paimon_spark.catalogs.hive.places import HiveTable, is_external, is_view, place_of_table
 from paimon_spark.catalogs.hive.views_part import HiveViews
 from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier, check_new_name, check_not_system
 from paimon_spark.catalogs.moves import is_table

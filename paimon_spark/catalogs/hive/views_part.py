@@ -15,8 +15,8 @@ from paimon_spark.catalogs.hive.connections import user_name
 from paimon_spark.catalogs.hive.failures import Missing, Taken
 from paimon_spark.catalogs.hive.hive_tables import COMMENT, fields_for_hive
 from paimon_spark.catalogs.hive.hive_types import paimon_type
-from paimon_spark.catalogs.hive.kinds import VIEW, HiveTable, is_view
 from paimon_spark.catalogs.hive.names import HiveNames
+from paimon_spark.catalogs.hive.places import VIEW, HiveTable, is_view
 from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier, check_new_name, check_not_system
 from paimon_spark.catalogs.not_found import view_not_found
 from paimon_spark.catalogs.view_changes import changed_view

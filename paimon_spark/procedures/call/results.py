@@ -14,10 +14,11 @@ from paimon_spark.procedures.databases import (
     CompactDatabase,
     CompactDatabaseResult,
     DatabaseProcedure,
+    MigrateDatabase,
+    MigrateDatabaseResult,
     RemoveDatabaseOrphanFiles,
     RemoveDatabaseOrphanFilesResult,
 )
-from paimon_spark.procedures.migration import MigrateDatabase, MigrateDatabaseResult
 from paimon_spark.procedures.orphan_files import RemoveOrphanFiles
 from paimon_spark.procedures.partitions import ExpirePartitions
 from paimon_spark.procedures.procedure import Declaration, Procedure
