@@ -24,7 +24,7 @@ CHUNK_BYTES = 64 * MB  # of rows that are told apart by range at once
 
 
 def sampled_keys(work: ClusterWork, number: int) -> Iterator[pa.RecordBatch]:
-    """The keys of some rows of a source, drawn at random; only the columns of the order are read.
+    """The keys of some rows of a source, drawn at random; of some files only, and only the columns of the order.
 
     Args:
         work: the sort.
@@ -36,7 +36,7 @@ def sampled_keys(work: ClusterWork, number: int) -> Iterator[pa.RecordBatch]:
     source, clustering = work.sources[number], work.clustering
     rows = BucketRows(work.table, work.task_of(source.unit, source.files))
     draw, share = np.random.default_rng(number), work.share(source.unit)
-    for file in source.files:
+    for file in source.files[:: work.stride(source.unit)]:
         for batch in rows.read(file, FileRequest(clustering.fields), BATCH_ROWS):
             chosen = np.flatnonzero(draw.random(batch.num_rows) < share)
             yield sort_keys(batch.take(from_numpy(chosen)), clustering)

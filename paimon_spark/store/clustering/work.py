@@ -27,6 +27,8 @@ RANGE_BYTES = 64 * MB  # about four times as many in memory, and twice that whil
 GROUP_BYTES = 128 * MB
 MOST_RANGES = 4096  # of one bucket: the ranges of a huge one are larger
 SAMPLED_ROWS = 200  # for each range
+SAMPLED_FILES = 32
+SAMPLED_FILES_OF_RANGE = 4
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,15 @@ class ClusterWork:
         """The number of the unit of a group."""
         return bisect_right(self.first_ranges, self.groups[group].start) - 1
 
+    def stride(self, unit: int) -> int:
+        """One file in so many of a unit is sampled to find its bounds: some for each range, and evenly spread."""
+        wanted = max(SAMPLED_FILES, SAMPLED_FILES_OF_RANGE * self.range_count(unit))
+        return max(len(self.units[unit].files) // wanted, 1)
+
     def share(self, unit: int) -> float:
-        """The share of the rows of a unit that is sampled to find its bounds."""
-        return min(1.0, SAMPLED_ROWS * self.range_count(unit) / max(self.units[unit].rows, 1))
+        """The share of the rows of these files that is sampled."""
+        rows = SAMPLED_ROWS * self.range_count(unit) * self.stride(unit)
+        return min(1.0, rows / max(self.units[unit].rows, 1))
 
     def task_of(self, unit: int, files: Sequence[DataFileMeta]) -> AppendTask:
         """Files of a unit as the compaction reads and writes them."""

@@ -64,6 +64,18 @@ def test_a_sort_makes_the_ranges_of_files_narrow(tmp_path: Path) -> None:
     assert max(share(where) for where in conditions) < 0.75
 
 
+def test_some_of_many_files_are_sampled(tmp_path: Path) -> None:
+    """Of 70 files every second one; the ranges are of about the same size all the same."""
+    table, given = unordered(tmp_path / "t", files=70, rows=30)
+    run = SmallParts(12_000, 12_000)
+    sort_table(table, "order", ["x", "k"], run=run)
+    assert run.work is not None
+    assert run.work.stride(0) == 2
+    sizes = [result.rows for result in run.results]
+    assert max(sizes) < 3 * 70 * 30 / len(sizes)
+    assert same(rows_of(table), given)
+
+
 def test_files_are_rolled_at_their_target_size(tmp_path: Path) -> None:
     """Ranges are smaller than files: a task goes on with a file when its next range begins."""
     table, _ = unordered(tmp_path / "t", files=8, rows=2000)
