@@ -56,9 +56,5 @@ class Engine(Protocol):
     def count_columns(
         self, table: Table, snapshot: Snapshot, fields: Sequence[DataField]
     ) -> tuple[int, Mapping[str, ColumnStatistics]]:
-        """The number of rows of a snapshot, and what is in some columns.
-
-        Raises:
-            UnsupportedFeature: the engine cannot count.
-        """
+        """The number of rows of a snapshot, and what is in some columns."""
         ...

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.procedure import Procedure
 
 if TYPE_CHECKING:  # each method imports what it works with: a command that only deletes a tag waits for none of it
@@ -73,9 +72,9 @@ class LocalEngine:
     def count_columns(
         self, table: Table, snapshot: Snapshot, fields: Sequence[DataField]
     ) -> tuple[int, Mapping[str, ColumnStatistics]]:
-        raise UnsupportedFeature(
-            f"the table at {table.location} cannot be analyzed without Spark in this release: call PaimonTable.analyze"
-        )
+        from paimon_spark.store.upkeep.count_columns import count_columns
+
+        return count_columns(table, snapshot, fields)
 
 
 def dry_or_real(call: Procedure[R], table: Table) -> Callable[[bool], R]:

@@ -12,7 +12,6 @@ from support.oracles.checker import check_table
 from support.tables.compacted_tables import append, new_table, rows_of
 
 from paimon_spark.catalogs.create import create_table, new_schema
-from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.procedures.analysis import Analyze
 from paimon_spark.procedures.compaction import Compact, CompactManifest
 from paimon_spark.procedures.copies import Copy
@@ -68,9 +67,13 @@ def test_orphans_and_copies_are_done_here(table: Table, tmp_path: Path, distribu
     check_table(copied.location)
 
 
-def test_only_spark_counts(table: Table) -> None:
-    with pytest.raises(UnsupportedFeature, match="cannot be analyzed without Spark in this release: call PaimonTable"):
-        Analyze().run(table, LOCAL)
+def test_an_analysis(table: Table) -> None:
+    done = Analyze("all").run(table, LOCAL)
+    assert done.statistics is not None
+    assert (done.snapshot_id, done.statistics.snapshot_id, done.statistics.merged_record_count) == (3, 2, 20)
+    found = [(c.distinct_count, c.min, c.max, c.null_count) for c in done.statistics.columns.values()]
+    assert found == [(20, "0", "19", 0), (1, "1", "1", 0), (20, None, None, 0)]
+    check_table(table.location)
 
 
 @pytest.mark.parametrize(

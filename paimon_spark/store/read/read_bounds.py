@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cmp_to_key
 from typing import Any
 
@@ -47,23 +47,27 @@ def read_bounds(
         read: the rows of a unit, with the column alone.
     """
     found = [end for group in known.partitions.values() for end in group.bounds.get(column.name, ())]
-    for ends in map_parallel(lambda unit: list(_ends(read(unit))), known.rest, _THREADS):
+    for ends in map_parallel(lambda unit: [e for b in read(unit) for e in ends_of(b.column(0))], known.rest, _THREADS):
         found += ends
     if not found:
         return None, None
-    found.sort(key=cmp_to_key(compare_values))
-    low, high = from_internal([found[0], found[-1]], column.type).to_pylist()
+    low, high = from_internal(outermost(found), column.type).to_pylist()
     return low, high
 
 
-def _ends(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
-    """Values among which are the least and the greatest of the batches; Arrow leaves out NaN, which Spark does not."""
-    for batch in batches:
-        values = batch.column(0).drop_null()
-        if pa.types.is_floating(values.type):
-            numbers = values.filter(pc.invert(pc.is_nan(values)))
-            if len(numbers) < len(values):
-                yield float("nan")
-            values = numbers
-        if len(values):
-            yield from map(to_internal, pc.min_max(values).values())
+def outermost(values: Sequence[Any]) -> tuple[Any, Any]:
+    """The least and the greatest of internal values, of which there is one at least; NaN is the greatest."""
+    key = cmp_to_key(compare_values)
+    return min(values, key=key), max(values, key=key)
+
+
+def ends_of(column: pa.Array) -> Iterator[Any]:
+    """Internal values among which are the least and the greatest of a column; Arrow leaves out NaN, Spark does not."""
+    values = column.drop_null()
+    if pa.types.is_floating(values.type):
+        numbers = values.filter(pc.invert(pc.is_nan(values)))
+        if len(numbers) < len(values):
+            yield float("nan")
+        values = numbers
+    if len(values):
+        yield from map(to_internal, pc.min_max(values).values())
