@@ -7,15 +7,14 @@ partition is read from one branch as a whole, whatever the condition is. Writes 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
 
 from paimon_spark.arrow.predicates.predicate import Predicate, restrict
 from paimon_spark.arrow.types import arrow_schema
-from paimon_spark.errors import DataError, SchemaError, UnsupportedFeature
+from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.rules.supported import check_readable
@@ -26,7 +25,7 @@ from paimon_spark.merge.engines.choice import check_engine
 from paimon_spark.store.metadata.live_files import canonical_row, fold
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import other_branch
-from paimon_spark.store.read.split_reader import BATCH_ROWS, SplitReader
+from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.splits import PostponeSplit, ReadUnit, Split
 from paimon_spark.store.scan.increments import reads_increment
 from paimon_spark.store.scan.read_optimized import of_level, top_level
@@ -36,52 +35,6 @@ from paimon_spark.store.scan.table_scan import BranchScan, Plan, delete_read_tag
 from paimon_spark.store.scan.time_travel import travelled
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class BranchedReader:
-    """Reads the splits of both branches; picklable.
-
-    Attributes:
-        own: reads the splits of the table's own branch.
-        other: reads those that name another one.
-    """
-
-    own: SplitReader
-    other: SplitReader
-
-    @property
-    def arrow_schema(self) -> pa.Schema:
-        """What every batch has, exactly."""
-        return self.own.arrow_schema
-
-    def read(self, split: ReadUnit, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The rows of a split of either branch; batches have at least one row and about batch_rows at most.
-
-        Raises:
-            CorruptFile: a data file or deletion vector is missing or damaged.
-            SnapshotNotFound: a file is missing because the snapshot has expired since it was planned.
-            TableChanged: a file has a newer schema, in which a wanted column was dropped or changed its type.
-            DataError: a column that is NOT NULL in the table has a null in the other branch.
-        """
-        if _is_own(split):
-            yield from self.own.read(split, batch_rows)
-            return
-        for batch in self.other.read(split, batch_rows):
-            yield self._as_own(batch)
-
-    def _as_own(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        own, other = self.own, self.other
-        for column, field in zip(batch.columns, own.fields, strict=True):
-            if column.null_count and not field.type.nullable:
-                raise DataError(
-                    f"reading {own.table.location} through the branch '{other.table.branch}': its column "
-                    f"'{field.name}' holds NULL, which it must not in the branch '{own.table.branch}'; let both "
-                    "allow NULL"
-                )
-        if not own.fields:
-            return batch
-        return pa.RecordBatch.from_arrays(batch.columns, schema=own.arrow_schema)
 
 
 @dataclass(frozen=True)
@@ -244,10 +197,6 @@ def _fields_of(table: Table, fields: Iterable[DataField]) -> tuple[DataField, ..
     """The columns of the same names as a branch has them."""
     made, by_name = (ROW_KIND_FIELD, SEQUENCE_FIELD), table.schema.by_name
     return tuple(field if field in made else by_name[field.name] for field in fields)
-
-
-def _is_own(split: ReadUnit) -> bool:
-    return not isinstance(split, (Split, PostponeSplit)) or split.branch is None
 
 
 def _other_table(table: Table, branch: str) -> Table | None:

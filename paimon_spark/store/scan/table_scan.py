@@ -34,9 +34,9 @@ from paimon_spark.store.scan.time_travel import Travel, resolve_snapshot
 from paimon_spark.store.storage.parallel import map_parallel
 
 if TYPE_CHECKING:
+    from paimon_spark.store.read.branched_reader import BranchedReader
     from paimon_spark.store.read.known_totals import KnownTotals
     from paimon_spark.store.read.split_reader import SplitReader
-    from paimon_spark.store.scan.branched_scan import BranchedReader
     from paimon_spark.store.scan.scan_explanation import ScanExplanation
     from paimon_spark.store.scan.split_plan import ScanRequest
 

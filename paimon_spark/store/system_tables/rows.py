@@ -19,9 +19,10 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.schema import ROW_KIND, ROW_KIND_FIELD, SEQUENCE_FIELD, TableSchema
 from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.read.branched_reader import BranchedReader
 from paimon_spark.store.read.split_reader import SplitReader
 from paimon_spark.store.read.splits import ReadUnit, group_splits
-from paimon_spark.store.scan.branched_scan import BranchedReader, BranchPair
+from paimon_spark.store.scan.branched_scan import BranchPair
 from paimon_spark.store.scan.new_scan import new_scan
 from paimon_spark.store.scan.projection import row_kind_field
 from paimon_spark.store.scan.read_optimized import of_level, top_level
