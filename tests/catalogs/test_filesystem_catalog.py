@@ -276,9 +276,10 @@ def test_a_writer_that_goes_on_after_a_drop_makes_no_table(catalog: Catalog) -> 
     opened = catalog.load_table(ORDERS)
     append(opened, 1)
     catalog.drop_table(ORDERS)
-    append(opened, 2)
+    with pytest.raises(TableNotFound, match="it was dropped or renamed since this job opened it"):
+        append(opened, 2)
     assert catalog.list_tables("shop") == []
-    with pytest.raises(SchemaError, match=r"the directory is not empty \(.*snapshot.*\), and holds no Paimon table"):
+    with pytest.raises(SchemaError, match=r"the directory is not empty \(.*\), and holds no Paimon table"):
         catalog.create_table(ORDERS, schema())
 
 

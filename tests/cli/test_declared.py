@@ -53,7 +53,7 @@ def test_the_options_of_a_command_are_those_of_its_procedure(name: str) -> None:
         found, declared = parameters[argument], arguments_of(procedure)[argument]
         assert flag in ((found.metavar or "").strip("{}"), *found.opts)
         assert found.required == declared.is_required
-        assert found.required or found.default == (True if argument == "full" else declared.default)
+        assert found.required or found.default == declared.default
         assert found.help.startswith(sentence(declared).partition(" retain_max")[0])
 
 

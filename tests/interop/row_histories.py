@@ -320,7 +320,7 @@ class RowHistory:
         return drawn_condition(self.random, self.table.types)
 
     def _sets(self) -> dict[str, Piece]:
-        names = self.random.sample(self.table.settable, self.random.choice((1, 1, 2)))
+        names = self.random.sample(self.table.settable, min(len(self.table.settable), self.random.choice((1, 1, 2))))
         return {name: drawn_value(self.random, self.table.types, name) for name in names}
 
     def _is_of_files(self, condition: Piece) -> bool:
