@@ -35,6 +35,7 @@ from paimon_spark.format.type_text import type_sql
 from paimon_spark.format.types import BINARIES, FLOATS, INTEGERS, STRINGS, TIMESTAMPS, DataField, Root
 
 _COMPARED = INTEGERS | STRINGS | BINARIES | TIMESTAMPS | {Root.BOOLEAN, Root.DATE, Root.TIME, Root.DECIMAL}
+_MICROS = 6
 _MIRRORED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 
 
@@ -94,7 +95,8 @@ def _compare_columns(left: Column, op: Op, right: Column) -> Predicate:
     """Of two types Spark casts one; and in FLOAT and DOUBLE NaN is a value of its own."""
     roots = {left.type.root, right.type.root}
     same = roots == {Root.VARCHAR} or left.type.with_nullable(True) == right.type.with_nullable(True)
-    if not same or not roots <= _COMPARED:
+    finer = max(left.type.precision or 0, right.type.precision or 0) > _MICROS and roots <= TIMESTAMPS
+    if not same or not roots <= _COMPARED or finer:  # Spark compares no more than microseconds
         raise PredicateError(
             f"cannot compare the columns {left} and {right}: they need one type that is no number with NaN"
         )

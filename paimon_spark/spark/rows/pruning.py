@@ -67,9 +67,10 @@ def pruning_of(
                 continue
     if not found and count == 1:  # such as "true", which names no column
         try:
-            return Pruning(parse_predicate(condition, fields, time_zone), True)
+            predicate = parse_predicate(condition, fields, time_zone)
         except PaimonError:
             return Pruning()
+        return Pruning() if columns_of(predicate) else Pruning(predicate, True)
     return Pruning(and_(*predicates) if predicates else _TRUE, bool(predicates) and len(predicates) == count)
 
 

@@ -136,8 +136,14 @@ def _column_stats(layout: _Layout, stats: SimpleStats, row_count: int) -> Mappin
     low = layout.decode(stats.min_values[4:])
     high = layout.decode(stats.max_values[4:])
     for i, (name, position) in enumerate(zip(layout.names, layout.positions, strict=True)):
+        nulls = None if counts is None else counts[position]
+        if nulls is not None and nulls < 0:
+            # Releases before 2.0 store the -1 of a parquet footer without statistics, as of long texts. Bounds beside
+            # it are those of other row groups.
+            found[name] = ColumnStats(None, None, None)
+            continue
         minimum, maximum = layout.trust(i, low[i], high[i])
-        found[name] = ColumnStats(minimum, maximum, None if counts is None else counts[position])
+        found[name] = ColumnStats(minimum, maximum, nulls)
     return found
 
 

@@ -282,3 +282,13 @@ def test_any_form_of_condition() -> None:
     assert as_predicate(bound, FIELDS, None) is bound
     with pytest.raises(PredicateError, match="give SQL text"):
         as_predicate(7, FIELDS, None)  # type: ignore[arg-type]  # what a user may do
+
+
+def test_columns_finer_than_microseconds_are_not_compared() -> None:
+    """Spark sees microseconds: two values of one microsecond are equal there."""
+    for root in (Root.TIMESTAMP, Root.TIMESTAMP_LTZ):
+        digits = {"a": 9, "b": 9, "c": 6, "d": 6}
+        fields = [DataField(n, name, DataType(root, precision=digits[name])) for n, name in enumerate(digits)]
+        assert parse_predicate("c = d", fields, None)
+        with pytest.raises(PredicateError):
+            parse_predicate("a = b", fields, None)

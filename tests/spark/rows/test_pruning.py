@@ -40,6 +40,14 @@ def test_a_clause_behind_a_condition_is_left_to_spark(tail: str) -> None:
     assert equalities(f"t.id = s.id {tail}") == ([], False)
 
 
+def test_a_field_that_may_be_a_column_of_the_source_is_left_to_spark() -> None:
+    """In the ON of a MERGE whose source is called s, s.kind is no field of the target's column s."""
+    kind = DataField(1, "kind", DataType(Root.INT))
+    fields = (FIELDS[0], DataField(2, "s", DataType(Root.ROW, fields=(kind,))))
+    assert pruning_of("s.kind = 1", fields, "t", None) == Pruning()
+    assert pruning_of("1 = 1", fields, "t", None).is_whole
+
+
 def test_a_semicolon_and_a_closed_parenthesis_are_left_to_spark() -> None:
     for condition in ("pt = 'a';", "pt = 'a') OR (pt = 'b'", "pt = 'a'; DROP TABLE t"):
         assert told(condition) == Pruning()

@@ -144,6 +144,16 @@ def test_unknown_null_counts(null_counts: tuple[int, ...] | None, schemas: Schem
     assert not FileFilter(compare("w", Op.GT, 200), NEW, schemas).matching_values([file])
 
 
+def test_a_null_count_below_zero_is_unknown_as_are_the_bounds_beside_it(schemas: SchemaStore) -> None:
+    """Releases before 2.0 store the -1 of a parquet footer that has no statistics of long texts."""
+    counts = FILE.value_stats.null_counts
+    assert counts is not None
+    unknown = replace(FILE.value_stats, null_counts=(-1,) * len(counts))
+    file = replace(FILE, value_stats=unknown)
+    assert FileFilter(IsNull(("t",)), NEW, schemas).matching_values([file])
+    assert FileFilter(compare("w", Op.GT, 200), NEW, schemas).matching_values([file])
+
+
 def test_columns_no_schema_explains_keep_the_file(schemas: SchemaStore) -> None:
     file = replace(FILE, write_cols=("k", "_ROW_ID"))
     assert FileFilter(compare("w", Op.EQ, -1), NEW, schemas).matching_values([file])
