@@ -21,7 +21,7 @@ STRICT = {"partition.timestamp-format.strict": "true", "partition.timestamp-form
 
 @pytest.mark.parametrize("bucket", ["1", "-1", "-2"])
 def test_partitions_that_say_no_time_are_not_written(tmp_path: Path, bucket: str) -> None:
-    table = make(tmp_path / "t", COLUMNS, ["k", "dt"], {"bucket": bucket, **STRICT}, ["dt"])
+    table = make(tmp_path / f"t{bucket}", COLUMNS, ["k", "dt"], {"bucket": bucket, **STRICT}, ["dt"])
     put(table, ROWS[:2])
     with pytest.raises(DataError, match=r"partition dt=soon says no time .*partition\.timestamp-format\.strict"):
         put(table, ROWS[2:])
