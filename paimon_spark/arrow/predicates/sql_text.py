@@ -27,6 +27,7 @@ from paimon_spark.arrow.predicates.binding import (
     resolve_column,
 )
 from paimon_spark.arrow.predicates.coercion import Column
+from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.arrow.predicates.literals import (
     BOOLEAN,
     BYTES,
@@ -107,7 +108,9 @@ _TYPES: dict[str, DataType] = {
 }
 
 
-def parse_predicate(sql: str, fields: Sequence[DataField], time_zone: TimeZone | None) -> Predicate:
+def parse_predicate(
+    sql: str, fields: Sequence[DataField], time_zone: TimeZone | None, dialect: Dialect = Dialect.ANSI
+) -> Predicate:
     """The predicate that a condition in Spark SQL means for a table.
 
     Args:
@@ -115,14 +118,16 @@ def parse_predicate(sql: str, fields: Sequence[DataField], time_zone: TimeZone |
         fields: the table's columns; the text may spell them in any letter case.
         time_zone: the session's, for comparisons of local times with instants. None: unknown; a condition that needs it
             is refused.
+        dialect: by which rules the session reads it; a condition that they give another meaning is refused.
 
     Raises:
         PredicateError: the text is not SQL, names an unknown column, compares what Spark cannot compare, or uses a
             construct that has no predicate; the message holds the text and what is possible.
         OptionError: an unknown time zone.
     """
-    reading = _Reading(fields, session_zone(time_zone))
+    reading = _Reading(fields, session_zone(time_zone), dialect)
     try:
+        dialect.check_known()
         return reading.predicate(_parse(sql))
     except PredicateError as error:
         raise PredicateError(f"cannot use the filter {sql!r}: {error}") from None
@@ -169,9 +174,10 @@ def _check_parts(node: Node, *known: str) -> None:
 class _Reading:
     """One text being read for one table."""
 
-    def __init__(self, fields: Sequence[DataField], zone: dt.tzinfo) -> None:
+    def __init__(self, fields: Sequence[DataField], zone: dt.tzinfo, dialect: Dialect) -> None:
         self._fields = fields
         self._zone = zone
+        self._dialect = dialect
 
     # ------------------------------------------------------------------------------------------------------ conditions
 
@@ -191,12 +197,13 @@ class _Reading:
                 _check_parts(node, "this", "low", "high")
                 value = self._operand(node.this)
                 low, high = self._operand(node.args["low"]), self._operand(node.args["high"])
-                zone = self._zone
-                return and_(bind_compare(value, Op.GE, low, zone), bind_compare(value, Op.LE, high, zone))
+                return and_(self._compare(value, Op.GE, low), self._compare(value, Op.LE, high))
             case exp.In():
                 _check_parts(node, "this", "expressions")
-                literals = [self._literal(item) for item in node.expressions]
-                return bind_in(self._column(node.this), literals, self._zone)
+                column, literals = self._column(node.this), [self._literal(item) for item in node.expressions]
+                for literal in literals:
+                    self._dialect.check_alike(column.type, literal.type)
+                return bind_in(column, literals, self._zone)
             case exp.Like():
                 return self._like(node, "\\")
             case exp.Escape(this=exp.Like()):
@@ -217,8 +224,12 @@ class _Reading:
         if isinstance(right, exp.Boolean) and not _is_operand(left):
             compared = _compare_truth(self.predicate(left), op, bool(right.this), node)
         else:
-            compared = bind_compare(self._operand(left), op, self._operand(right), self._zone)
+            compared = self._compare(self._operand(left), op, self._operand(right))
         return not_(compared) if isinstance(node, exp.NullSafeNEQ) else compared
+
+    def _compare(self, left: Column | Literal, op: Op, right: Column | Literal) -> Predicate:
+        self._dialect.check_alike(left.type, right.type)
+        return bind_compare(left, op, right, self._zone)
 
     def _is(self, node: Node) -> Predicate:
         _check_parts(node, "this", "expression")
@@ -298,11 +309,16 @@ class _Reading:
                 return self._cast(cast, cast.this)
             case exp.Add() | exp.Sub() | exp.Mul() as sum_:
                 _check_parts(sum_, "this", "expression")
-                return calculate(_SUMS[type(sum_)], self._term(sum_.this), self._term(sum_.expression))
+                return self._sum(_SUMS[type(sum_)], self._term(sum_.this), self._term(sum_.expression))
             case exp.Column() | exp.Dot() as column:
                 raise PredicateError(f"column {column.sql(dialect='spark')!r} stands where a literal must")
             case other:
                 raise _refuse(other)
+
+    def _sum(self, kind: Sum, left: Literal | Interval, right: Literal | Interval) -> Literal:
+        if isinstance(left, Literal) and isinstance(right, Literal) and Root.DATE not in _roots(left, right):
+            self._dialect.check_alike(left.type, right.type)
+        return calculate(kind, left, right)
 
     def _term(self, node: Node) -> Literal | Interval:
         node = _unwrap(node)
@@ -348,6 +364,10 @@ def _unwrap(node: Node) -> Node:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
+
+
+def _roots(*literals: Literal) -> set[Root]:
+    return {literal.type.root for literal in literals if literal.type is not None}
 
 
 def _is_operand(node: Node) -> bool:

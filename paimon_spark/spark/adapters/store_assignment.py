@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from paimon_spark.errors import DataError
+from paimon_spark.spark.adapters.sql_dialect import is_ansi
 
 POLICY = "spark.sql.storeAssignmentPolicy"
 _INTERVALS = (st.CalendarIntervalType, st.DayTimeIntervalType, st.YearMonthIntervalType)
@@ -31,7 +32,7 @@ class StorePolicy:
     def of(cls, spark: SparkSession) -> StorePolicy:
         """The settings of a session, as they are now."""
         policy = (spark.conf.get(POLICY, "ANSI") or "ANSI").upper()
-        return cls(policy, (spark.conf.get("spark.sql.ansi.enabled", "true") or "true").lower() == "true")
+        return cls(policy, is_ansi(spark))
 
 
 @dataclass(frozen=True)

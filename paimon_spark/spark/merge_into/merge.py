@@ -17,6 +17,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
+from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
 from paimon_spark.spark.merge_into.evolved_target import evolved_target
@@ -142,7 +143,8 @@ def _predicate(plan: MergePlan, source: DataFrame) -> Predicate:
     """What rows of the target must satisfy to match. With clauses for rows that do not match, all matter."""
     if plan.of(When.NOT_MATCHED_BY_SOURCE):
         return AlwaysTrue()
-    condition = pruning_of(plan.condition, plan.fields, plan.alias, plan.table.time_zone)
+    dialect = sql_dialect(source.sparkSession)
+    condition = pruning_of(plan.condition, plan.fields, plan.alias, plan.table.time_zone, dialect)
     return and_(condition.predicate, source_range(plan.table, source, plan.same))
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import SparkSession
-
+from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.native.known_rows import known_rows
 from paimon_spark.spark.native.requests import ReadExplanation, TableFrame
+from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.sql.queries.query import Totals, Use, fold
 from paimon_spark.sql.queries.totals import ROWS
 from paimon_spark.store.open import ReadableTable
@@ -28,11 +28,11 @@ class Answer:
     reasons: tuple[str, ...] = ()
 
 
-def known_answer(spark: SparkSession, use: Use, table: object, where: str | None) -> Answer:
+def known_answer(session: SqlSession, use: Use, table: object, where: str | None) -> Answer:
     """The rows that a query needs, where metadata tell them exactly.
 
     Args:
-        spark: the session.
+        session: the session; of one that reads names otherwise than we do nothing is known.
         use: of the table in the query.
         table: as it is opened; of a system table nothing is known.
         where: a condition that all rows fulfil which the query needs.
@@ -41,7 +41,7 @@ def known_answer(spark: SparkSession, use: Use, table: object, where: str | None
         SnapshotNotFound: the state does not exist, or it expires concurrently.
         CorruptFile: metadata are missing or damaged.
     """
-    if use.totals is None or not isinstance(table, ReadableTable):
+    if use.totals is None or not isinstance(table, ReadableTable) or session.dialect() is Dialect.OTHER:
         return Answer()
     columns = _columns(use.totals, table)
     if isinstance(columns, str):
@@ -50,7 +50,7 @@ def known_answer(spark: SparkSession, use: Use, table: object, where: str | None
     known = scan.known_totals([column.name for column in columns])
     if known.rest:
         return Answer(reasons=known.why)
-    frame = known_rows(spark, table.schema, known, columns, ROWS)
+    frame = known_rows(session.spark, table.schema, known, columns, ROWS)
     if frame is None:
         return Answer(reasons=("there are too many partitions",))
     told = ReadExplanation(

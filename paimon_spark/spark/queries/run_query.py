@@ -93,7 +93,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
             names.append(frame)
             continue
         used = plan_use(session, use, named)
-        answer = known_answer(session.spark, use, used.opened, used.where)
+        answer = known_answer(session, use, used.opened, used.where)
         if answer.frame is not None:
             frame = _FRAME.format(f"known_{at}")
             frames[frame] = answer.frame.frame

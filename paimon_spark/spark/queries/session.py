@@ -8,11 +8,13 @@ from functools import cached_property
 
 from pyspark.sql import SparkSession
 
+from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import View
 from paimon_spark.errors import SqlError
 from paimon_spark.spark.adapters.session_options import SessionOptions, chosen_options, paimon_settings
+from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.table.table_api import PaimonTable
 from paimon_spark.sql.text.names import Names, TableName
 from paimon_spark.sql.text.single_name import read_table_name
@@ -36,6 +38,7 @@ class SqlSession:
         self.catalog = catalog
         self.database: str | None = None
         self._settings: dict[str, str] | None = None
+        self._dialect: Dialect | None = None
 
     @property
     def names(self) -> Names:
@@ -108,6 +111,13 @@ class SqlSession:
     def begin(self) -> None:
         """A statement begins: the settings of the Spark session are asked for again, once."""
         self._settings = None
+        self._dialect = None
+
+    def dialect(self) -> Dialect:
+        """By which rules the Spark session reads the conditions of this statement."""
+        if self._dialect is None:
+            self._dialect = sql_dialect(self.spark)
+        return self._dialect
 
     def said_of(self, name: TableName) -> SessionOptions:
         """What the settings of the Spark session say of a table."""

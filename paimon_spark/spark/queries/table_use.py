@@ -94,7 +94,7 @@ def plan_use(session: SqlSession, use: Use, args: Mapping[str, Any]) -> TableRea
     zone = session.time_zone()
     state = {**_travel(use.travel, zone), **_increment(use.increment)}
     source = _Source(session, use.name, state, use.options)
-    where = pushed_filter(use, source.table.schema.fields, zone, args)
+    where = pushed_filter(use, source.table.schema.fields, zone, args, session.dialect())
     source.check_full_scan(where)
     columns = needed_columns(use, source.table.schema.names)
     return TableRead(source.path, source.options, columns, where, opened=source.table)

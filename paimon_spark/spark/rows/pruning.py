@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue, Predicate, and_, columns_of
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import TimeZone
@@ -42,7 +43,11 @@ class Pruning:
 
 
 def pruning_of(
-    condition: Expression | None, fields: Sequence[DataField], alias: str, time_zone: TimeZone | None
+    condition: Expression | None,
+    fields: Sequence[DataField],
+    alias: str,
+    time_zone: TimeZone | None,
+    dialect: Dialect = Dialect.ANSI,
 ) -> Pruning:
     """What a condition tells. Parts that only Spark understands tell nothing.
 
@@ -51,6 +56,7 @@ def pruning_of(
         fields: the columns of the table.
         alias: of the table.
         time_zone: of the session.
+        dialect: by which rules the session reads the condition.
     """
     if condition is None:
         return Pruning(_TRUE, True)
@@ -62,12 +68,12 @@ def pruning_of(
     for conjunct in found:
         if all(fold(column) in known for column in conjunct.columns):
             try:
-                predicates.append(parse_predicate(conjunct.text, fields, time_zone))
+                predicates.append(parse_predicate(conjunct.text, fields, time_zone, dialect))
             except PaimonError:
                 continue
     if not found and count == 1:  # such as "true", which names no column
         try:
-            predicate = parse_predicate(condition, fields, time_zone)
+            predicate = parse_predicate(condition, fields, time_zone, dialect)
         except PaimonError:
             return Pruning()
         return Pruning() if columns_of(predicate) else Pruning(predicate, True)

@@ -15,6 +15,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
+from paimon_spark.spark.adapters.sql_dialect import sql_dialect
 from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, new_values, read_assignments
 from paimon_spark.spark.rows.attempts import Job, run_attempts
@@ -170,7 +171,8 @@ def moves_rows(table: Table, given: Sequence[Assignment]) -> bool:
 
 
 def _pruning(statement: RowStatement, table: Table) -> Pruning:
-    return pruning_of(statement.condition, table.schema.fields, statement.alias, table.time_zone)
+    dialect = sql_dialect(statement.job.spark)
+    return pruning_of(statement.condition, table.schema.fields, statement.alias, table.time_zone, dialect)
 
 
 def _is_of_partitions(pruning: Pruning, table: Table) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.zones import TimeZone
 from paimon_spark.errors import PaimonError
@@ -30,7 +31,11 @@ def needed_columns(use: Use, columns: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def pushed_filter(
-    use: Use, fields: Sequence[DataField], time_zone: TimeZone | None, args: Mapping[str, Any] = _NO_ARGS
+    use: Use,
+    fields: Sequence[DataField],
+    time_zone: TimeZone | None,
+    args: Mapping[str, Any] = _NO_ARGS,
+    dialect: Dialect = Dialect.ANSI,
 ) -> str | None:
     """The condition that rows of a table must fulfil to matter to a query, as ``parse_predicate`` takes it; None: none.
 
@@ -38,8 +43,9 @@ def pushed_filter(
         fields: the columns of the table.
         time_zone: of the session; None: it is not known.
         args: the values of the named parameters of the query.
+        dialect: by which rules the session reads conditions.
     """
-    reading = _Reading(fields, time_zone, args)
+    reading = _Reading(fields, time_zone, args, dialect)
     kept = [text for part in use.conjuncts if (text := reading.condition(part)) is not None]
     return " AND ".join(kept) or None
 
@@ -51,6 +57,7 @@ class _Reading:
     fields: Sequence[DataField]
     time_zone: TimeZone | None
     args: Mapping[str, Any]
+    dialect: Dialect
 
     def condition(self, part: Conjunct | Alternatives) -> str | None:
         """A condition in parentheses that rows fulfil where the part holds; None: it says nothing of the table."""
@@ -73,7 +80,7 @@ class _Reading:
         if text is None:
             return None
         try:
-            parse_predicate(text, self.fields, self.time_zone)
+            parse_predicate(text, self.fields, self.time_zone, self.dialect)
         except PaimonError:
             return None
         return f"({text})"

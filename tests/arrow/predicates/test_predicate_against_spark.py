@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from paimon_spark.arrow.predicates.dialect import Dialect
 from paimon_spark.arrow.predicates.evaluate import evaluate
 from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.arrow.types import arrow_schema
@@ -220,13 +221,19 @@ def spark_answers(spark: SparkSession, conditions: Sequence[str]) -> list[list[b
     return [column.to_pylist() for column in found.columns]
 
 
-def differences(spark: SparkSession, batch: pa.RecordBatch, conditions: Sequence[str], zone: str) -> list[Any]:
+def differences(
+    spark: SparkSession,
+    batch: pa.RecordBatch,
+    conditions: Sequence[str],
+    zone: str,
+    dialect: Dialect = Dialect.ANSI,
+) -> list[Any]:
     """(condition, row, our truth value, Spark's) wherever they differ."""
     wrong = []
     for start in range(0, len(conditions), 200):
         part = conditions[start : start + 200]
         for condition, expected in zip(part, spark_answers(spark, part), strict=True):
-            found = evaluate(parse_predicate(condition, fields(), zone), batch).to_pylist()
+            found = evaluate(parse_predicate(condition, fields(), zone, dialect), batch).to_pylist()
             pairs = enumerate(zip(found, expected, strict=True))
             wrong += [(condition, i, mine, theirs) for i, (mine, theirs) in pairs if mine is not theirs]
     return wrong
@@ -243,6 +250,48 @@ def test_a_sample_of_all_comparisons(spark: SparkSession, batch: pa.RecordBatch)
 def test_moments_in_a_zone_with_summer_time(spark: SparkSession, batch: pa.RecordBatch, new_york: str) -> None:
     zoned = [c for c in comparisons() if c.split()[0] in ("day", "instant", "local")]
     assert differences(spark, batch, zoned, new_york) == []
+
+
+# ANSI rules give each a meaning; with spark.sql.ansi.enabled = false it may have another one.
+OTHERWISE_WITHOUT_ANSI = [
+    "price not in ('1.105')", "wide = '9007199254740993.5'", "single = 16777217", "single != 0.1", "num in (1, '3')",
+    "day not in ('2026-11-1')", "instant in ('2026-11-01')", "num = '7'", "flag = '1'", "data = 'ab'",
+    "num in (1, 2.5, '3')", "single in (0.1, 1.5)", "day = '2026-11'", "local < '2026-11-1 10'",
+]  # fmt: skip
+
+
+@pytest.fixture
+def lenient(spark: SparkSession) -> Iterator[Dialect]:
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    yield Dialect.LENIENT
+    spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def is_read(condition: str, dialect: Dialect) -> bool:
+    try:
+        parse_predicate(condition, fields(), "UTC", dialect)
+    except PredicateError:
+        return False
+    return True
+
+
+def test_without_ansi_rules_conditions_are_true_where_spark_says_so(
+    spark: SparkSession, batch: pa.RecordBatch, lenient: Dialect
+) -> None:
+    asked = [*CONDITIONS, *comparisons()[::5], *REFUSED, *OTHERWISE_WITHOUT_ANSI]
+    read = [condition for condition in asked if is_read(condition, lenient)]
+    assert len(read) > len(asked) // 2
+    assert differences(spark, batch, read, "UTC", lenient) == []
+
+
+@pytest.mark.parametrize("condition", OTHERWISE_WITHOUT_ANSI)
+def test_without_ansi_rules_values_of_two_kinds_are_left_to_spark(condition: str) -> None:
+    assert is_read(condition, Dialect.ANSI)
+    assert not is_read(condition, Dialect.LENIENT)
+
+
+def test_nothing_is_told_where_names_or_literals_are_read_otherwise() -> None:
+    assert not is_read("num = 7", Dialect.OTHER)
 
 
 @pytest.mark.parametrize("condition", REFUSED)
