@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from paimon_spark.arrow.file_index.column_keys import ColumnKeys, bit_values, fits_long, map_values
 from paimon_spark.arrow.raw_values import valid_mask
-from paimon_spark.arrow.row_hash import byte_spans
 from paimon_spark.format.file_index.bitmap_writer import write_bitmap
 from paimon_spark.format.file_index.bloom import BloomBuilder, Hashes, hash_numbers
 from paimon_spark.format.file_index.bsi import write_bsi
@@ -99,5 +99,8 @@ def _text_hashes(texts: pa.Array) -> Hashes:
         texts = texts.drop_null()
     if texts.nbytes >= LONG * max(len(texts), 1):
         texts = texts.unique()
-    starts, lengths, data = byte_spans(texts)
-    return hash_texts(data, starts, lengths)
+    if not len(texts):
+        return np.empty(0, np.uint64)
+    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, 4 * texts.offset)
+    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+    return hash_texts(data, offsets[:-1], np.diff(offsets))

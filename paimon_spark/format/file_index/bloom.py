@@ -23,7 +23,9 @@ from paimon_spark.format.file_index.kinds import (
 from paimon_spark.format.types import BINARIES, FLOATS, DataType, Root
 
 _LONG = 2**64 - 1
-_AT_ONCE = 1 << 13  # hashes: what is computed of them stays in the cache
+_MIXES = ((24, 1 + 8 + 256), (14, 1 + 4 + 16), (28, 1 + (1 << 31)))  # a shift to the right, a sum of shifts to the left
+_AT_ONCE = 1 << 14  # numbers: what is computed of them stays in the cache
+_PLACES_AT_ONCE, _LEAST_AT_ONCE = 3 << 14, 1 << 8  # bits of hashes; hashes
 _MOST_FLAGS = 1 << 27  # bytes, one for each bit of a filter; of a larger filter the bits themselves are set
 
 Hashes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint64]]
@@ -62,11 +64,19 @@ class BloomBuilder:
         self._hash_count = max(1, math.floor(self._bit_count / items * math.log(2) + 0.5))
         self._bits = np.zeros(self._bit_count // 8, np.uint8)
         self._flags = np.zeros(self._bit_count if self._bit_count <= _MOST_FLAGS else 0, np.bool_)
+        self._at_once = max(_PLACES_AT_ONCE // self._hash_count, _LEAST_AT_ONCE)
+        shape = (self._hash_count, self._at_once)
+        self._room = np.empty(shape, np.int32), np.empty(shape, np.int32)
+        self._room_of_places = np.empty(shape, np.int64)
 
     def add(self, hashes: Hashes) -> None:
         """Adds the values with these hashes."""
-        for start in range(0, len(hashes), _AT_ONCE):
-            self._set_flags(hashes[start : start + _AT_ONCE])
+        for start in range(0, len(hashes), self._at_once):
+            places = self._places(hashes[start : start + self._at_once])
+            if len(self._flags):  # a flag is set faster than a bit
+                self._flags[places] = True
+            else:
+                np.bitwise_or.at(self._bits, places >> 3, np.left_shift(1, places & 7).astype(np.uint8))
 
     def to_bytes(self) -> bytes:
         """The index."""
@@ -74,18 +84,20 @@ class BloomBuilder:
         self._bits[: len(bits)] |= bits
         return self._hash_count.to_bytes(4, "big") + self._bits.tobytes()
 
-    def _set_flags(self, hashes: Hashes) -> None:
-        """Sets the flags of hashes: a flag is set faster than a bit."""
-        low, high = hashes.astype(np.uint32), (hashes >> np.uint64(32)).astype(np.uint32)
-        for _ in range(self._hash_count):
-            low += high
-            total = low.view(np.int32)
-            total = total ^ (total >> 31)  # the complement of a negative number
-            total -= total // self._bit_count * self._bit_count  # numpy's % takes three times as long
-            if len(self._flags):
-                self._flags[total.astype(np.int64)] = True
-            else:
-                np.bitwise_or.at(self._bits, total >> 3, np.left_shift(1, total & 7).astype(np.uint8))
+    def _places(self, hashes: Hashes) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+        """The bits of hashes, as _positions, in memory that the next call uses again: a row for each hash function."""
+        totals, scratch = (room[:, : len(hashes)] for room in self._room)
+        places = self._room_of_places[:, : len(hashes)]
+        halves = hashes.astype("<u8", copy=False).view("<i4").reshape(-1, 2)
+        np.add(halves[:, 0], halves[:, 1], out=totals[0])
+        for number in range(1, self._hash_count):
+            np.add(totals[number - 1], halves[:, 1], out=totals[number])
+        np.right_shift(totals, 31, out=scratch)
+        totals ^= scratch  # the complement of a negative number
+        np.floor_divide(totals, self._bit_count, out=scratch)
+        scratch *= self._bit_count
+        np.subtract(totals, scratch, out=places)  # numpy's % takes three times as long
+        return places
 
 
 def open_bloom(reader: ByteReader) -> BloomFilter:
@@ -145,15 +157,16 @@ def hash_bytes(values: Iterable[bytes]) -> Hashes:
 def hash_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Hashes:
     """Thomas Wang's mix of 64 bits of every number, with the sign kept by the shifts to the right."""
     hashes = np.empty(len(numbers), np.int64)
+    shifted = np.empty(min(len(numbers), _AT_ONCE), np.int64)
     for start in range(0, len(numbers), _AT_ONCE):
-        some = numbers[start : start + _AT_ONCE]
-        key = (some << 21) - some - 1
-        key ^= key >> 24
-        key *= 265  # with each 1 that is shifted to the left: 1 + 8 + 256
-        key ^= key >> 14
-        key *= 21  # 1 + 4 + 16
-        key ^= key >> 28
-        hashes[start : start + _AT_ONCE] = key + (key << 31)
+        key = hashes[start : start + _AT_ONCE]
+        other = shifted[: len(key)]
+        np.multiply(numbers[start : start + _AT_ONCE], (1 << 21) - 1, out=key)  # (number << 21) - number
+        key -= 1
+        for bits, factor in _MIXES:
+            np.right_shift(key, bits, out=other)
+            key ^= other
+            key *= factor
     return hashes.view(np.uint64)
 
 

@@ -23,9 +23,10 @@ _P1, _P2, _P3, _P4, _P5 = (
 )
 LONG = 32  # bytes; from here on the hash has four lanes
 _FEW = 64  # of so few texts the library is faster
-_AT_ONCE = 1 << 13  # texts: what is computed of them stays in the cache
+_AT_ONCE = 1 << 14  # texts: what is computed of them stays in the cache
 
 Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
+Matrix = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 
 
 def hash_texts(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Words:
@@ -57,41 +58,60 @@ def hash_texts(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], lengths: n
 
 def _of_length(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], length: int, hashes: Words) -> Words:
     """The hashes of texts of this length, below 32; they are put where the last argument says."""
+    room = np.empty(min(len(starts), _AT_ONCE), np.uint64), np.empty(min(len(starts), _AT_ONCE), np.uint64)
     for first in range(0, len(starts), _AT_ONCE):
-        hashes[first : first + _AT_ONCE] = _of_some(data, starts[first : first + _AT_ONCE], length)
+        some = starts[first : first + _AT_ONCE]
+        _hash_some(
+            _rows_of(data, some, length), length, hashes[first : first + _AT_ONCE], *(r[: len(some)] for r in room)
+        )
     return hashes
 
 
-def _of_some(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], length: int) -> Words:
-    padded = np.zeros((len(starts), -(-max(length, 1) // 8) * 8), np.uint8)
+def _rows_of(data: npt.NDArray[np.uint8], starts: npt.NDArray[Any], length: int) -> Matrix:
+    """The bytes of texts, a row for each, with zeros behind them up to whole words."""
     first, last = int(starts[0]), int(starts[-1])
-    if last - first == (len(starts) - 1) * length:  # one behind the other: texts do not overlap
+    joined = last - first == (len(starts) - 1) * length  # one behind the other: texts do not overlap
+    if joined and length and length % 8 == 0 and (data.ctypes.data + first) % 8 == 0:
+        return data[first : last + length].reshape(-1, length)
+    padded = np.zeros((len(starts), -(-max(length, 1) // 8) * 8), np.uint8)
+    if joined:
         padded[:, :length] = data[first : last + length].reshape(-1, length) if length else 0
     else:
         padded[:, :length] = data[starts[:, None] + np.arange(length)]
-    words = padded.view("<u8")
-    hashed = np.full(len(starts), _P5 + np.uint64(length), np.uint64)
-    for lane in range(length // 8):
-        hashed ^= _turned(words[:, lane] * _P2, 31) * _P1
-        hashed = _turned(hashed, 27) * _P1 + _P4
+    return padded
+
+
+def _hash_some(rows: Matrix, length: int, hashed: Words, lane: Words, other: Words) -> None:
+    """Hashes the bytes of rows into ``hashed``; the last two are memory to compute in."""
+    words = rows.view("<u8")
+    hashed[:] = _P5 + np.uint64(length)
+    for number in range(length // 8):
+        np.multiply(words[:, number], _P2, out=lane)
+        _turn(lane, 31, other)
+        lane *= _P1
+        hashed ^= lane
+        _turn(hashed, 27, other)
+        hashed *= _P1
+        hashed += _P4
     rest = length - length % 8
     if length % 8 >= 4:
-        hashed ^= padded[:, rest : rest + 4].copy().view("<u4")[:, 0].astype(np.uint64) * _P1
-        hashed = _turned(hashed, 23) * _P2 + _P3
+        hashed ^= rows[:, rest : rest + 4].copy().view("<u4")[:, 0].astype(np.uint64) * _P1
+        _turn(hashed, 23, other)
+        hashed *= _P2
+        hashed += _P3
         rest += 4
     for place in range(rest, length):
-        hashed ^= padded[:, place].astype(np.uint64) * _P5
-        hashed = _turned(hashed, 11) * _P1
-    hashed ^= hashed >> np.uint64(33)
-    hashed *= _P2
-    hashed ^= hashed >> np.uint64(29)
-    hashed *= _P3
-    hashed ^= hashed >> np.uint64(32)
-    return hashed
+        hashed ^= rows[:, place].astype(np.uint64) * _P5
+        _turn(hashed, 11, other)
+        hashed *= _P1
+    for bits, factor in ((33, _P2), (29, _P3), (32, np.uint64(1))):
+        np.right_shift(hashed, np.uint64(bits), out=other)
+        hashed ^= other
+        hashed *= factor
 
 
-def _turned(words: Words, bits: int) -> Words:
-    """The words with their bits rotated to the left."""
-    turned = words << np.uint64(bits)
-    turned |= words >> np.uint64(64 - bits)
-    return turned
+def _turn(words: Words, bits: int, other: Words) -> None:
+    """Rotates the bits of words to the left, in place."""
+    np.right_shift(words, np.uint64(64 - bits), out=other)
+    np.left_shift(words, np.uint64(bits), out=words)
+    words |= other

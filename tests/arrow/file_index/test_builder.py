@@ -63,6 +63,14 @@ def test_batches_give_what_single_values_give(kind: str) -> None:
             assert built(column, {f"file-index.{kind}.columns": "v", **of_kind}) == {"v": expected}, column_type
 
 
+@pytest.mark.parametrize("column_type", [pa.int64(), pa.string()], ids=str)
+def test_the_filter_of_many_rows_is_that_of_single_values(column_type: pa.DataType) -> None:
+    rows = pa.array([(-7) ** (number % 17) * number for number in range(40_000)], pa.int64()).cast(column_type)
+    options = {"file-index.bloom-filter.columns": "v", "file-index.bloom-filter.v.items": "50000"}
+    found = built(pa.chunked_array([rows[:35_000], rows[35_000:]]), options)
+    assert found == {"v": {"bloom-filter": encode_bloom(rows.to_pylist(), data_type(column_type), 50_000)}}
+
+
 def test_all_kinds_of_one_column() -> None:
     kinds = list(TYPES)
     column = pa.chunked_array([pa.array([3, None, -1, 3], pa.int32())])

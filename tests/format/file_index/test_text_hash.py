@@ -27,3 +27,12 @@ def test_texts_of_one_length_with_gaps(count: int) -> None:
     data = np.frombuffer(b"".join(text + b"-" * (number % 3) for number, text in enumerate(texts)), np.uint8)
     starts = np.cumsum([0] + [8 + number % 3 for number in range(count - 1)])
     assert hash_texts(data, starts, np.full(count, 8)).tolist() == [xxh64_intdigest(text) for text in texts]
+
+
+@pytest.mark.parametrize(("length", "before"), [(16, 0), (16, 8), (16, 3), (13, 0)])
+def test_texts_of_one_length_one_behind_the_other(length: int, before: int) -> None:
+    count = 17_000
+    texts = [b"%0*d" % (length, 10**12 - number) for number in range(count)]
+    data = np.frombuffer(b"x" * before + b"".join(texts), np.uint8)
+    starts = np.arange(count) * length + before
+    assert hash_texts(data, starts, np.full(count, length)).tolist() == [xxh64_intdigest(text) for text in texts]
