@@ -17,7 +17,7 @@ from paimon_spark.arrow.raw_values import from_numpy, valid_mask
 from paimon_spark.merge.clustering.curve_keys import curve_values
 from paimon_spark.merge.clustering.strategy import Clustering, Strategy
 from paimon_spark.merge.keys.key_words import Ints, Words, order_fields, pack_fields
-from paimon_spark.merge.keys.winners import Rows
+from paimon_spark.merge.keys.winners import Rows, order_unsorted_rows, spare_width
 
 KEY = "_CLUSTER_KEY"
 _WORD = 8
@@ -53,12 +53,11 @@ def keys_in(batch: pa.RecordBatch, clustering: Clustering) -> pa.RecordBatch:
 
 def sorted_rows(keys: pa.RecordBatch) -> Rows:
     """The numbers of rows in the order of their keys; equal keys stay in their order."""
-    words = _words(keys)
-    order = np.argsort(words[0])  # not stable, but several times as fast: most first words differ
-    first = words[0][order]
-    if (first[1:] != first[:-1]).all():
-        return order
-    return np.lexsort(tuple(reversed(words)))
+    rows = keys.num_rows
+    if not rows:
+        return np.empty(0, np.intp)
+    width = spare_width(rows)
+    return order_unsorted_rows(pack_fields(_fields(keys), rows, width), width)
 
 
 def choose_bounds(sample: pa.RecordBatch, ranges: int) -> pa.RecordBatch:
@@ -81,18 +80,20 @@ def ranges_of(keys: pa.RecordBatch, bounds: pa.RecordBatch) -> Ranges:
     if not rows or not bounds.num_rows:
         return np.zeros(rows, np.int64)
     count = bounds.num_rows
-    words = _words(pa.concat_batches([bounds, keys]))
-    low, high = _places(words[0], count)
-    tied = np.flatnonzero(low < high)
-    if len(words) > 1 and len(tied):
-        low[tied], high[tied] = _places(_ranks(words, np.concatenate([np.arange(count), tied + count])), count)
-    found: Ranges = low + np.arange(rows) % (high - low + 1)
+    words = pack_fields(_fields(pa.concat_batches([bounds, keys])), count + rows)
+    first, mine = words[0][:count], words[0][count:]
+    found: Ranges = np.searchsorted(first, mine, "right")
+    tied = np.flatnonzero(first[np.maximum(found - 1, 0)] == mine)  # some bound has the same first word
+    if len(tied):
+        low, high = np.searchsorted(first, mine[tied]), found[tied]
+        if len(words) > 1:
+            ranks = _ranks(words, np.concatenate([np.arange(count), tied + count]))
+            low, high = (
+                np.searchsorted(ranks[:count], ranks[count:]),
+                np.searchsorted(ranks[:count], ranks[count:], "right"),
+            )
+        found[tied] = low + tied % (high - low + 1)
     return found
-
-
-def _places(words: Words | Rows, bounds: int) -> tuple[Ranges, Ranges]:
-    """For each row how many bounds are below it, and how many are not above it. The bounds are first, in order."""
-    return np.searchsorted(words[:bounds], words[bounds:]), np.searchsorted(words[:bounds], words[bounds:], "right")
 
 
 def _ranks(words: list[Words], rows: Rows) -> Rows:
@@ -107,14 +108,11 @@ def _ranks(words: list[Words], rows: Rows) -> Rows:
     return ranks
 
 
-def _words(keys: pa.RecordBatch) -> list[Words]:
-    if not keys.num_rows:
-        return [np.empty(0, np.uint64)]
-    fields = [field for name in keys.schema.names for field in _fields(keys.column(name), name)]
-    return pack_fields(fields, keys.num_rows)
+def _fields(keys: pa.RecordBatch) -> list[Ints]:
+    return [field for name in keys.schema.names for field in _column_fields(keys.column(name), name)]
 
 
-def _fields(column: pa.Array, name: str) -> list[Ints]:
+def _column_fields(column: pa.Array, name: str) -> list[Ints]:
     if pt.is_fixed_size_binary(column.type):  # of a curve
         width = column.type.byte_width
         matrix = np.frombuffer(column.buffers()[1], ">u8")[column.offset * width // _WORD :]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.gather import take
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.merge.keys.winners import Mask, Rows
 
@@ -59,7 +60,7 @@ def take_rows(pieces: Sequence[pa.RecordBatch], rows: Rows, copy_bytes: int = CO
         yield pieces[piece].slice(int(rows[0] - ends[piece]) + pieces[piece].num_rows, 1)
         return
     if sum(piece.nbytes for piece in pieces) <= copy_bytes:
-        yield pa.concat_batches(pieces).take(from_numpy(rows))
+        yield take(pa.concat_batches(pieces), rows)
         return
     half = len(rows) // 2
     for part in (rows[:half], rows[half:]):

@@ -92,11 +92,26 @@ def group_unsorted_rows(words: Sequence[Words], width: int) -> Groups:
         words: the keys of at least one row in words of width bits.
         width: ``spare_width(rows)``.
     """
+    order, values = _by_first_word(words[0], width)
+    return _groups(order, values, words)
+
+
+def order_unsorted_rows(words: Sequence[Words], width: int) -> Rows:
+    """The order of ``group_unsorted_rows`` alone."""
+    order, values = _by_first_word(words[0], width)
+    if len(words) > 1:
+        _settle_ties(order, values, words)
+    return order
+
+
+def _by_first_word(word: Words, width: int) -> tuple[Rows, Words]:
+    """The rows sorted by a word of width bits, stable, and the word in this order."""
     position = np.uint64(64 - width)
-    packed = words[0] << position | np.arange(len(words[0]), dtype=np.uint64)
+    packed = word << position | np.arange(len(word), dtype=np.uint64)
     packed.sort()
     order = (packed & np.uint64((1 << (64 - width)) - 1)).view(np.int64)
-    return _groups(order, packed >> position, words)
+    packed >>= position
+    return order, packed
 
 
 def spare_width(rows: int) -> int:

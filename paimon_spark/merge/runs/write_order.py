@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.gather import Gather
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.errors import DataError
 from paimon_spark.format.row_kind import Kinds
@@ -176,9 +177,10 @@ def _numbered(
     schema = batch.schema.append(pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False))
     schema = schema.append(pa.field(VALUE_KIND, pa.int8(), nullable=False))
     in_order = len(order) == batch.num_rows and bool((order[1:] > order[:-1]).all())
+    gather = None if in_order else Gather(batch)
     for start, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
         part = order[start:end]
-        taken = batch.slice(start, len(part)) if in_order else batch.take(from_numpy(part))
+        taken = batch.slice(start, len(part)) if gather is None else gather.take(part)
         kind = np.zeros(len(part), np.int8) if kinds is None else kinds[part]
         columns = [*taken.columns, from_numpy(places[start:end] + first_sequence), from_numpy(kind)]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -9,6 +9,7 @@ from itertools import groupby, pairwise
 import numpy as np
 import pyarrow as pa
 
+from paimon_spark.arrow.gather import take
 from paimon_spark.arrow.raw_values import from_numpy
 from paimon_spark.format.options.core_options import MB
 from paimon_spark.merge.clustering.sort_keys import keys_in, ranges_of, sort_keys, sorted_rows, with_keys
@@ -20,7 +21,8 @@ from paimon_spark.store.compact.bucket_rows import BucketRows
 from paimon_spark.store.compact.output import CompactOutput
 from paimon_spark.store.read.file_rows import FileRequest
 
-CHUNK_BYTES = 64 * MB  # of rows that are told apart by range at once
+LEAST_CHUNK, MOST_CHUNK = 8 * MB, 64 * MB  # rows that are told apart by range at once; few use the same memory again
+PIECE_BYTES = MB // 4  # of the rows of a chunk in one range
 
 
 def sampled_keys(work: ClusterWork, number: int) -> Iterator[pa.RecordBatch]:
@@ -62,7 +64,7 @@ def ranged_rows(work: ClusterWork, number: int, bounds: Bounds) -> Iterator[tupl
             continue
         ranges = ranges_of(keys_in(rows, clustering), cuts).astype(np.uint16)  # few bits are sorted faster
         order = np.argsort(ranges, kind="stable")
-        ordered, taken = ranges[order], rows.take(from_numpy(order))
+        ordered, taken = ranges[order], take(rows, order)
         edges = [0, *(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist(), len(ordered)]
         for start, end in pairwise(edges):
             if end > start:
@@ -97,12 +99,12 @@ def _chunks(work: ClusterWork, number: int) -> Iterator[pa.RecordBatch]:
     reader = BucketRows(work.table, work.task_of(source.unit, source.files))
     request = FileRequest(work.table.schema.fields)
     waiting: list[pa.RecordBatch] = []
-    size = 0
+    size, most = 0, min(max(PIECE_BYTES * work.range_count(source.unit), LEAST_CHUNK), MOST_CHUNK)
     for file in source.files:
         for batch in reader.read(file, request, BATCH_ROWS):
             waiting.append(batch)
             size += batch.nbytes
-            if size >= CHUNK_BYTES:
+            if size >= most:
                 yield pa.concat_batches(waiting)
                 waiting, size = [], 0
     if waiting:
@@ -121,14 +123,14 @@ def take_in_order(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of these numbers, which count through all pieces, in this order; copied in parts if they are large."""
     if len(rows) <= 1 or sum(piece.nbytes for piece in pieces) <= copy_bytes:
-        yield pa.concat_batches(pieces).take(from_numpy(rows))
+        yield take(pa.concat_batches(pieces), rows)
         return
     ends = np.cumsum([piece.num_rows for piece in pieces])
     for part in np.array_split(rows, 2):
         used = np.sort(part)
         edges = np.searchsorted(used, [0, *ends.tolist()])
         kept = [
-            piece.take(from_numpy(used[low:high] - (end - piece.num_rows)))
+            take(piece, used[low:high] - (end - piece.num_rows))
             for piece, end, low, high in zip(pieces, ends.tolist(), edges, edges[1:], strict=False)
             if high > low
         ]

@@ -23,12 +23,12 @@ from paimon_spark.store.read.splits import DeletionFile, pack_ordered
 from paimon_spark.store.write.file_layout import file_layout
 
 SOURCE_BYTES = 32 * MB
-RANGE_BYTES = 64 * MB  # about four times as many in memory, and twice that while they are sorted
+RANGE_BYTES = 32 * MB  # about four times as many in memory, and twice that while they are sorted
 GROUP_BYTES = 128 * MB
 MOST_RANGES = 4096  # of one bucket: the ranges of a huge one are larger
 SAMPLED_ROWS = 200  # for each range
 SAMPLED_FILES = 32
-SAMPLED_FILES_OF_RANGE = 4
+SAMPLED_FILES_OF_RANGE = 2
 
 
 @dataclass(frozen=True)
