@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import types as pt
 
-from paimon_spark.arrow.parquet.thrift_compact import Struct, decode_struct, find
+from paimon_spark.arrow.parquet.thrift_compact import Field, Struct, decode_struct, encoded, find
 from paimon_spark.arrow.statistics.column_stats import ColumnStats
 from paimon_spark.arrow.types import NANOS_PER_UNIT, decimal_of
 
 _JAVA_WRITER = b"parquet-mr"
-_ROW_GROUPS, _CREATED_BY, _COLUMN_ORDERS = 4, 6, 7  # of FileMetaData
+_NUM_FILE_ROWS, _ROW_GROUPS, _CREATED_BY, _COLUMN_ORDERS = 3, 4, 6, 7  # of FileMetaData
+_REMEMBERED, _MOST_REMEMBERED = 64, 1 << 13  # decoded footers; bytes of one, which takes some 30 times as many
 _TYPE_ORDER = 1  # of the union ColumnOrder
 _COLUMNS, _NUM_ROWS = 1, 3  # of RowGroup
 _META_DATA = 3  # of ColumnChunk
@@ -27,21 +29,46 @@ _BOOLEAN, _INT32, _INT64, _FLOAT, _DOUBLE = 0, 1, 2, 4, 5  # physical types
 _LAYOUTS = {_BOOLEAN: "<?", _INT32: "<i", _INT64: "<q", _FLOAT: "<f", _DOUBLE: "<d"}
 
 
+class FooterTree:
+    """A footer, decoded.
+
+    Attributes:
+        tree: its fields; not to be changed.
+    """
+
+    def __init__(self, footer: bytes) -> None:
+        """Raises ValueError if the footer is damaged."""
+        self.tree = decode_struct(footer)
+
+    @cached_property
+    def encoded_rest(self) -> list[Field]:
+        """The fields without the row groups, encoded: what a file with other rows has too."""
+        kept = [field for field in self.tree if field.id not in (_NUM_FILE_ROWS, _ROW_GROUPS)]
+        return [Field(field.id, field.kind, encoded(field.kind, field.value)) for field in kept]
+
+
+_remembered_tree = lru_cache(_REMEMBERED)(FooterTree)  # a row is often looked up in the same files
+
+
+def _footer_tree(footer: bytes) -> FooterTree:
+    return FooterTree(footer) if len(footer) > _MOST_REMEMBERED else _remembered_tree(footer)
+
+
 class FooterStats:
     """The chunks of one footer and their statistics; schema is the Arrow schema of the file.
 
     Every method raises ValueError if the footer is damaged.
 
     Attributes:
-        tree: the footer.
+        footer: the footer itself.
         by_java: whether Java wrote the file.
         leaf_count: the leaves of its columns.
     """
 
     def __init__(self, footer: bytes, schema: pa.Schema) -> None:
-        self.tree = decode_struct(footer)
-        self.by_java = (find(self.tree, _CREATED_BY) or b"").startswith(_JAVA_WRITER)
-        row_groups = find(self.tree, _ROW_GROUPS)
+        self.footer = _footer_tree(footer)
+        self.by_java = (find(self.footer.tree, _CREATED_BY) or b"").startswith(_JAVA_WRITER)
+        row_groups = find(self.footer.tree, _ROW_GROUPS)
         self._groups: list[Struct] = row_groups.values if row_groups else []
         self._positions = {name: i for i, name in enumerate(schema.names)}
         self._leaves: dict[str, tuple[int, pa.DataType]] = {}
@@ -76,7 +103,7 @@ class FooterStats:
 
     def has_type_order(self, leaf: int) -> bool:
         """True if bounds of the leaf are by the order of its type, and not by another one, of a later release."""
-        orders = find(self.tree, _COLUMN_ORDERS)
+        orders = find(self.footer.tree, _COLUMN_ORDERS)
         return orders is not None and leaf < len(orders.values) and find(orders.values[leaf], _TYPE_ORDER) is not None
 
     def chunk(self, group: int, column: str) -> ColumnStats | None:

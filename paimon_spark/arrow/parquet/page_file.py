@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +36,7 @@ from paimon_spark.arrow.parquet.thrift_compact import (
 
 RowRange = tuple[int, int]  # the first row, and the one after the last
 MAGIC = b"PAR1"
-_SCHEMA, _NUM_ROWS, _ROW_GROUPS = 2, 3, 4  # of FileMetaData
+_NUM_ROWS, _ROW_GROUPS = 3, 4  # of FileMetaData
 _META_DATA, _CRYPTO = 3, 8  # of ColumnChunk
 _KEPT = (1, 2, 3, 4)  # of ColumnMetaData: type, encodings, path, codec
 _NUM_VALUES, _PLAIN_SIZE, _SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 5, 6, 7, 9, 11  # of ColumnMetaData
@@ -143,15 +142,6 @@ class PageFiles:
         ]
         return PageFile(self._bytes(groups, chunks), groups)
 
-    @cached_property
-    def _rest_of_footer(self) -> Struct:
-        """The footer without its row groups."""
-        return [
-            Field(field.id, field.kind, encoded(field.kind, field.value))
-            for field in self._footer.tree
-            if field.id not in (_NUM_ROWS, _ROW_GROUPS)
-        ]
-
     def _locations(self, group: int, leaf: int) -> PageLocations:
         """Where the pages of a leaf column are; without a usable index the whole chunk counts as one page."""
         found = self._pages.locations(group, leaf)
@@ -193,7 +183,7 @@ class PageFiles:
             row_groups.append(_row_group(structs, sum(end - start for start, end in group.rows)))
         rows = sum(find(group, 3) for group in row_groups)
         changed = [Field(_NUM_ROWS, I64, rows), Field(_ROW_GROUPS, LIST, List(STRUCT, row_groups))]
-        footer = encode_struct(sorted([*self._rest_of_footer, *changed], key=lambda field: field.id))
+        footer = encode_struct(sorted([*self._footer.footer.encoded_rest, *changed], key=lambda field: field.id))
         return b"".join([*body, footer, struct.pack("<I", len(footer)), MAGIC])
 
 

@@ -7,6 +7,7 @@ It has no call that reads one, nor one that reads some pages of a chunk.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ Table: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 _LOCATIONS = 1  # of OffsetIndex
 _OFFSET, _SIZE, _FIRST_ROW = 1, 2, 3  # of PageLocation
 _NULL_PAGES, _MIN_VALUES, _MAX_VALUES, _NULL_COUNTS = 1, 2, 3, 5  # of ColumnIndex
+_REMEMBERED = 512  # offset indexes
 _LOCATION_TOKENS = (1 << 4 | I64, None, 1 << 4 | I32, None, 1 << 4 | I64, None, 0)  # None: a number
 
 
@@ -56,12 +58,16 @@ class PageBounds:
     nulls: list[int] | None
 
 
+@lru_cache(_REMEMBERED)
 def decode_locations(data: bytes, row_count: int) -> PageLocations | None:
     """The pages of an OffsetIndex; None if not each of them has rows, so that rows cannot be told by page.
 
     Args:
         data: the bytes of the index.
         row_count: the rows of the row group.
+
+    Returns:
+        Shared by all callers, who must not change it: a row is often looked up in the same files.
 
     Raises:
         ValueError: the bytes are no offset index, or not one of a chunk of so many rows.

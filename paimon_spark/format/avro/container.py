@@ -11,6 +11,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import cramjam
@@ -24,6 +25,7 @@ MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
 MAX_BLOCK_BYTES = 2**28  # of one decompressed block; writers make blocks of some 64 kB
 _SLICE = 2**13
+_SCHEMAS = 16  # that are remembered
 
 # names of the compression options of tables, and of Avro itself -> codec name in the header
 _CODECS = {
@@ -131,7 +133,7 @@ def scan_container(data: bytes, where: str) -> PackedContainer:
         if not data.startswith(MAGIC):
             raise BlockError(f"it begins with {data[:4]!r}, not with {MAGIC!r}")
         header, at = read_header(data)
-        schema = load_json(header.get("avro.schema", b""))
+        schema = _parsed_schema(header.get("avro.schema", b""))
         codec = header.get("avro.codec", b"null").decode("utf-8")
         if codec not in _DECOMPRESS:
             raise BlockError(f"the codec '{codec}' is not known")
@@ -148,6 +150,12 @@ def scan_container(data: bytes, where: str) -> PackedContainer:
     except (ValueError, RecursionError) as error:
         raise corrupt(where, data, error) from None
     return PackedContainer(data, schema, codec, tuple(blocks))
+
+
+@lru_cache(_SCHEMAS)
+def _parsed_schema(text: bytes) -> Any:
+    """The schema of a file. Most files of a process have one of few, so it is shared, and must not be changed."""
+    return load_json(text)
 
 
 def read_container(data: bytes, where: str, budget: Budget | None = None) -> Container:

@@ -316,7 +316,8 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
     """
     names = tuple(name for name, _ in manifests)
     budget = Budget(sum(len(data) for _, data in manifests))
-    containers = [_covered_container(data, name, budget) for name, data in manifests]
+    covered: set[int] = set()
+    containers = [_covered_container(data, name, budget, covered) for name, data in manifests]
     counts = np.array([sum(count for count, _ in container.blocks) for container in containers], np.int64)
     starts = np.cumsum(counts) - counts
     try:
@@ -345,11 +346,17 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
     return ManifestColumns(names, starts, decoded.buffer, columns, list(codes), partition_code)
 
 
-def _covered_container(data: bytes, name: str, budget: Budget) -> Container:
-    """The file split into blocks. A file that lanes do not cover is encoded again in a form that they do."""
+def _covered_container(data: bytes, name: str, budget: Budget, covered: set[int]) -> Container:
+    """The file split into blocks. A file that lanes do not cover is encoded again in a form that they do.
+
+    Args:
+        covered: the identities of the schemas, of files that are still held, that lanes cover; one more is added.
+    """
     container = read_container(data, name, budget)
     try:
-        plan_steps(container.schema, _WANTED)
+        if id(container.schema) not in covered:
+            plan_steps(container.schema, _WANTED)
+            covered.add(id(container.schema))
         if all(count <= _MOST_TURNS for count, _ in container.blocks):
             return container
     except UncoveredSchema:

@@ -159,7 +159,7 @@ class OpenFile:
             then = self.data_fields.get(field.id)
             if then is None:
                 found[column] = None
-            elif then.type.with_nullable(True) == field.type.with_nullable(True):
+            elif then.type == field.type or then.type.with_nullable(True) == field.type.with_nullable(True):
                 found[column] = then.name
         return found
 

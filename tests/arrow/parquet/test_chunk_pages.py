@@ -12,7 +12,7 @@ from paimon_spark.arrow.formats.parquet_writer import footer_of
 from paimon_spark.arrow.parquet.chunk_pages import ChunkPages
 from paimon_spark.arrow.parquet.footer_stats import FooterStats
 from paimon_spark.arrow.parquet.page_file import PageFiles
-from paimon_spark.arrow.parquet.thrift_compact import STRUCT, Field, find
+from paimon_spark.arrow.parquet.thrift_compact import STRUCT, Field, decode_struct, encode_struct, find
 
 COLUMNS = ("a", "b")
 
@@ -25,12 +25,12 @@ def opened(encrypted: bool = False, orders: list[int] | None = None) -> tuple[Ch
     table = pa.table([numbers, numbers], names=list(COLUMNS))
     pq.write_table(table, sink, write_page_index=True, store_schema=False, **options)
     source = pa.BufferReader(sink.getvalue())
-    footer = FooterStats(footer_of(sink.getvalue()), table.schema)
+    tree = decode_struct(footer_of(sink.getvalue()))
     if encrypted:
-        footer.column_chunk(0, 0).append(Field(8, STRUCT, []))
+        find(find(tree, 4).values[0], 1).values[0].append(Field(8, STRUCT, []))
     if orders is not None:
-        found = find(footer.tree, 7)
-        found.values[:] = [[Field(order, STRUCT, [])] for order in orders]
+        find(tree, 7).values[:] = [[Field(order, STRUCT, [])] for order in orders]
+    footer = FooterStats(encode_struct(tree), table.schema)
     pages = ChunkPages(source, footer, is_remote=False)
     return pages, PageFiles(source, footer, pages, is_remote=False)
 
