@@ -95,6 +95,24 @@ def calculate(kind: Sum, left: Literal | Interval, right: Literal | Interval) ->
     return _numbers(kind, left, right)
 
 
+def negated(literal: Literal) -> Literal:
+    """A number with the other sign, in the same type.
+
+    Raises:
+        PredicateError: it is no number, or too great for the type, as -(-128Y) is.
+    """
+    value, root = literal.value, None if literal.type is None else literal.type.root
+    if isinstance(value, float):
+        return Literal(-value, literal.type)
+    if isinstance(value, Decimal):
+        return Literal(value.copy_negate(), literal.type)  # Python's minus rounds to 28 digits
+    if not isinstance(value, int) or root not in INTEGERS:
+        raise PredicateError("a minus sign needs a number behind it")
+    if not fits_integer(-value, root):
+        raise PredicateError(f"the number {-value} of the filter is out of range")
+    return Literal(-value, literal.type)
+
+
 def _moved(moment: Literal, interval: Interval) -> Literal:
     root = None if moment.type is None else moment.type.root
     if root is Root.DATE and isinstance(moment.value, int) and not interval.nanos:

@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from paimon_spark.arrow.predicates.arithmetic import Interval, Sum, calculate, interval_of
+from paimon_spark.arrow.predicates.arithmetic import Interval, Sum, calculate, interval_of, negated
 from paimon_spark.arrow.predicates.binding import (
     bind_boolean,
     bind_compare,
@@ -325,15 +325,15 @@ class _Reading:
         return _interval(node) if isinstance(node, exp.Interval) else self._literal(node)
 
     def _negated(self, node: Node) -> Literal:
-        """A minus before a number is part of the number: -128Y is a TINYINT, 128Y is too big."""
+        """A minus before a number is part of the number: -128Y is a TINYINT, 128Y is too big.
+
+        A minus before the cast of a text is an operation on the number that the cast makes.
+        """
         if isinstance(node, exp.Literal) and not node.is_string:
             return _number(f"-{node.this}")
-        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
-            return self._cast(node, exp.Literal(this=f"-{node.this.this}", is_string=node.this.is_string))
-        literal = self._literal(node)
-        if isinstance(literal.value, bool) or not isinstance(literal.value, int | float | Decimal):
-            raise PredicateError("a minus sign needs a number behind it")
-        return Literal(-literal.value, literal.type)
+        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+            return self._cast(node, exp.Literal(this=f"-{node.this.this}", is_string=False))
+        return negated(self._literal(node))
 
     def _cast(self, node: exp.Cast, inner: Node) -> Literal:
         _check_parts(node, "this", "to", "safe")

@@ -149,6 +149,11 @@ CONDITIONS = [
     "num < 3.5 * 2", "big = 9223372036854775806 + 1L", "big > 1000000000000000000 - 1", "double > 1.0D + 0.1D",
     "double = 0.1D * 15D", "tiny > 100Y + 20Y", "num in (1 + 2, 7)", "1 + 2 = num", "num = -(3 + 4)",
     "instant >= timestamp'2026-11-01 05:00:00Z' + interval 30 minutes", "num = (1 + 2) * 1",
+    "num = -cast('7' as int)", "num = -cast(' -7 ' as int)", "num = -cast('0' as int)",
+    "double = -cast('-1.5' as double)",
+    "price = -cast('-1.10' as decimal(5,2))", "price = -cast('-1.105' as decimal(5,2))", "num = -int('-8')",
+    "wide = -cast('-9999999999999999999999999999999999999' as decimal(38,0))",
+    "fine > -(cast('-12345678901234567889.9999999999' as decimal(38,10)))",
     "instant < timestamp'2026-11-01 00:00:00' + interval '36000' second",
     "local > timestamp_ntz'2026-10-31 10:00:00' + interval '1' day",
     "local > timestamp_ntz'2026-11-02' - interval 12 hours",
@@ -166,6 +171,9 @@ REFUSED = [
     "num in ()", "num and true", "name and flag", "num = 1 num = 2", "num >", "date'2026-02-30' = day",
     "price = cast(1000 as decimal(5,2))", "num = 2147483647 + 1", "tiny = 100Y + 100Y", "num = data2",
     "day = date'2026-11-01' + true", "num = interval 1 day", "day = date'2026-11-01' * 2",
+    "tiny = -cast('-128' as tinyint)", "tiny = -(-128Y)",
+    "day = -cast('2026-11-01' as date)", "name = -cast('x' as string)",
+    "flag = -cast('true' as boolean)", "instant = -cast('2026-11-01' as timestamp)", "num = -cast('x' as int)",
 ]  # fmt: skip
 
 
