@@ -79,11 +79,16 @@ def align_batch(
 
 
 def match_columns(names: Sequence[str], fields: Sequence[DataField]) -> dict[str, int]:
-    """The position among the names of each table column that has one: the same name, else one in another case."""
+    """The position among the names of each table column that has one: the same name, else one in another case.
+
+    A name that is just that of a column means no other column: of the columns n and N, rows with n alone lack N.
+    """
     exact = {name: i for i, name in enumerate(names)}
+    own = {field.name for field in fields}
     folded: dict[str, int] = {}
     for i, name in enumerate(names):
-        folded.setdefault(name.lower(), i)
+        if name not in own:
+            folded.setdefault(name.lower(), i)
     found = {field.name: exact.get(field.name, folded.get(field.name.lower())) for field in fields}
     return {name: position for name, position in found.items() if position is not None}
 
@@ -147,11 +152,10 @@ def _storable_nested(source: DataType, target: DataType) -> bool:
     if source.root is not target.root:
         return False
     if target.root is Root.ROW:
-        names = {field.name.lower(): field for field in source.fields}
-        pairs = [(names.get(field.name.lower()), field) for field in target.fields]
-        return len(source.fields) == len(target.fields) and all(
-            have is not None and _storable(have.type, want.type) for have, want in pairs
-        )
+        found = match_columns([field.name for field in source.fields], target.fields)
+        if not len(source.fields) == len(target.fields) == len(set(found.values())):
+            return False
+        return all(_storable(source.fields[found[want.name]].type, want.type) for want in target.fields)
     if target.root is Root.MAP:
         return _storable(source.key_type, target.key_type) and _storable(source.inner, target.inner)
     return _storable(source.inner, target.inner)
@@ -250,8 +254,8 @@ def _store_nested(array: pa.Array, source: DataType, target: DataType) -> pa.Arr
     if array.offset:
         array = pa.concat_arrays([array])  # else children of rows outside the slice would count
     if target.root is Root.ROW:
-        positions = {field.name.lower(): i for i, field in enumerate(source.fields)}
-        children = [array.field(positions[field.name.lower()]) for field in target.fields]
+        positions = match_columns([field.name for field in source.fields], target.fields)
+        children = [array.field(positions[field.name]) for field in target.fields]
         stored = [_store_inner(child, field.type) for child, field in zip(children, target.fields, strict=True)]
         for field, child in zip(target.fields, stored, strict=True):
             if not field.type.nullable and child.null_count:

@@ -179,6 +179,17 @@ def test_columns_are_matched_by_name_then_in_any_case() -> None:
     assert rows_of(align_batch(batch, fields)) == [[1, "x"]]
     both = fields_of(a="INT", A="INT")
     assert rows_of(align_batch(pa.record_batch({"A": [1], "a": [2]}), both)) == [[2, 1]]
+    assert rows_of(align_batch(pa.record_batch({"a": [2]}), both, {"A"})) == [[2, None]]
+    with pytest.raises(DataError, match="column 'A' INT is missing"):
+        align_batch(pa.record_batch({"a": [2]}), both)
+
+
+def test_fields_of_structs_are_matched_as_columns_are() -> None:
+    twins = {"type": "ROW", "fields": [{"id": 1, "name": "a", "type": "INT"}, {"id": 2, "name": "A", "type": "INT"}]}
+    assert stored(pa.array([{"a": 1, "A": 2}]), twins) == [[1, 2]]
+    assert stored(pa.array([{"A": 2, "a": 1}]), twins) == [[1, 2]]
+    with pytest.raises(DataError, match="cast it first"):
+        stored(pa.array([{"a": 1, "b": 2}]), twins)
 
 
 def test_absent_columns_are_null_where_they_may_be() -> None:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import types as pt
 from pyspark.sql import types as st
 
+from paimon_spark.arrow.alignment import match_columns
 from paimon_spark.arrow.conform import list_of, map_of, struct_of
 from paimon_spark.errors import DataError
 from paimon_spark.format.types import DataField, DataType, Root
@@ -95,13 +96,15 @@ def with_times(batch: pa.RecordBatch, fields: Iterable[DataField]) -> pa.RecordB
     Raises:
         DataError: a number is no time of the day.
     """
-    timed = {field.name.lower(): field for field in fields if contains_time(field.type)}
+    known = tuple(fields)
+    timed = [field for field in known if contains_time(field.type)]
     if not timed:
         return batch
-    arrays = []
-    for name, array in zip(batch.schema.names, batch.columns, strict=True):
-        field = timed.get(name.lower())
-        arrays.append(array if field is None else _with_times(array, field.type, field.name))
+    found, arrays = match_columns(batch.schema.names, known), list(batch.columns)
+    for field in timed:
+        position = found.get(field.name)
+        if position is not None:
+            arrays[position] = _with_times(arrays[position], field.type, field.name)
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
@@ -121,10 +124,9 @@ def _with_times(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
         to = pa.map_(have.key_field.with_type(keys.type), have.item_field.with_type(items.type))
         return map_of(array, keys, items, to)
     if root is Root.ROW and pt.is_struct(have):
-        inner = {field.name.lower(): field.type for field in data_type.fields}
-        children = [
-            _with_times(array.field(i), inner.get(f.name.lower(), _ANYTHING), column) for i, f in enumerate(have)
-        ]
+        found = match_columns([f.name for f in have], data_type.fields)
+        inner = {found[field.name]: field.type for field in data_type.fields if field.name in found}
+        children = [_with_times(array.field(i), inner.get(i, _ANYTHING), column) for i in range(have.num_fields)]
         return struct_of(array, children, [f.with_type(c.type) for f, c in zip(have, children, strict=True)])
     return array
 

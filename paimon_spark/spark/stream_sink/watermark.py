@@ -38,7 +38,7 @@ class EventTimes:
     def __init__(self, column: str | None) -> None:
         self.rows = 0
         self.latest: int | None = None
-        self._column = None if column is None else column.lower()
+        self._column = column
 
     def watched(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The batches as they are."""
@@ -49,8 +49,9 @@ class EventTimes:
             yield batch
 
     def _look(self, batch: pa.RecordBatch) -> None:
-        names = [name.lower() for name in batch.schema.names]
-        times = batch.column(names.index(self._column or ""))
+        name, names = self._column or "", batch.schema.names
+        lower = [other.lower() for other in names]
+        times = batch.column(names.index(name) if name in names else lower.index(name.lower()))
         micros = pc.max(times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())).as_py()
         if micros is not None:
             self.latest = max(micros // 1000, self.latest if self.latest is not None else micros // 1000)

@@ -126,6 +126,12 @@ def test_milliseconds_come_back_as_times_at_any_depth() -> None:
     assert got.column(1).cast(pa.int32()).to_pylist() == [1, None, 0, 2]
 
 
+def test_a_time_is_told_from_a_column_that_differs_by_letter_case() -> None:
+    fields = (DataField(0, "t", TIME), DataField(1, "T", INT))
+    batch = pa.RecordBatch.from_arrays([pa.array([-7], pa.int32()), pa.array([5], pa.int32())], names=["T", "t"])
+    assert [field.type for field in with_times(batch, fields).schema] == [pa.int32(), pa.time32("ms")]
+
+
 @pytest.mark.parametrize("wrong", [-1, 86_400_000])
 def test_a_number_that_is_no_time_of_the_day_is_refused(wrong: int) -> None:
     batch = pa.RecordBatch.from_arrays([pa.array([[0, wrong]], pa.list_(pa.int32()))], names=["a"])
