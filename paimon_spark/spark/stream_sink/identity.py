@@ -16,11 +16,12 @@ from paimon_spark.spark.stream_sink.query import local_query
 
 @dataclass(frozen=True)
 class StreamIdentity:
-    """The identity of a query, found out once; picklable.
+    """The identity of a query; picklable.
 
     Attributes:
         checkpoint: where the query keeps its state; None: not told.
-        known: the id, as soon as it is known.
+        known: the id that the checkpoint told last. A writer may be started several times, and each start with a new
+            checkpoint is another query, whose batches have the same numbers.
     """
 
     checkpoint: str | None
@@ -32,14 +33,19 @@ class StreamIdentity:
         Raises:
             OptionError: it cannot be found out, or the checkpoint is that of another query.
         """
-        if not self.known:
-            self.known.append(self._found(spark))
-        return self.known[0]
-
-    def _found(self, spark: SparkSession) -> str:
         seen = local_query(spark)
         if self.checkpoint is None and seen is not None:
             return seen
+        if not self.known or seen not in (None, self.known[0]):
+            self.known[:] = [self._told(spark, seen)]
+        return self.known[0]
+
+    def _told(self, spark: SparkSession, seen: str | None) -> str:
+        """The id that the checkpoint tells.
+
+        Args:
+            seen: what classic Spark tells; None: it tells nothing.
+        """
         if self.checkpoint is None:
             raise OptionError(
                 "Spark Connect does not show which query a batch belongs to: give the checkpoint, with checkpoint='...'"

@@ -234,6 +234,25 @@ def test_write_stream_replaces_rows_in_the_mode_complete(spark: SparkSession, ev
     assert latest.watermark == 1793491219500
 
 
+def test_each_start_of_a_writer_with_a_new_checkpoint_is_a_query_of_its_own(
+    spark: SparkSession, events: Events, tmp_path: Path
+) -> None:
+    """Its batches have the numbers of the first one's, and must not be taken for these."""
+    path = tmp_path / "t"
+    PaimonTable.create(spark).location(str(path)).addColumns(
+        StructType.fromDDL("id int, v long, at timestamp")
+    ).execute()
+    writer = PaimonTable.forPath(spark, str(path)).write_stream(events.stream()).trigger(availableNow=True)
+    for name in ("one", "other"):
+        writer.option("checkpointLocation", str(tmp_path / name)).start().awaitTermination()
+    assert ids(path) == sorted([*range(20), *range(20)])
+    named = PaimonTable.forPath(spark, str(path)).write_stream(events.stream(), str(tmp_path / "third"))
+    for _ in range(2):
+        named.trigger(availableNow=True).start().awaitTermination()
+        shutil.rmtree(tmp_path / "third")
+    assert ids(path) == sorted([*range(20)] * 4)
+
+
 def test_a_stopped_query_goes_on(events: Events, tmp_path: Path) -> None:
     """S5: it is stopped at random times, in the middle of tasks and commits."""
     table, checkpoint, chance = tmp_path / "t", tmp_path / "ck", random.Random()
