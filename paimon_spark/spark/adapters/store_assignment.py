@@ -9,10 +9,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from paimon_spark.errors import DataError
+from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.sql_dialect import is_ansi
 
 POLICY = "spark.sql.storeAssignmentPolicy"
 _INTERVALS = (st.CalendarIntervalType, st.DayTimeIntervalType, st.YearMonthIntervalType)
+_ANY_CASE = Naming()
 _DATETIMES = (st.DateType, st.TimestampType, st.TimestampNTZType)
 
 
@@ -82,17 +84,18 @@ def stored(value: Column, have: st.DataType, target: StoredAs, rules: StorePolic
     return F.when(value.isNull() | fits.isNotNull(), fits).otherwise(F.raise_error(message).cast(want))
 
 
-def has_names_of(have: st.DataType, want: st.DataType) -> bool:
+def has_names_of(have: st.DataType, want: st.DataType, naming: Naming = _ANY_CASE) -> bool:
     """Whether the fields in a type have the names of another, in its order: a cast goes by their positions."""
     match have, want:
         case st.StructType(), st.StructType():
-            names = [name.lower() for name in have.names], [name.lower() for name in want.names]
+            names = [naming.same(name) for name in have.names], [naming.same(name) for name in want.names]
             pairs = zip(have.fields, want.fields, strict=False)
-            return names[0] == names[1] and all(has_names_of(h.dataType, w.dataType) for h, w in pairs)
+            return names[0] == names[1] and all(has_names_of(h.dataType, w.dataType, naming) for h, w in pairs)
         case st.ArrayType(), st.ArrayType():
-            return has_names_of(have.elementType, want.elementType)
+            return has_names_of(have.elementType, want.elementType, naming)
         case st.MapType(), st.MapType():
-            return has_names_of(have.keyType, want.keyType) and has_names_of(have.valueType, want.valueType)
+            both = has_names_of(have.keyType, want.keyType, naming)
+            return both and has_names_of(have.valueType, want.valueType, naming)
     return True
 
 

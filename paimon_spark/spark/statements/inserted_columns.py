@@ -10,10 +10,13 @@ from pyspark.sql import functions as F
 
 from paimon_spark.errors import DataError, SqlError
 from paimon_spark.format.types import DataField
+from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.store_assignment import StoredAs, StorePolicy, has_names_of, stored
 from paimon_spark.spark.adapters.types import spark_type
 from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.partitions import PartitionSpec
+
+_ANY_CASE = Naming()
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class InsertTarget:
         columns: the list of columns behind the table; (): none.
         by_name: whether the columns of the rows meet those of the table by their names.
         fixed: the partition columns that PARTITION (...) gives values.
+        naming: how names meet those of the table.
     """
 
     name: str
@@ -33,9 +37,12 @@ class InsertTarget:
     columns: tuple[str, ...] = ()
     by_name: bool = False
     fixed: Mapping[str, Value] = field(default_factory=dict)
+    naming: Naming = _ANY_CASE
 
 
-def fixed_values(name: str, partition_keys: Sequence[str], spec: PartitionSpec) -> dict[str, Value]:
+def fixed_values(
+    name: str, partition_keys: Sequence[str], spec: PartitionSpec, naming: Naming = _ANY_CASE
+) -> dict[str, Value]:
     """The values that PARTITION (...) gives partition columns, by the names that the table has for them.
 
     Raises:
@@ -43,10 +50,12 @@ def fixed_values(name: str, partition_keys: Sequence[str], spec: PartitionSpec) 
     """
     found = {}
     for item in spec:
-        key = next((key for key in partition_keys if key.lower() == item.column.lower()), None)
-        if key is None:
+        alike = naming.alike(item.column, partition_keys)
+        if len(alike) != 1:
+            problem = "may be several columns" if alike else "is no partition column"
             keys = ", ".join(partition_keys) or "none"
-            raise SqlError(f"PARTITION of {name}: {item.column} is no partition column; those of the table are: {keys}")
+            raise SqlError(f"PARTITION of {name}: {item.column} {problem}; those of the table are: {keys}")
+        (key,) = alike
         if item.is_given:
             found[key] = item.value
     return found
@@ -66,7 +75,7 @@ def insert_frame(spark: SparkSession, rows: DataFrame, target: InsertTarget) -> 
     columns = []
     for number, own in pairs:
         have, want = rows.schema.fields[number].dataType, spark_type(own.type)
-        if target.by_name and not has_names_of(have, want):
+        if target.by_name and not has_names_of(have, want, target.naming):
             raise DataError(
                 f"INSERT INTO {target.name} BY NAME: the fields in '{own.name}' are {have.simpleString()}, those of "
                 f"the table {want.simpleString()}; give them the names and the order of the table"
@@ -88,7 +97,8 @@ def with_fixed_values(rows: DataFrame, target: InsertTarget) -> DataFrame:
     Raises:
         SqlError: the query gives a column a value that PARTITION gives one too.
     """
-    repeated = sorted(key for key in target.fixed if key.lower() in {name.lower() for name in rows.columns})
+    same = target.naming.same
+    repeated = sorted(key for key in target.fixed if same(key) in set(map(same, rows.columns)))
     if repeated:
         raise SqlError(f"INSERT INTO {target.name}: {repeated[0]} has a value in PARTITION, and is in the query too")
     by_key = {own.name: own for own in target.fields}
@@ -133,10 +143,9 @@ def _by_position(rows: DataFrame, target: InsertTarget) -> list[tuple[int, DataF
 
 
 def _column(target: InsertTarget, name: str) -> DataField:
-    exact = [own for own in target.fields if own.name == name]
-    found = exact or [own for own in target.fields if own.name.lower() == name.lower()]
+    names = [own.name for own in target.fields]
+    found = target.naming.alike(name, names)
     if len(found) != 1:
-        names = ", ".join(own.name for own in target.fields)
         what = "ambiguous" if found else "no column of the table"
-        raise SqlError(f"INSERT INTO {target.name}: {name} is {what}; its columns are {names}")
-    return found[0]
+        raise SqlError(f"INSERT INTO {target.name}: {name} is {what}; its columns are {', '.join(names)}")
+    return target.fields[names.index(found[0])]

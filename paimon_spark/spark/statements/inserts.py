@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from paimon_spark.format.rules.missing_columns import DEFAULT
+from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
+from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.queries.results import no_rows
 from paimon_spark.spark.queries.run_query import Args, run_query
 from paimon_spark.spark.queries.session import SqlSession
@@ -37,11 +39,12 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     """
     table = session.table(insert.table)
     stored = session.open(insert.table)
-    fixed = fixed_values(str(insert.table), stored.schema.partition_keys, insert.partition)
+    naming = Naming(is_case_sensitive(session.spark))
+    fixed = fixed_values(str(insert.table), stored.schema.partition_keys, insert.partition, naming)
     if insert.if_not_exists and _has_partition(session, insert, fixed):
         return no_rows(session.spark)
     options = {WRITE_MISSING_COLUMNS.key: DEFAULT, **insert.options}
-    target = InsertTarget(str(insert.table), stored.schema.fields, insert.columns, insert.by_name, fixed)
+    target = InsertTarget(str(insert.table), stored.schema.fields, insert.columns, insert.by_name, fixed, naming)
     query = insert.query if insert.by_name else with_defaults(insert.query, inserted_columns(target))
     rows = run_query(session, query, args)
     if insert.by_name and _merges_schema(session, insert):

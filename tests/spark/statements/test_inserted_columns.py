@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql import types as t
 
 from paimon_spark.errors import SqlError
+from paimon_spark.format.types import DataField, DataType, Root
+from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.adapters.store_assignment import can_store, has_names_of
-from paimon_spark.spark.statements.inserted_columns import fixed_values
+from paimon_spark.spark.statements.inserted_columns import InsertTarget, fixed_values, insert_frame
 from paimon_spark.sql.text.partitions import PartitionValue
 
 INT, LONG, STRING, DATE = t.IntegerType(), t.LongType(), t.StringType(), t.DateType()
@@ -71,3 +74,25 @@ def test_fields_by_name_have_the_order_of_the_table() -> None:
     assert not has_names_of(t.ArrayType(fields("b", "a")), t.ArrayType(fields("a", "b")))
     assert not has_names_of(t.MapType(STRING, fields("b", "a")), t.MapType(STRING, fields("a", "b")))
     assert has_names_of(t.NullType(), fields("a"))
+
+
+def test_where_letter_case_counts_names_are_exact() -> None:
+    exact = Naming(is_exact=True)
+    assert not has_names_of(t.ArrayType(fields("A")), t.ArrayType(fields("a")), exact)
+    with pytest.raises(SqlError, match="DT is no partition column"):
+        fixed_values("t", ("dt", "h"), (PartitionValue("DT", True, "x"),), exact)
+    twins = (PartitionValue("dt", True, "x"), PartitionValue("DT", True, "y"))
+    assert fixed_values("t", ("DT", "dt"), twins, exact) == {"dt": "x", "DT": "y"}
+    with pytest.raises(SqlError, match="Dt may be several columns"):
+        fixed_values("t", ("DT", "dt"), (PartitionValue("Dt", True, "x"),))
+
+
+@pytest.mark.spark
+def test_insert_by_name_heeds_letter_case_as_the_session_does(quick_spark: SparkSession) -> None:
+    columns = [DataField(0, "n", DataType(Root.INT)), DataField(1, "N", DataType(Root.INT))]
+    rows = quick_spark.createDataFrame([(1,)], "n int").toDF("N")
+    exact = InsertTarget("t", columns[:1], by_name=True, naming=Naming(is_exact=True))
+    with pytest.raises(SqlError, match="N is no column of the table"):
+        insert_frame(quick_spark, rows, exact)
+    assert insert_frame(quick_spark, rows, InsertTarget("t", columns[:1], by_name=True)).columns == ["n"]
+    assert insert_frame(quick_spark, rows, InsertTarget("t", columns, by_name=True)).columns == ["N"]
