@@ -19,7 +19,7 @@ Table: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 _LOCATIONS = 1  # of OffsetIndex
 _OFFSET, _SIZE, _FIRST_ROW = 1, 2, 3  # of PageLocation
 _NULL_PAGES, _MIN_VALUES, _MAX_VALUES, _NULL_COUNTS = 1, 2, 3, 5  # of ColumnIndex
-_REMEMBERED = 512  # offset indexes
+_REMEMBERED, _MOST_REMEMBERED = 512, 1 << 14  # decoded offset indexes; bytes of one
 _LOCATION_TOKENS = (1 << 4 | I64, None, 1 << 4 | I32, None, 1 << 4 | I64, None, 0)  # None: a number
 
 
@@ -58,7 +58,6 @@ class PageBounds:
     nulls: list[int] | None
 
 
-@lru_cache(_REMEMBERED)
 def decode_locations(data: bytes, row_count: int) -> PageLocations | None:
     """The pages of an OffsetIndex; None if not each of them has rows, so that rows cannot be told by page.
 
@@ -72,6 +71,11 @@ def decode_locations(data: bytes, row_count: int) -> PageLocations | None:
     Raises:
         ValueError: the bytes are no offset index, or not one of a chunk of so many rows.
     """
+    return (_locations if len(data) > _MOST_REMEMBERED else _remembered_locations)(data, row_count)
+
+
+def _locations(data: bytes, row_count: int) -> PageLocations | None:
+    """See decode_locations."""
     regular = _regular_locations(data)
     table = _any_locations(data) if regular is None else regular
     offsets, sizes, first_rows = (np.ascontiguousarray(column) for column in table.T)
@@ -79,6 +83,9 @@ def decode_locations(data: bytes, row_count: int) -> PageLocations | None:
         raise ValueError("the offset index names pages that cannot be")
     first_rows = np.append(first_rows, row_count)
     return None if (np.diff(first_rows) <= 0).any() else PageLocations(offsets, sizes, first_rows)
+
+
+_remembered_locations = lru_cache(_REMEMBERED)(_locations)
 
 
 def _regular_locations(data: bytes) -> Table | None:

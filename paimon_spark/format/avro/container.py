@@ -25,7 +25,7 @@ MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
 MAX_BLOCK_BYTES = 2**28  # of one decompressed block; writers make blocks of some 64 kB
 _SLICE = 2**13
-_SCHEMAS = 16  # that are remembered
+_SCHEMAS, _MOST_REMEMBERED = 16, 2**15  # that are remembered; bytes of one
 
 # names of the compression options of tables, and of Avro itself -> codec name in the header
 _CODECS = {
@@ -133,7 +133,7 @@ def scan_container(data: bytes, where: str) -> PackedContainer:
         if not data.startswith(MAGIC):
             raise BlockError(f"it begins with {data[:4]!r}, not with {MAGIC!r}")
         header, at = read_header(data)
-        schema = _parsed_schema(header.get("avro.schema", b""))
+        schema = _schema_of(header.get("avro.schema", b""))
         codec = header.get("avro.codec", b"null").decode("utf-8")
         if codec not in _DECOMPRESS:
             raise BlockError(f"the codec '{codec}' is not known")
@@ -152,10 +152,12 @@ def scan_container(data: bytes, where: str) -> PackedContainer:
     return PackedContainer(data, schema, codec, tuple(blocks))
 
 
-@lru_cache(_SCHEMAS)
-def _parsed_schema(text: bytes) -> Any:
+def _schema_of(text: bytes) -> Any:
     """The schema of a file. Most files of a process have one of few, so it is shared, and must not be changed."""
-    return load_json(text)
+    return load_json(text) if len(text) > _MOST_REMEMBERED else _remembered_schema(text)
+
+
+_remembered_schema = lru_cache(_SCHEMAS)(load_json)
 
 
 def read_container(data: bytes, where: str, budget: Budget | None = None) -> Container:

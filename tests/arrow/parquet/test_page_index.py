@@ -120,3 +120,13 @@ def test_statistics_of_pieces_hold_for_their_rows(
                 assert stats.null_count == rows.count(None)
             for value in rows:
                 assert value is None or (stats.minimum <= value <= stats.maximum)
+
+
+def test_small_indexes_are_remembered_with_the_number_of_rows() -> None:
+    small, large = ([(4 + 10 * n, 10, n) for n in range(count)] for count in (20, 5000))
+    assert decode_locations(encoded(small), 20) is decode_locations(encoded(small), 20)
+    assert decode_locations(encoded(large), 5000) is not decode_locations(encoded(large), 5000)
+    first, other = decode_locations(encoded(small), 20), decode_locations(encoded(small), 30)
+    assert first is not None
+    assert other is not None
+    assert (first.first_rows[-1], other.first_rows[-1]) == (20, 30)

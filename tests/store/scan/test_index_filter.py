@@ -280,6 +280,13 @@ def test_an_explanation_of_partitions_buckets_and_merged_files(tmp_path: Path) -
     assert every.files == one.files == len(live_files(open_table(str(tmp_path))))
     assert every.after_buckets == every.after_indexes == every.merged_files == every.files / 2
     assert (one.after_buckets, one.after_indexes, one.splits) == (2, 2, 1)
+    for where, told in (("s = 'a'", every), ("s = 'a' and k = 3", one)):
+        read, store = counted(tmp_path)
+        names = {file.file_name: file.row_count for file in live_files(open_table(str(tmp_path)))}
+        read.scan(where=where).to_arrow()
+        assert told.after_indexes == len(store.names(".parquet"))
+        assert told.rows_left == sum(names[name] for name in store.names(".parquet"))
+        assert told.rows == sum(names.values())
 
 
 def test_only_reads_of_states_are_explained(tmp_path: Path) -> None:
