@@ -1,39 +1,66 @@
-"""Many processes create, drop and rename in one warehouse: each change happens once, and every table is whole."""
+"""Many processes create, drop, rename, alter and commit in one catalog: each change happens once, all tables are whole.
+
+``PAIMON_CATALOG_SECONDS=60`` lets them do it for so long in a catalog of each kind. A run of the whole suite tries two.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
-from support.long_runs import tries
+from _pytest.mark import ParameterSet
+from support.long_runs import LONG, tries
 from support.paths import ROOT
 from support.programs import catalog_jobs
-from support.programs.catalog_jobs import change_databases, change_tables
-from support.tables.catalog_tables import ids_of
+from support.programs.catalog_jobs import change_databases, change_tables, commit_and_die, live
+from support.programs.database_servers import database_server, mariadb_program
+from support.programs.four_catalogs import FILES, HIVE, REST, catalog_options
+from support.shares import some_of
+from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.identifier import Identifier
 
 PROCESSES = 16
-SQLITE_STEPS = tries("PAIMON_CATALOG_STEPS", ci=5, long=300)
+SECONDS = tries("PAIMON_CATALOG_SECONDS", ci=1, long=60)
+DATABASES = ("jdbc", "postgresql", "mysql") if LONG or mariadb_program() else ("jdbc", "postgresql")
+TOGETHER = PROCESSES if SECONDS > 10 else 5
+OF_CATALOGS = (
+    "paimon_spark.catalogs.jdbc.publisher",
+    "pg8000.dbapi",
+    "pymysql",
+    "paimon_spark.catalogs.hive.publisher",
+)
+RETRIES = {"commit.max-retries": "1000", "commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms"}
+KINDS = (FILES, *DATABASES, REST)
 STEPS = tries("PAIMON_CATALOG_STEPS", ci=60, long=1000)
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("forkserver")
+def context() -> Iterator[ForkServerContext]:
+    """How processes start, which know the tests."""
+    made = multiprocessing.get_context("forkserver")
     here = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
-    context.set_forkserver_preload([catalog_jobs.__name__])  # imported once, not 16 times
+    made.set_forkserver_preload([catalog_jobs.__name__, *OF_CATALOGS])  # imported once, not 16 times
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", here)
-        with ProcessPoolExecutor(PROCESSES, mp_context=context) as made:
-            yield made
+        yield made
+
+
+@pytest.fixture(scope="module")
+def pool(context: ForkServerContext) -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(PROCESSES, mp_context=context) as made:
+        yield made
 
 
 @pytest.mark.parametrize("names", [1, 5])
@@ -55,26 +82,63 @@ def test_tables(pool: ProcessPoolExecutor, tmp_path: Path, names: int) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_catalog_in_sqlite(pool: ProcessPoolExecutor, tmp_path: Path) -> None:
-    """Names and files change together under the lock, and no commit is lost."""
-    options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": f"{tmp_path}/lake"}
-    options |= {"lock.enabled": "true", "lock-check-max-sleep": "100 ms"}
-    catalog, kept = open_catalog(options), Identifier("kept", "t")
+def _marked(kind: str) -> ParameterSet:
+    """The metastore runs in the worker of the genuine Java."""
+    return pytest.param(kind, marks=pytest.mark.interop) if kind == HIVE else pytest.param(kind)
+
+
+@pytest.fixture(params=map(_marked, some_of(KINDS, 2)))
+def options(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Of an empty catalog with locks, where it has any."""
+    locks = {"lock.enabled": "true", "lock-check-max-sleep": "100 ms", "lock-acquire-timeout": "2 min"}
+    with ExitStack() as running:
+        match request.param:
+            case "postgresql" | "mysql" as kind:
+                server = running.enter_context(database_server(kind)).options
+                yield {**server, "warehouse": f"{tmp_path}/lake", **locks}
+            case kind:
+                made = running.enter_context(catalog_options(kind, tmp_path, request))
+                yield made if kind in (FILES, REST) else {**made, **locks}
+
+
+def test_each_catalog(pool: ProcessPoolExecutor, options: dict[str, str]) -> None:
+    """No table is lost, no commit, no change of columns, and no process waits for ever; PAIMON_CATALOG_SECONDS long."""
+    catalog = open_catalog(options)
     for name in ("d", "kept"):
         catalog.create_database(name)
-    catalog.create_table(kept, new_schema(catalog_jobs.COLUMNS))
-    half = PROCESSES // 2
-    jobs = [pool.submit(change_tables, options, seed, SQLITE_STEPS, 3) for seed in range(half)]
-    writers = [pool.submit(catalog_jobs.append_rows, options, str(kept), seed, 2) for seed in range(half)]
-    done = sum((job.result(timeout=600) for job in jobs), Counter())
-    for writer in writers:
-        writer.result(timeout=600)
+    for name in ("rows", "columns"):
+        catalog.create_table(Identifier("kept", name), new_schema(catalog_jobs.COLUMNS, options=RETRIES))
+    jobs = [pool.submit(live, options, seed, SECONDS, 3) for seed in range(TOGETHER)]
+    lives = [job.result(timeout=SECONDS + 240) for job in jobs]
+    done = sum((one.done for one in lives), Counter())
     tables = catalog.list_tables("d")
+    print(options.get("metastore", "filesystem"), options.get("uri", "").partition("//")[0], dict(done))
     assert done["create"] - done["drop"] == len(tables), done
+    what = ("create", "alter", "commit", *(("drop", "rename") if SECONDS > 10 else ()))
+    assert min(done[kind] for kind in what) > 0, done
     for name in tables:
         assert catalog.load_table(Identifier("d", name)).schema.comment
-    wanted = sorted(seed * 100 + number for seed in range(half) for number in (0, 1))
-    assert ids_of(catalog.load_table(kept)) == wanted
+    kept = catalog.load_table(Identifier("kept", "rows"))
+    assert ids_of(kept) == sorted(row for one in lives for row in one.rows)
+    columns = set(catalog.load_table(Identifier("kept", "columns")).schema.names)
+    assert columns == {"id", *(name for one in lives for name in one.columns)}
+
+
+@pytest.mark.parametrize("options", some_of(DATABASES, 1), indirect=True)
+def test_a_killed_holder_of_a_lock(context: ForkServerContext, options: dict[str, str]) -> None:
+    """Others wait until its lock has expired, and no longer: Java's rule, which each client applies to the rows."""
+    catalog = open_catalog({**options, "lock-acquire-timeout": "2 s"})
+    catalog.create_database("shop")
+    catalog.create_table(ORDERS, schema())
+    child = context.Process(target=commit_and_die, args=(catalog.options, str(ORDERS)))
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    began = time.monotonic()
+    append(open_catalog(options).load_table(ORDERS), 1)
+    waited = time.monotonic() - began
+    assert 0.5 < waited < 5, "the lock lives 2 s, in whole seconds of the database; then comes one pause at most"
+    assert ids_of(catalog.load_table(ORDERS)) == [1]
 
 
 def test_databases(pool: ProcessPoolExecutor, tmp_path: Path) -> None:

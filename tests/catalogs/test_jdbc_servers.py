@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
-import os
 import pickle
 import random
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
-import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from support.long_runs import LONG, tries
 from support.oracles.catalog_model import CatalogModel, apply, draw_change, state_of
-from support.paths import ROOT
-from support.programs import catalog_jobs
-from support.programs.catalog_jobs import append_rows, change_tables
-from support.programs.database_servers import (
-    PASSWORD,
-    Server,
-    mariadb,
-    mariadb_program,
-    postgres,
-    postgres_programs,
-)
+from support.programs.database_servers import PASSWORD, Server, database_server
 from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
-from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.jdbc.addresses import address_of
 from paimon_spark.catalogs.views import AddDialect, View
@@ -41,25 +25,13 @@ from paimon_spark.errors import CatalogUnavailable, DatabaseAlreadyExists, Paimo
 from paimon_spark.store.metadata.alter import set_option
 
 KINDS = ("postgresql", "mysql") if LONG else ("postgresql",)
-PROCESSES = 16 if LONG else 4
-STEPS = tries("PAIMON_CATALOG_STEPS", ci=6, long=300)
 HISTORIES = tries("PAIMON_CATALOG_HISTORIES", ci=2, long=70)
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """One server for all tests of a kind."""
-    if request.param == "postgresql":
-        programs = postgres_programs()
-        if programs is None:
-            pytest.skip("the Debian package postgresql is not installed")
-        with postgres(programs) as running:
-            yield running
-        return
-    program = mariadb_program()
-    if program is None:
-        pytest.skip("the Debian packages mariadb-server-core and mariadb-client-core are not installed")
-    with mariadb(program) as running:
+    with database_server(request.param) as running:
         yield running
 
 
@@ -81,16 +53,6 @@ def catalog(options: dict[str, str]) -> Catalog:
     made = open_catalog(options)
     made.create_database("shop")
     return made
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([catalog_jobs.__name__])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]))
-        with ProcessPoolExecutor(PROCESSES, mp_context=context) as made:
-            yield made
 
 
 def execute(options: dict[str, str], text: str) -> None:
@@ -138,23 +100,6 @@ def test_any_history(options: dict[str, str], seed: int) -> None:
             continue
         assert apply(catalog, change) is model.apply(change), change
     assert state_of(catalog) == model.databases
-
-
-def test_many_processes(pool: ProcessPoolExecutor, catalog: Catalog, options: dict[str, str]) -> None:
-    """Each change happens once: no table is lost, and no commit, and no process waits for ever."""
-    catalog.create_database("d")
-    catalog.create_table(ORDERS, new_schema(pa.schema([("id", pa.int64())])))
-    jobs = [pool.submit(change_tables, options, seed, STEPS, 3) for seed in range(PROCESSES // 2)]
-    writers = [pool.submit(append_rows, options, str(ORDERS), seed, 2) for seed in range(PROCESSES // 2)]
-    done = sum((job.result(timeout=600) for job in jobs), Counter())
-    for writer in writers:
-        writer.result(timeout=600)
-    assert done["create"] - done["drop"] == len(catalog.list_tables("d")), done
-    for name in catalog.list_tables("d"):
-        assert catalog.load_table(Identifier("d", name)).schema.comment
-    assert ids_of(catalog.load_table(ORDERS)) == sorted(
-        seed * 100 + n for seed in range(PROCESSES // 2) for n in (0, 1)
-    )
 
 
 def test_a_dropped_connection_is_replaced(server: Server, catalog: Catalog, options: dict[str, str]) -> None:

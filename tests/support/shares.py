@@ -149,6 +149,11 @@ def begin_run(config: pytest.Config) -> None:
         os.environ[_OF_RUN] = "1"
 
 
+def some_of(values: Sequence[str], count: int) -> Sequence[str]:
+    """So many of the values in a run of the whole suite, other ones in each run; else all."""
+    return random.Random(run_id()).sample(values, count) if os.environ.get(_OF_RUN) == "1" else values
+
+
 def left_out(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The tests that this run does not try; the same in all its workers."""
     if os.environ.get(_OF_RUN) != "1":

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paimon_spark.errors import SqlError, UnsupportedFeature
+from paimon_spark.sql.queries.catalog_functions import is_called, refuse
 from paimon_spark.sql.queries.query import Increment, Travel
 from paimon_spark.sql.text.cursor import Cursor
 from paimon_spark.sql.text.lexer import Kind, Token, tokenize
@@ -67,6 +68,8 @@ def find_references(text: str, tokens: Sequence[Token], names: Names) -> tuple[R
     for first, last, parts in dotted_names(tokens):
         if len(parts) == 1 and _is_call(tokens, last):
             reference = _function(text, tokens, names, first) or _identifier(text, tokens, names, first)
+        elif names.is_certain(parts) and is_called(tokens, first, last):
+            refuse(text, tokens[first].start, f"calling the function {'.'.join(parts)}")
         elif names.is_certain(parts) or (names.database is not None and len(parts) <= 2):
             reference = _named(text, tokens, names, first, last, parts)
         else:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.factory import open_catalog
 from paimon_spark.catalogs.identifier import Identifier
@@ -14,9 +17,14 @@ from paimon_spark.errors import (
     DatabaseAlreadyExists,
     DatabaseNotEmpty,
     DatabaseNotFound,
+    PaimonError,
     TableAlreadyExists,
     TableNotFound,
 )
+from paimon_spark.file_io import LocalFileIO
+from paimon_spark.store.evolution.alter import alter_table
+from paimon_spark.store.evolution.schema_update import SchemaUpdate
+from support.faults.faulty_store import kill
 from support.tables.catalog_tables import append
 
 COLUMNS = pa.schema([("id", pa.int64())])
@@ -25,6 +33,8 @@ EXPECTED = {
     "drop": TableNotFound,
     "rename": (TableAlreadyExists, TableNotFound),
 }
+_ORDER = ("create", "commit", "rename", "alter", "drop", "create", "commit", "alter")
+"""Each process does these first; then as chance has it."""
 
 
 def change_tables(options: str | dict[str, str], seed: int, steps: int, names: int) -> Counter[str]:
@@ -72,8 +82,84 @@ def change_databases(warehouse: str, seed: int, steps: int) -> Counter[str]:
     return done
 
 
-def append_rows(options: dict[str, str], name: str, seed: int, count: int) -> None:
-    """Commits so many rows to a table, one by one: 100 * seed and those that follow."""
-    catalog = open_catalog(options)
-    for number in range(count):
-        append(catalog.load_table(Identifier.parse(name)), 100 * seed + number)
+@dataclass
+class Lived:
+    """What a process has done.
+
+    Attributes:
+        done: how often each thing was done, and how often others were faster (``lost ...``).
+        rows: those it has committed to the table ``kept.rows``.
+        columns: those it has added to the table ``kept.columns`` and not dropped again.
+    """
+
+    done: Counter[str] = field(default_factory=Counter)
+    rows: list[int] = field(default_factory=list)
+    columns: set[str] = field(default_factory=set)
+
+
+def live(options: dict[str, str], seed: int, seconds: float, names: int) -> Lived:
+    """Creates, drops and renames tables of the database `d`, and alters and commits to tables of all processes.
+
+    An error that does not tell of the work of others ends the process. A call that began in time is finished.
+    """
+    catalog, draw, lived = open_catalog(options), random.Random(seed), Lived()
+    until, step = time.monotonic() + seconds, 0
+    while step < len(_ORDER) or time.monotonic() < until:
+        what = _ORDER[step] if step < len(_ORDER) else draw.choice(_ORDER)
+        step += 1
+        tables = [Identifier("d", f"t{draw.randrange(names)}") for _ in range(2)]
+        try:
+            if what == "commit":
+                append(catalog.load_table(Identifier("kept", "rows")), seed * 1_000_000 + step)
+                lived.rows.append(seed * 1_000_000 + step)
+            elif what == "alter":
+                _alter(catalog, lived, f"c{seed}_{step}")
+            else:
+                _change(catalog, what, tables, f"{seed}-{step}")
+        except EXPECTED.get(what, ()):
+            lived.done[f"lost {what}"] += 1
+        except PaimonError as error:
+            if "another client has dropped it already" in str(error):  # it was created
+                lived.done[what] += 1
+            elif "is at work" in str(error) or "are still at" in str(error):
+                lived.done[f"refused {what}"] += 1
+            else:
+                raise
+        else:
+            lived.done[what] += 1
+    return lived
+
+
+def _alter(catalog: Catalog, lived: Lived, column: str) -> None:
+    """Adds a column, or drops the one that this process has added."""
+    table = catalog.load_table(Identifier("kept", "columns"))
+    if lived.columns:
+        (old,) = lived.columns
+        alter_table(table, SchemaUpdate().drop_column(old).changes)
+        lived.columns.clear()
+    else:
+        alter_table(table, SchemaUpdate().add_column(column, "INT").changes)
+        lived.columns.add(column)
+
+
+def _change(catalog: Catalog, what: str, tables: list[Identifier], comment: str) -> None:
+    match what:
+        case "create":
+            catalog.create_table(tables[0], new_schema(COLUMNS, comment=comment))
+        case "drop":
+            catalog.drop_table(tables[0])
+        case "rename":
+            catalog.rename_table(*tables)
+
+
+def commit_and_die(options: dict[str, str], name: str) -> None:
+    """Commits a row to a table, and is killed where the snapshot is to be made, with the lock of the table."""
+
+    class Killing(LocalFileIO):
+        def create_if_absent(self, path: str, data: bytes) -> bool:
+            if "/snapshot/snapshot-" in path:
+                kill()
+            return super().create_if_absent(path, data)
+
+    table = open_catalog(options).load_table(Identifier.parse(name))
+    append(replace(table, file_io=replace(table.file_io, inner=Killing())), 666)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from tenacity import Retrying, stop_after_delay, wait_fixed
 
 USER, PASSWORD = "paimon", "hush-hush 'secret'"
@@ -53,6 +55,23 @@ def postgres_programs() -> Path | None:
 
 def mariadb_program() -> str | None:
     return shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
+
+
+@contextmanager
+def database_server(kind: str) -> Iterator[Server]:
+    """A server of a kind, postgresql or mysql; the test is skipped if its program is not installed."""
+    if kind == "postgresql":
+        programs = postgres_programs()
+        if programs is None:
+            pytest.skip("the Debian package postgresql is not installed")
+        with postgres(programs) as server:
+            yield server
+    else:
+        program = mariadb_program()
+        if program is None:
+            pytest.skip("the Debian packages mariadb-server-core and mariadb-client-core are not installed")
+        with mariadb(program) as server:
+            yield server
 
 
 @contextmanager
@@ -122,7 +141,7 @@ def _running(command: Sequence[str], kind: str, port: int) -> Iterator[Server]:
     try:
         yield Server(kind, port, process)
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT if kind == "postgresql" else signal.SIGTERM)  # it waits for no connection
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:
