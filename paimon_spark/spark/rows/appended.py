@@ -25,7 +25,7 @@ from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
-from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
+from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows, with_plain_names
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, UPDATE, Changes
 from paimon_spark.spark.rows.outcome import Outcome
@@ -126,7 +126,7 @@ def _copy(
         count = min(len(left), MAX_TASKS)
         owned = rows.select(*columns).repartition(count, ROW_FILE).sortWithinPartitions(ROW_FILE, ROW_NUMBER)
         task = _rewriting(target.table, left, tuple(fields), changes.moves)
-        messages += collect_messages(owned.mapInArrow(plainly(task), MESSAGE_ROWS))
+        messages += collect_messages(with_plain_names(owned).mapInArrow(plainly(task), MESSAGE_ROWS))
     return messages
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
@@ -20,11 +21,20 @@ from paimon_spark.format.partition import Place
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.adapters.options import WriteOptions
-from paimon_spark.spark.adapters.tasks import MESSAGE_ROWS, Task, collect_messages, message_rows
+from paimon_spark.spark.adapters.tasks import (
+    MESSAGE_ROWS,
+    Task,
+    collect_messages,
+    message_rows,
+    with_given_names,
+    with_plain_names,
+)
+from paimon_spark.spark.rows.assignments import Expression, as_column
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import Pruning
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows
 from paimon_spark.spark.rows.target import Target
+from paimon_spark.spark.rows.varying import may_vary
 from paimon_spark.spark.write.commit_write import abort_job
 from paimon_spark.spark.write.open_write import job_for
 from paimon_spark.spark.write.task_rows import align_rows, current_task
@@ -40,23 +50,27 @@ _NUMBER = "_paimon_bucket"
 _GOES = "_paimon_goes"
 
 
-def delete_from_buckets(target: Target, condition: Column, alias: str, pruning: Pruning) -> Outcome:
+def delete_from_buckets(target: Target, condition: Expression | None, alias: str, pruning: Pruning) -> Outcome:
     """Writes the buckets that hold matching rows again, without these rows.
 
-    The changelog, if the table has one, tells of the deleted rows.
+    The changelog, if the table has one, tells of the deleted rows. A condition that may vary is computed once, for all
+    rows of the table.
 
     Raises:
         CommitConflict: rows wait on level 0 that were not read.
     """
     table = target.table
     began = time.monotonic()
-    candidates = target.splits(pruning.predicate)
+    once = may_vary(target.spark, condition)
+    candidates = target.splits() if once else target.splits(pruning.predicate)
     places = sorted({_place(target, split) for split in candidates})
     job = job_for(table, WriteOptions(table.location), target.shown(table.schema.fields), overwrite=False)
     if not candidates:
         return Outcome(job, (), 0, 0, 0, 0)
-    matching = _rows(target, candidates, places).alias(alias).where(condition)
-    found = matching.groupBy(_NUMBER).agg(sf.count("*").alias("n")).collect()
+    marked = _marked(_rows(target, candidates, places), condition, alias)
+    if once:
+        marked = marked.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK)
+    found = marked.where(sf.col(_GOES)).groupBy(_NUMBER).agg(sf.count("*").alias("n")).collect()
     millis = round((time.monotonic() - began) * 1000)
     deleted = sum(row["n"] for row in found)
     read = sum(split.file_count for split in candidates)
@@ -68,12 +82,16 @@ def delete_from_buckets(target: Target, condition: Column, alias: str, pruning: 
     entries = by_place(table, live_entries(table, target.snapshot, {split.partition for split in whole}))
     live = {place: entries[place] for place in touched}
     _check_all_read(target, live)
-    goes = sf.coalesce(condition, sf.lit(False))
-    rows = _rows(target, whole, sorted(touched)).alias(alias).withColumn(_GOES, goes)
+    if once:
+        rows = marked.where(sf.col(_NUMBER).isin([row[_NUMBER] for row in found]))
+    else:
+        places = sorted(touched)
+        rows = _marked(_rows(target, whole, places), condition, alias)
     rows = rows if tells_changes(table) else rows.where(~sf.col(_GOES))
     keys = [quoted(field.name) for field in table.schema.key_fields]
     brought = rows.repartition(len(touched), _NUMBER).sortWithinPartitions(_NUMBER, *keys)
-    written = collect_messages(brought.mapInArrow(plainly(_rewriting(job, sorted(touched))), MESSAGE_ROWS))
+    task = _rewriting(job, places, brought.columns)
+    written = collect_messages(with_plain_names(brought).mapInArrow(plainly(task), MESSAGE_ROWS))
     try:
         messages = replaced_buckets(table, target.snapshot, live, written)
     except BaseException:
@@ -82,7 +100,18 @@ def delete_from_buckets(target: Target, condition: Column, alias: str, pruning: 
     return Outcome(job, tuple(messages), 0, deleted, 0, read, millis)
 
 
-def _rewriting(job: WriteJob, places: Sequence[Place]) -> Task:
+def _marked(rows: DataFrame, condition: Expression | None, alias: str) -> DataFrame:
+    """The rows with whether they go."""
+    goes = sf.lit(True) if condition is None else sf.coalesce(as_column(condition), sf.lit(False))
+    return rows.alias(alias).withColumn(_GOES, goes)
+
+
+def _rewriting(job: WriteJob, places: Sequence[Place], names: Sequence[str]) -> Task:
+    """A task that writes the rows of buckets.
+
+    Args:
+        names: of the columns that it gets.
+    """
     fields = job.table.schema.fields
     buckets = np.array([bucket for _, bucket in places], np.int32)
 
@@ -90,7 +119,7 @@ def _rewriting(job: WriteJob, places: Sequence[Place]) -> Task:
         with nothing_committed():
             write = BucketRewrite(job.table, job.commit_user, current_task(), job.plan)
             try:
-                for batch in batches:
+                for batch in (with_given_names(given, names) for given in batches):
                     goes = batch.column(_GOES)
                     for part, take in ((batch.filter(pc.invert(goes)), write.keep), (batch.filter(goes), write.remove)):
                         rows = align_rows(part.drop_columns([_NUMBER, _GOES]), fields)

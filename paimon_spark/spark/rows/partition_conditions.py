@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
-
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -15,20 +12,13 @@ from paimon_spark.format.types import Root
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.rows.assignments import Expression
 from paimon_spark.spark.rows.target import Target
+from paimon_spark.spark.rows.varying import QUERIES, draws_for_rows
 from paimon_spark.sql.queries.query import fold
-from paimon_spark.sql.text.lexer import Token, tokenize
+from paimon_spark.sql.text.lexer import tokenize
 from paimon_spark.store.clean.partition_rows import partition_columns, partition_rows
 from paimon_spark.store.metadata.table import Table
 
 _NUMBER = "_paimon_number"
-_QUERIES = frozenset(("SELECT", "FROM", "TABLE", "VALUES"))
-_NO_FUNCTIONS = frozenset(
-    ("in", "exists", "and", "or", "not", "where", "on", "select", "from", "as", "any", "some", "all")
-)
-_VARYING = frozenset(
-    """rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
-    input_file_block_start input_file_block_length java_method reflect try_reflect""".split()  # noqa: SIM905
-)
 
 
 def decides_partitions(spark: SparkSession, table: Table, condition: Expression | None, alias: str) -> bool:
@@ -44,25 +34,13 @@ def decides_partitions(spark: SparkSession, table: Table, condition: Expression 
     if not isinstance(condition, str) or not fields or any(field.type.root is Root.TIME for field in fields):
         return False
     tokens = tokenize(condition)
-    if not _QUERIES.intersection(token.upper for token in tokens) or _may_vary(spark, tokens):
+    if not QUERIES.intersection(token.upper for token in tokens) or draws_for_rows(spark, tokens):
         return False
     others = {fold(field.name) for field in table.schema.fields} - {fold(field.name) for field in fields}
     words = {token.name for token in tokens if token.is_name}
     variables = any(fold(word) in others and _is_understood(spark, word) for word in words)
     no_rows = spark.createDataFrame([], nullable(shown_schema(spark_schema(fields)))).alias(alias)
     return not variables and _is_understood(no_rows, condition)
-
-
-def _may_vary(spark: SparkSession, tokens: Sequence[Token]) -> bool:
-    """Whether a function is called that may give each row another value: one of Spark, or any that users have made."""
-    pairs = itertools.pairwise(tokens)
-    called = {fold(first.name) for first, second in pairs if first.is_name and second.upper == "("} - _NO_FUNCTIONS
-    if called & _VARYING:
-        return True
-    if not called:
-        return False
-    made = {str(row[0]).rsplit(".", 1)[-1].strip("`") for row in spark.sql("SHOW USER FUNCTIONS").collect()}
-    return bool(called.intersection(map(fold, made)))
 
 
 def _is_understood(rows: SparkSession | DataFrame, text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from paimon_spark.arrow.predicates.predicate import AlwaysTrue
@@ -90,7 +90,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             found_rows = matching_partitions(target, str(statement.condition), statement.alias)
             return drop_partition_rows(table, found_rows, target.name_commit())
         if way is Way.MERGED_BUCKETS:
-            return delete_from_buckets(target, _condition(statement), statement.alias, pruning)
+            return delete_from_buckets(target, statement.condition, statement.alias, pruning)
         if way is Way.ROWS_WITH_KINDS:
             found = target.rows(table.schema.fields, pruning.predicate)
             rows = _matching(found.frame, statement)
@@ -177,10 +177,6 @@ def _pruning(statement: RowStatement, table: Table) -> Pruning:
 
 def _is_of_partitions(pruning: Pruning, table: Table) -> bool:
     return pruning.is_of(table.schema.partition_keys) and not table.options.value(o.DELETE_FORCE_PRODUCE_CHANGELOG)
-
-
-def _condition(statement: RowStatement) -> Column:
-    return sf.lit(True) if statement.condition is None else as_column(statement.condition)
 
 
 def _matching(rows: DataFrame, statement: RowStatement) -> DataFrame:

@@ -250,3 +250,32 @@ def test_what_is_wrong_is_said_before_anything_is_written(spark: SparkSession, t
         with pytest.raises(error, match=message):
             call()
     assert rows(table) == ROWS
+
+
+@pytest.mark.parametrize("options", [{}, {**KEYED, "merge-engine": "first-row"}], ids=["append", "first-row"])
+def test_names_of_columns_with_dots_and_backquotes(
+    quick_spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    frame = quick_spark.createDataFrame([(i, i, i) for i in range(4)], "id bigint, a bigint, b bigint")
+    named = frame.toDF("id", "a.b", "`c`").coalesce(1)
+    named.write.format("paimon").mode("append").options(**options).save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(quick_spark, str(tmp_path / "t"))
+    table.delete("`a.b` = 1")
+    if not options:
+        table.update("```c``` = 2", {"`a.b`": "```c``` + 5"})
+    assert rows(table) == [(0, 0, 0), (2, 2 if options else 7, 2), (3, 3, 3)]
+
+
+def test_a_condition_that_varies_is_computed_once_where_buckets_are_rewritten(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame = spark.range(1000).selectExpr("id", "id v")
+    options = {**KEYED, "merge-engine": "first-row"}
+    frame.write.format("paimon").mode("append").options(**options).save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(spark, str(tmp_path / "t"))
+    left = 1000
+    for condition in ("rand() < 0.5", sf.rand() < 0.5):
+        left -= table.delete(condition).rows_deleted
+        assert len(rows(table)) == left
+    assert 0 < left < 1000
+    assert not table.check().problems

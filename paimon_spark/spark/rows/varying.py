@@ -1,0 +1,59 @@
+"""Tells whether a condition may have another value for the same row when it is computed again."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from paimon_spark.errors import PaimonError
+from paimon_spark.spark.rows.assignments import Expression
+from paimon_spark.sql.queries.query import fold
+from paimon_spark.sql.text.lexer import Token, tokenize
+
+QUERIES = frozenset(("SELECT", "FROM", "TABLE", "VALUES"))
+_NO_FUNCTIONS = frozenset(
+    ("in", "exists", "and", "or", "not", "where", "on", "select", "from", "as", "any", "some", "all")
+)
+_DRAWN = frozenset(
+    """rand random randn randstr uniform uuid shuffle monotonically_increasing_id spark_partition_id input_file_name
+    input_file_block_start input_file_block_length java_method reflect try_reflect""".split()  # noqa: SIM905
+)
+_OF_NOW = frozenset(
+    """now current_timestamp localtimestamp current_date curdate current_time unix_timestamp""".split()  # noqa: SIM905
+)
+_CALL_OF_COLUMN = re.compile(r"[A-Za-z_>]\w*\s*\(")
+
+
+def draws_for_rows(spark: SparkSession, tokens: Sequence[Token]) -> bool:
+    """Whether a function is called that may give each row another value: one of Spark, or any that users have made."""
+    pairs = itertools.pairwise(tokens)
+    called = {fold(first.name) for first, second in pairs if first.is_name and second.upper == "("} - _NO_FUNCTIONS
+    if called & _DRAWN:
+        return True
+    if not called:
+        return False
+    made = {str(row[0]).rsplit(".", 1)[-1].strip("`") for row in spark.sql("SHOW USER FUNCTIONS").collect()}
+    return bool(called.intersection(map(fold, made)))
+
+
+def may_vary(spark: SparkSession, condition: Expression | None) -> bool:
+    """Whether two computations of a condition may differ: it draws at random, asks for the time, or reads tables.
+
+    Args:
+        condition: SQL; of a Column only the names that it shows are known, so any function of it may vary.
+    """
+    if condition is None:
+        return False
+    if not isinstance(condition, str):
+        return any(not call.startswith(">") for call in _CALL_OF_COLUMN.findall(str(condition)))
+    try:
+        tokens = tokenize(condition)
+    except PaimonError:
+        return True
+    words = {token.upper for token in tokens}
+    if QUERIES & words or {fold(token.name) for token in tokens if token.is_name} & _OF_NOW:
+        return True
+    return draws_for_rows(spark, tokens)
