@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.quoting import quoted
+from paimon_spark.merge.engines.rules import aggregates
 from paimon_spark.spark.rows.assignments import Assignment
 from paimon_spark.spark.rows.changes import DELETE, UPDATE
 from paimon_spark.store.metadata.table import Table
@@ -46,7 +47,7 @@ def update_kind(table: Table, given: Sequence[Assignment], values: Sequence[Colu
             kind = _unless(changes & without, kind, _unordered(table, name, keys))
     if table.options.value(o.MERGE_ENGINE) is MergeEngine.PARTIAL_UPDATE:
         grouped = {name for keys, members in groups.items() for name in (*keys, *members)}
-        for name in sorted(assigned - grouped):
+        for name in sorted(assigned - grouped | assigned & _keeping(table, groups)):
             text = (
                 f"updating {table.location}: the merge engine partial-update keeps the older value of '{name}' where a "
                 "written one is NULL, so it cannot be set to NULL; give it another value"
@@ -82,6 +83,13 @@ def sequence_groups(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:
             names = key.removeprefix("fields.").removesuffix(_GROUP)
             found[tuple(n.strip() for n in names.split(","))] = tuple(n.strip() for n in value.split(","))
     return found
+
+
+def _keeping(table: Table, groups: Mapping[tuple[str, ...], tuple[str, ...]]) -> set[str]:
+    """The members of sequence groups whose aggregate function keeps the older value where a written one is NULL."""
+    members = [name for names in groups.values() for name in names]
+    functions = aggregates(table.schema, table.options, members, None)
+    return {name for name, function in functions.items() if function.name == "last_non_null_value"}
 
 
 def _struct(columns: dict[str, Column], names: Sequence[str]) -> Column:

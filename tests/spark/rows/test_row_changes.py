@@ -279,3 +279,12 @@ def test_a_condition_that_varies_is_computed_once_where_buckets_are_rewritten(
         assert len(rows(table)) == left
     assert 0 < left < 1000
     assert not table.check().problems
+
+
+def test_a_function_that_keeps_older_values_cannot_set_null(quick_spark: SparkSession, tmp_path: Path) -> None:
+    group = {"fields.v.sequence-group": "p", "fields.p.aggregate-function": "last_non_null_value"}
+    table = made(quick_spark, tmp_path, {**KEYED, "merge-engine": "partial-update", **group})
+    with pytest.raises(PySparkException, match="'p' where a written one is NULL"):
+        table.update("id = 3", {"p": "NULL"})
+    assert table.update("id = 3", {"p": "'new'"}).rows_updated == 1
+    assert rows(table)[3] == (3, 30, "new")
