@@ -12,6 +12,7 @@ from pyspark.sql import types as st
 
 from paimon_spark.spark.adapters.aligned_values import Naming
 from paimon_spark.spark.merge_into.clauses import Clause, When
+from paimon_spark.spark.rows.assignments import without_alias
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.evolved_table import merged_table
 from paimon_spark.spark.write.write_job import Evolution
@@ -45,8 +46,6 @@ def _unknown(clauses: Sequence[Clause], alias: str, names: Sequence[str], naming
     """The columns that clauses assign and the table lacks."""
     for clause in clauses:
         for key in clause.values or {}:
-            path = column_path(key)
-            if len(path) > 1 and path[0].lower() == alias.lower():
-                path = path[1:]
+            path = without_alias(column_path(key), [alias], names, naming)
             if len(path) == 1 and not naming.alike(path[0], names):
                 yield path[0]

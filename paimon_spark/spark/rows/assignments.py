@@ -82,10 +82,7 @@ def read_assignments(
     """
     found: list[Assignment] = []
     for name, value in given.items():
-        path = column_path(name)
-        known = {naming.same(f.name) for f in fields}
-        if len(path) > 1 and path[0].lower() in map(str.lower, aliases) and naming.same(path[0]) not in known:
-            path = path[1:]
+        path = without_alias(column_path(name), aliases, [f.name for f in fields], naming)
         column = find_field(fields, path[0], what, naming)
         inner = _inner(column, path[1:], what, naming)
         for other in found:
@@ -97,6 +94,17 @@ def read_assignments(
         expression = sf.expr(default or "NULL") if is_default else as_column(value)
         found.append(Assignment(column, inner, expression, naming))
     return found
+
+
+def without_alias(path: Path, aliases: Sequence[str], names: Sequence[str], naming: Naming) -> Path:
+    """The name of a column without the name of the table before it.
+
+    Where the table has a column of its own name too, ``t.x`` is its column x, if it has one, as in Spark; else it is
+    the field x of the column t.
+    """
+    if len(path) < 2 or path[0].lower() not in map(str.lower, aliases):
+        return path
+    return path[1:] if naming.alike(path[1], names) or not naming.alike(path[0], names) else path
 
 
 def _inner(column: DataField, names: Path, what: str, naming: Naming) -> Path:

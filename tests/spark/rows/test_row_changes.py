@@ -288,3 +288,14 @@ def test_a_function_that_keeps_older_values_cannot_set_null(quick_spark: SparkSe
         table.update("id = 3", {"p": "NULL"})
     assert table.update("id = 3", {"p": "'new'"}).rows_updated == 1
     assert rows(table)[3] == (3, 30, "new")
+
+
+def test_a_column_comes_before_a_field_where_the_table_is_called_as_another_column(
+    quick_spark: SparkSession, tmp_path: Path
+) -> None:
+    """As Spark reads t.x in the expressions."""
+    frame = quick_spark.sql("select 1 id, named_struct('x', 1, 'y', 2) t, 7 x")
+    frame.write.format("paimon").mode("append").save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(quick_spark, str(tmp_path / "t")).alias("t")
+    table.update("t.x = 7", {"t.x": "t.x + 1", "t.y": "5"})
+    assert [(row.x, tuple(row.t)) for row in table.toDF().collect()] == [(8, (1, 5))]
