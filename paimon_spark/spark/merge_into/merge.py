@@ -14,7 +14,7 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import DataField
+from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
@@ -32,6 +32,7 @@ from paimon_spark.spark.rows.changes import INSERT, KIND, Changes, Wanted
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import named_fields, pruning_of
+from paimon_spark.spark.rows.reserved_names import check_names
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.stars import check_no_star
 from paimon_spark.spark.rows.target import Target
@@ -87,6 +88,7 @@ def run_merge(merge: Merge) -> RowChangeResult:
     what = f"MERGE INTO {merge.alias}"
     check_clauses(merge.clauses, what)
     check_no_star(what, merge.expressions)
+    check_names(f"{what}: the source", merge.source.columns)
     name = merge.source_alias or source_alias_of(merge.source, merge.alias, merge.expressions)
     kept: list[DataFrame] = []
 
@@ -176,7 +178,14 @@ def _is_upsert(plan: MergePlan) -> bool:
         and options.value(o.CHANGELOG_PRODUCER) is not ChangelogProducer.INPUT
         and not options.value(o.SEQUENCE_FIELD)
         and all(plan.same.pairs[key] == key for key in plan.table.schema.primary_keys)
+        and not any(_has_equals(field.type) for field in plan.table.schema.fields if field.name in plan.same.pairs)
     )
+
+
+def _has_equals(key: DataType) -> bool:
+    """Whether Spark takes values for equal that are different keys: 0.0 and -0.0, times cut to microseconds, blanks."""
+    is_fine = key.root in TIMESTAMPS and (6 if key.precision is None else key.precision) > 6
+    return key.root in FLOATS or key.root is Root.CHAR or is_fine
 
 
 def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:

@@ -32,11 +32,12 @@ from paimon_spark.spark.rows.assignments import (
 )
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Wanted, place_columns
 from paimon_spark.spark.rows.guards import delete_kind, update_kind
+from paimon_spark.spark.rows.varying import may_vary
 from paimon_spark.store.metadata.table import Table
 
 _TARGET, _SOURCE = "_paimon_t", "_paimon_s"
 _IN_TARGET, _IN_SOURCE, _COUNT = "_paimon_in_target", "_paimon_in_source", "_paimon_count"
-_SEVERAL = "_paimon_several"
+_SEVERAL, _INSERTED = "_paimon_several", "_paimon_inserted"
 _MADE = "_paimon_made"
 _HOW = {(False, False): "inner", (True, False): "left", (False, True): "right", (True, True): "full"}
 
@@ -101,7 +102,7 @@ def merged_rows(plan: MergePlan, target: DataFrame, source: DataFrame, identity:
         rows = source.join(target.alias(plan.alias), on, "left_anti")
         return _new_rows(plan, rows)
     inserts, by_source = bool(plan.of(When.NOT_MATCHED)), bool(plan.of(When.NOT_MATCHED_BY_SOURCE))
-    joined = source.withColumn(_IN_SOURCE, sf.lit(True)).join(
+    joined = source.withColumns({_IN_SOURCE: sf.lit(True), _INSERTED: _inserted(plan, source)}).join(
         target.alias(plan.alias).withColumn(_IN_TARGET, sf.lit(True)), on, _HOW[inserts, by_source]
     )
     counted = _counted(plan, joined, identity, target.columns)
@@ -159,8 +160,8 @@ def _new_rows(plan: MergePlan, rows: DataFrame) -> DataFrame:
 def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target_columns: Sequence[str]) -> DataFrame:
     """The rows with _SEVERAL: the text of an error, where several of the source match one row of the target.
 
-    Where the primary key is compared with columns of the source, several source rows of one key are an error too: a
-    table with keys would keep one of them, and nobody could tell which.
+    Where the primary key is compared with columns of the source, several source rows of one key are an error too if
+    they match or are inserted: a table with keys would keep one of them, and nobody could tell which.
     """
     if not plan.of(When.MATCHED):
         return joined.withColumn(_SEVERAL, sf.lit(None).cast("string"))
@@ -168,7 +169,8 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     if keys is not None:
         columns = [sf.col(f"{quoted(plan.source_alias)}.{quoted(name)}") for name in keys]
         has_key = functools.reduce(operator.and_, (column.isNotNull() for column in columns))  # NULL is no key
-        applies, shown = sf.col(_IN_SOURCE).isNotNull() & has_key, columns
+        counts = sf.col(_IN_TARGET).isNotNull() | sf.col(_INSERTED)
+        applies, shown = sf.col(_IN_SOURCE).isNotNull() & has_key & counts, columns
     else:
         columns = [sf.col(f"{quoted(plan.alias)}.{quoted(name)}") for name in identity]
         applies = sf.col(_IN_SOURCE).isNotNull() & sf.col(_IN_TARGET).isNotNull()
@@ -183,6 +185,15 @@ def _counted(plan: MergePlan, joined: DataFrame, identity: Sequence[str], target
     )
     counted = joined.withColumn(_COUNT, sf.count("*").over(window))
     return counted.withColumn(_SEVERAL, sf.when(applies & (sf.col(_COUNT) > 1), several))
+
+
+def _inserted(plan: MergePlan, source: DataFrame) -> Column:
+    """Whether a row of the source is inserted if it matches none; of a condition that may vary nobody knows before."""
+    conditions = [clause.condition for clause in plan.of(When.NOT_MATCHED)]
+    if any(condition is None or may_vary(source.sparkSession, condition) for condition in conditions):
+        return sf.lit(True)
+    holds = (sf.coalesce(as_column(condition), sf.lit(False)) for condition in conditions if condition is not None)
+    return functools.reduce(operator.or_, holds, sf.lit(False))
 
 
 # -------------------------------------------------------------------------------------------------------------- clauses

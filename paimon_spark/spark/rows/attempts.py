@@ -23,6 +23,7 @@ from paimon_spark.merge.compaction.rules import compaction_rules
 from paimon_spark.spark.adapters.options import FAIL, Once
 from paimon_spark.spark.jobs.compact_job import SparkRunner
 from paimon_spark.spark.rows.outcome import Outcome
+from paimon_spark.spark.rows.reserved_names import check_names
 from paimon_spark.spark.rows.result import RowChangeResult
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.commit_write import abort_job, publish_schema_of
@@ -89,6 +90,7 @@ def run_attempts(
     began = time.monotonic()
     table = job.open_table()
     refuse_travel(table, "changed")
+    check_names(f"{job.statement} of {table.location}: the table", table.schema.names)
     batch = None if job.once is None else batch_of(table, job.once, str(job.statement), job.unknown)
     if batch is not None:
         written = find_written(table, batch)

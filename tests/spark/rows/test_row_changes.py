@@ -299,3 +299,44 @@ def test_a_column_comes_before_a_field_where_the_table_is_called_as_another_colu
     table = PaimonTable.forPath(quick_spark, str(tmp_path / "t")).alias("t")
     table.update("t.x = 7", {"t.x": "t.x + 1", "t.y": "5"})
     assert [(row.x, tuple(row.t)) for row in table.toDF().collect()] == [(8, (1, 5))]
+
+
+@pytest.mark.parametrize("options", [{}, {**KEYED, "merge-engine": "first-row"}], ids=["append", "first-row"])
+def test_names_of_columns_that_the_job_has_too(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
+    frame = spark.createDataFrame([(1, 10), (2, 20)], "id bigint, n bigint").toDF("id", "_Paimon_Bucket")
+    frame.write.format("paimon").mode("append").options(**options).save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(spark, str(tmp_path / "t"))
+    with pytest.raises(UnsupportedFeature, match=r"DELETE of .* has the column '_Paimon_Bucket'.* rename the column"):
+        table.delete("_Paimon_Bucket = 10")
+    other = made(spark, tmp_path / "other", {}).alias("t")
+    with pytest.raises(UnsupportedFeature, match="MERGE INTO t: the source has the column '_Paimon_Bucket'"):
+        other.merge(frame.alias("s"), "t.id = s.id").whenMatchedDelete().execute()
+
+
+def test_an_upsert_of_floats_keeps_the_key_that_equals_another(quick_spark: SparkSession, tmp_path: Path) -> None:
+    """-0.0 and 0.0 are two keys of a table, and equal in a condition."""
+    frame = quick_spark.createDataFrame([(-0.0, 1), (1.0, 2)], "k double, v int")
+    frame.write.format("paimon").mode("append").options(**{"primary-key": "k", "bucket": "1"}).save(str(tmp_path / "t"))
+    table = PaimonTable.forPath(quick_spark, str(tmp_path / "t")).alias("t")
+    new = quick_spark.createDataFrame([(0.0, 10), (3.0, 30)], "k double, v int").alias("s")
+    done = table.merge(new, "t.k = s.k").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert (done.rows_updated, done.rows_inserted) == (1, 1)
+    assert rows(table) == [(0.0, 10), (1.0, 2), (3.0, 30)]
+
+
+@pytest.mark.parametrize("options", [{}, KEYED], ids=["append", "keyed"])
+def test_rows_of_the_source_that_no_clause_takes_may_have_one_key(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    table = made(spark, tmp_path, options).alias("t")
+    new = source(spark, (7, 1, "no"), (7, 2, "no"), (7, 3, "in"), (8, 1, "no"), (8, 2, "no"), (1, 99, "up")).alias("s")
+    merge = table.merge(new, "t.id = s.id").whenMatchedUpdate("s.p = 'up'", {"v": "s.v"})
+    merge.whenNotMatchedInsert("s.p = 'in'", {"id": "s.id", "v": "s.v"}).execute()
+    assert rows(table) == sorted([*(row for row in ROWS if row[0] != 1), (1, 99, "b"), (7, 3, None)])
+    twice = source(spark, (9, 1, "in"), (9, 2, "in")).alias("s")
+    merge = table.merge(twice, "t.id = s.id").whenMatchedDelete("s.p = 'no'")
+    if options:
+        with pytest.raises(PySparkException, match=r'several rows of the source match the row .*"id":9'):
+            merge.whenNotMatchedInsertAll("s.p = 'in'").execute()
+    else:
+        assert merge.whenNotMatchedInsertAll("s.p = 'in'").execute().rows_inserted == 2
