@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import threading
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, When
+from support.programs.process_pool import process_pool
 
 from paimon_spark.catalogs.create import create_table, new_schema
 from paimon_spark.errors import SchemaError, TableAlreadyExists
@@ -67,8 +66,7 @@ def create_one(location: str, number: int) -> str:
 
 
 def test_many_at_once(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(3, mp_context=context) as pool:
+    with process_pool(3) as pool:
         for turn in range(10):
             location = f"{tmp_path}/{turn}"
             found = {future.result() for future in [pool.submit(create_one, location, n) for n in range(3)]}

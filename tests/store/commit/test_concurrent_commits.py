@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +11,7 @@ import pytest
 from support.long_runs import LONG
 from support.oracles.checker import check_table
 from support.programs.commit_many import commit_many, row_id
+from support.programs.process_pool import process_pool
 from support.programs.s3_server import s3_server
 
 from paimon_spark.catalogs.create import new_schema
@@ -53,8 +52,7 @@ def commit_at_once(place: Place, keyed: bool, commits: int, capsys: pytest.Captu
     # Eight that do nothing but commit lose more often than ten times; the server of the test is slow.
     options = {"commit.max-retries": "100", "bucket": "2" if keyed else "-1"}
     schema = new_schema(COLUMNS, ("id",) if keyed else (), (), options)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
+    with process_pool(PROCESSES) as pool:
         started = [
             pool.submit(commit_many, location, dict(storage), schema, writer, commits) for writer in range(PROCESSES)
         ]

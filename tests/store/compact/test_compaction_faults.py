@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 from support.faults.faulty_store import FaultyFileIO, InjectedFault, fault_points, is_killed, kill
 from support.long_runs import LONG
 from support.oracles.checker import check_table
+from support.programs.process_pool import process_pool
 from support.tables.compacted_tables import Row, append, batch, new_table, rows_of
 
 from paimon_spark.errors import CommitStateUnknown, CompactionFailed, PaimonError, RowsNotVisible
@@ -159,7 +158,7 @@ def test_writers_and_compactors_race(name: str, tmp_path: Path, capsys: pytest.C
     }
     table = new_table(tmp_path / "t", options)
     append(table, [(k, -1, "start") for k in range(60)])
-    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+    with process_pool(4) as pool:
         writers = [pool.submit(write_often, table.location, writer) for writer in (0, 1)]
         end = tmp_path / "end"
         compactors = [pool.submit(compact_often, table.location, full, str(end)) for full in (False, True)]
