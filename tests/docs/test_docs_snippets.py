@@ -37,10 +37,12 @@ NOT_RUN = {
 
 @pytest.fixture
 def spark_of_users(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session with small tables read by the driver, as it is where nobody says otherwise."""
-    spark.conf.set("spark.paimon.read.local", "true")
+    """The session whose driver reads small tables and writes few rows itself, as where nobody says otherwise."""
+    for setting in ("read", "write"):
+        spark.conf.set(f"spark.paimon.{setting}.local", "true")
     yield spark
-    spark.conf.set("spark.paimon.read.local", "false")
+    for setting in ("read", "write"):
+        spark.conf.set(f"spark.paimon.{setting}.local", "false")
 
 
 @pytest.mark.spark

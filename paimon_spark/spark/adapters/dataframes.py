@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -10,7 +11,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_spark.errors import DataError
 
-Rows: TypeAlias = DataFrame | pa.Table | Any
+MOST_ROWS = 20_000
+"""What this process may write itself."""
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """A Spark DataFrame that has few rows for sure, such as those of VALUES; they fit into memory."""
+
+    frame: DataFrame
+
+
+Rows: TypeAlias = DataFrame | FewRows | pa.Table | Any
 """A DataFrame of Spark or pandas, or a pyarrow Table; pandas is not imported to say so."""
 
 
@@ -20,8 +32,8 @@ def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
     Raises:
         DataError: they are something else.
     """
-    if isinstance(rows, DataFrame):
-        return rows
+    if isinstance(rows, DataFrame | FewRows):
+        return rows.frame if isinstance(rows, FewRows) else rows
     pandas = sys.modules.get("pandas")  # whoever has a pandas DataFrame has imported it
     if isinstance(rows, pa.Table) or (pandas is not None and isinstance(rows, pandas.DataFrame)):
         return spark.createDataFrame(rows)
@@ -29,3 +41,10 @@ def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
         f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame or a pyarrow "
         f"Table; spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"
     )
+
+
+def are_few(rows: Rows) -> bool:
+    """Whether this process has the rows, or may hold them all, as far as is known without computing them."""
+    if isinstance(rows, DataFrame):
+        return rows.isLocal()
+    return isinstance(rows, FewRows) or len(rows) <= MOST_ROWS

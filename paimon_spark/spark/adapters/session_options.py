@@ -19,7 +19,7 @@ from paimon_spark.store.scan.time_travel import TIME_TRAVEL_OPTIONS
 PREFIX = "spark.paimon."
 READ_CHANGELOG = "read.changelog"
 ALLOW_FULL_SCAN = "read.allow.fullScan"
-_WITHOUT_EFFECT = ("requiredSparkConfsCheck.enabled", "write.use-v2-write")
+_OF_SESSION = ("requiredSparkConfsCheck.enabled", "write.use-v2-write", "write.local")
 _NOT_OF_READS = ("write.", "read.stream.")
 _NOT_OF_WRITES = ("read.",)
 _NOT_OF_STREAMS = ("write.",)
@@ -73,6 +73,18 @@ def is_case_sensitive(spark: SparkSession) -> bool:
     return (spark.conf.get("spark.sql.caseSensitive", "false") or "").lower() == "true"
 
 
+def is_switched_on(spark: SparkSession, setting: str) -> bool:
+    """Whether a setting of the session, which is true by default, is on.
+
+    Raises:
+        OptionError: it is neither true nor false.
+    """
+    text = (spark.conf.get(setting, "true") or "true").strip().lower()
+    if text not in ("true", "false"):
+        raise OptionError(f"the setting '{setting}' has the value '{text}': expected true or false")
+    return text == "true"
+
+
 def chosen_options(
     confs: Mapping[str, str], catalog: str = _ANY, database: str = _ANY, table: str = _ANY
 ) -> SessionOptions:
@@ -101,7 +113,7 @@ def chosen_options(
     changelog = _switch(options, READ_CHANGELOG, default=False)
     full_scan = _switch(options, ALLOW_FULL_SCAN, default=True)
     return SessionOptions(
-        {key: value for key, value in options.items() if key not in _WITHOUT_EFFECT}, changelog, full_scan
+        {key: value for key, value in options.items() if key not in _OF_SESSION}, changelog, full_scan
     )
 
 

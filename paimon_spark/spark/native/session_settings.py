@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from paimon_spark.errors import OptionError
 from paimon_spark.spark.adapters.options import LOCAL, NATIVE, native_choice
+from paimon_spark.spark.adapters.session_options import is_switched_on
 
 SESSION_NATIVE = f"spark.paimon.{NATIVE}"
 SESSION_LOCAL = f"spark.paimon.{LOCAL}"
@@ -42,18 +42,11 @@ def session_settings(spark: SparkSession) -> SessionSettings:
     """
     return SessionSettings(
         time_zone=spark.conf.get(_TIME_ZONE),
-        local=_local_choice(spark.conf.get(SESSION_LOCAL, "true") or "true"),
+        local=is_switched_on(spark, SESSION_LOCAL),
         native=native_choice(spark.conf.get(SESSION_NATIVE, "auto") or "auto", SESSION_NATIVE),
         case_sensitive=_is_on(spark, "spark.sql.caseSensitive"),
         refusal=_refusal(spark),
     )
-
-
-def _local_choice(text: str) -> bool:
-    value = text.strip().lower()
-    if value not in ("true", "false"):
-        raise OptionError(f"the setting '{SESSION_LOCAL}' has the value '{text}': expected true or false")
-    return value == "true"
 
 
 def _refusal(spark: SparkSession) -> str | None:

@@ -27,12 +27,14 @@ class Changes:
         file_count: how many files of the table were looked at.
         files: of an append table, those that may hold the rows, by their names.
         moves: whether updated rows may belong to another partition or bucket than before.
+        few: whether all rows fit into the memory of this process.
     """
 
     frame: DataFrame
     file_count: int
     files: dict[str, LiveFile]
     moves: bool = False
+    few: bool = False
 
 
 @dataclass(frozen=True)

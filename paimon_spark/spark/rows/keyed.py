@@ -47,7 +47,7 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     rows = _with_old_rows(counted, fields) if OLD in changes.frame.columns else counted.select(*_columns(fields))
     options = WriteOptions(target.table.location, row_kind_column=KIND)
     job = replace(job_for(target.table, options, rows.schema, overwrite=False), evolution=target.evolution)
-    messages = place_staged_with_spark(target.spark, job, write_by_bucket(rows, job))
+    messages = place_staged_with_spark(target.spark, job, write_by_bucket(rows, job, changes.few))
     if not messages:  # Spark counts nothing where its optimizer has found out that there is no row
         return Outcome(job, (), 0, 0, 0, changes.file_count)
     updated, deleted, inserted = _numbers(counts)

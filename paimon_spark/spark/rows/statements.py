@@ -97,7 +97,7 @@ def delete_where(statement: RowStatement) -> RowChangeResult:
             changes = rows.select(
                 delete_kind(table, statement.alias).alias(KIND), *(quoted(f.name) for f in table.schema.fields)
             )
-            return write_keyed(target, Changes(changes, found.file_count, {}))
+            return write_keyed(target, Changes(changes, found.file_count, {}, few=found.few))
         found = target.rows(_needed(table.schema.fields, [statement.condition]), pruning.predicate, placed=True)
         rows = _matching(found.frame, statement)
         changes = rows.select(sf.lit(DELETE).alias(KIND), *place_columns())
@@ -142,6 +142,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
             found.file_count,
             dict(found.files),
             moves_rows(table, given),
+            found.few,
         )
         return write_keyed(target, changes) if keyed else write_appended(target, changes, way is Way.DELETION_VECTORS)
 

@@ -17,10 +17,11 @@ from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import nullable, shown_schema, spark_schema
 from paimon_spark.spark.native.file_sorting import FileSorter, SortedFiles
+from paimon_spark.spark.native.local_read import is_key_lookup, is_small
 from paimon_spark.spark.native.parquet_scan import ROW_FILE, ROW_NUMBER, scan_files
-from paimon_spark.spark.native.session_settings import session_settings
+from paimon_spark.spark.native.session_settings import SessionSettings, session_settings
 from paimon_spark.spark.native.store_probe import store_refusal
-from paimon_spark.spark.rows.python_read import PythonRead, python_rows
+from paimon_spark.spark.rows.python_read import PythonRead, python_rows, rows_here
 from paimon_spark.spark.write.write_job import Evolution
 from paimon_spark.store.clean.truncate import CommitName
 from paimon_spark.store.commit.row_conflicts import ReadState
@@ -45,11 +46,13 @@ class TargetRows:
         frame: the columns asked for, as in every read of the table, then with places ROW_FILE and ROW_NUMBER.
         file_count: how many files hold them.
         files: with places, the files by their names.
+        few: whether this process has read them all: they fit into its memory.
     """
 
     frame: DataFrame
     file_count: int
     files: Mapping[str, LiveFile] = field(default_factory=dict)
+    few: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,14 @@ class Target:
         """
         fields = (*fields, *self._more(fields, predicate)) if placed else tuple(fields)
         splits, shown = self.splits(predicate), self.shown(fields)
-        found = self._sorted(fields, splits, placed)
+        settings = session_settings(self.spark)
+        file_count = sum(split.file_count for split in splits)
+        few = settings.local and not placed and (is_small(splits) or is_key_lookup(self.table, predicate, splits))
+        if few and splits:
+            here = rows_here(self.spark, PythonRead(self.table, fields, predicate, shown, False), splits)
+            if here is not None:
+                return TargetRows(here, file_count, few=True)
+        found = self._sorted(fields, splits, placed, settings)
         schema = st.StructType([*shown.fields, *(PLACE.fields if placed else ())])
         frames = self._native(found, shown, placed)
         if found.rest:
@@ -118,15 +128,16 @@ class Target:
         if not frames:
             frames.append(self.spark.createDataFrame([], schema))
         files = files_by_name(self.table, splits) if placed else {}
-        return TargetRows(functools.reduce(DataFrame.unionAll, frames), sum(s.file_count for s in splits), files)
+        return TargetRows(functools.reduce(DataFrame.unionAll, frames), file_count, files)
 
     def _more(self, fields: Sequence[DataField], predicate: Predicate) -> list[DataField]:
         """The columns that only the predicate needs."""
         names = {field.name for field in fields}
         return [self.table.schema.by_name[name] for name in sorted(columns_of(predicate) - names)]
 
-    def _sorted(self, fields: tuple[DataField, ...], splits: Sequence[Split], placed: bool) -> SortedFiles:
-        settings = session_settings(self.spark)
+    def _sorted(
+        self, fields: tuple[DataField, ...], splits: Sequence[Split], placed: bool, settings: SessionSettings
+    ) -> SortedFiles:
         refusal = settings.refusal or ("native reads are off" if settings.native is False else None)
         if placed and any(f.name.lower() == "_metadata" for f in self.table.schema.fields):
             refusal = "the table has a column '_metadata'"

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.format.rules.missing_columns import DEFAULT
 from paimon_spark.spark.adapters.aligned_values import Naming
+from paimon_spark.spark.adapters.dataframes import FewRows
 from paimon_spark.spark.adapters.options import DYNAMIC_OVERWRITE, MERGE_OPTIONS, MERGE_SCHEMA, WRITE_MISSING_COLUMNS
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.queries.results import no_rows
@@ -21,6 +22,7 @@ from paimon_spark.spark.statements.inserted_columns import (
     inserted_columns,
     with_fixed_values,
 )
+from paimon_spark.sql.queries.value_lists import lists_rows
 from paimon_spark.sql.statements import Insert
 from paimon_spark.sql.text.literals import Value
 from paimon_spark.sql.text.writing import partition_condition
@@ -52,14 +54,15 @@ def run_insert(session: SqlSession, insert: Insert, args: Args = None) -> DataFr
     else:
         options |= dict.fromkeys(MERGE_OPTIONS, "false")  # values by their positions say nothing of new columns
         rows = insert_frame(session.spark, rows, target)
+    given = FewRows(rows) if lists_rows(insert.query) else rows
     if insert.replace_where is not None:
-        table.overwrite(rows, insert.replace_where, options)
+        table.overwrite(given, insert.replace_where, options)
     elif not insert.overwrite:
-        table.append(rows, options)
+        table.append(given, options)
     elif fixed and not _is_dynamic(session, options):
-        table.overwrite(rows, partition_condition(fixed), options)
+        table.overwrite(given, partition_condition(fixed), options)
     else:
-        table.overwrite(rows, options=options)
+        table.overwrite(given, options=options)
     return no_rows(session.spark)
 
 

@@ -17,7 +17,7 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.options.column_names import format_columns, parse_columns
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.spark.adapters.dataframes import Rows, as_dataframe
+from paimon_spark.spark.adapters.dataframes import Rows, are_few, as_dataframe
 from paimon_spark.spark.adapters.default_catalogs import default_catalog
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
@@ -257,9 +257,8 @@ class PaimonTable(
                 partitions are refused.
             once, once_skips_older: as for append.
         """
-        rows = as_dataframe(self._spark, df)
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
-        return self._write(rows, {**options, **chosen}, True, Once.of(once, once_skips_older))
+        return self._write(df, {**options, **chosen}, True, Once.of(once, once_skips_older))
 
     def dynamic_partition_overwrite(
         self,
@@ -405,7 +404,7 @@ class PaimonTable(
         given = self._in_session({**self._options, **options, PATH: self._path})
         read = write_options({**given, UNKNOWN_BATCH: _last(options, UNKNOWN_BATCH) or self._unknown})
         job = open_job(read if once is None else replace(read, once=once), df.schema, overwrite)
-        done = run_write(self._spark, df, job)
+        done = run_write(self._spark, df, job, few=are_few(rows))
         if done.repeated and local_query(self._spark) is not None:
             compute(df)
         return done

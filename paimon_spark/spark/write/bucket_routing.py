@@ -6,19 +6,27 @@ from pyspark.sql import DataFrame
 
 from paimon_spark.spark.write.cross_partition_write import write_cross_partition
 from paimon_spark.spark.write.dynamic_write import write_dynamic
+from paimon_spark.spark.write.local_write import write_here, writes_here
 from paimon_spark.spark.write.shuffle_write import write_shuffled
 from paimon_spark.spark.write.write_job import WriteJob
 from paimon_spark.store.metadata.messages import CommitMessage
 from paimon_spark.store.metadata.table import BucketMode
 
 
-def write_by_bucket(df: DataFrame, job: WriteJob) -> list[CommitMessage]:
+def write_by_bucket(df: DataFrame, job: WriteJob, few: bool = False) -> list[CommitMessage]:
     """Writes the rows, those of a bucket in one task, and returns what is to be committed.
+
+    Args:
+        few: the rows fit into the memory of this process, which then writes them itself if it can.
 
     Raises:
         PaimonError: the table, its options or the job do not fit together.
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
+    if few and writes_here(df.sparkSession, job):
+        written = write_here(df, job)
+        if written is not None:
+            return written
     match job.table.bucket_mode:
         case BucketMode.HASH_DYNAMIC:
             return write_dynamic(df, job)
