@@ -34,7 +34,7 @@ TABLES = ("orders", "sums", "delivered")
 CHANGES = StructType().add("k", IntegerType()).add("g", IntegerType()).add("v", LongType()).add("op", StringType())
 _ARROW = pa.schema([("k", pa.int32()), ("g", pa.int32()), ("v", pa.int64()), ("op", pa.string())])
 _KEPT = {"snapshot.time-retained": "60 s", "snapshot.num-retained.min": "2"}
-_PAUSE = 0.5  # seconds between two batches of the generator
+_PAUSE = 2.0  # seconds between two batches of the generator
 _never = Event()
 
 
