@@ -136,14 +136,15 @@ def _clustering() -> OptionError:
 _FIELDS = "fields."
 _DEFAULT_FUNCTION = "fields.default-aggregate-function"
 _SEQUENCE_GROUP = ".sequence-group"
-_LISTS_OF_COLUMNS = ("bucket-key", "sequence.field")
+_LISTS_OF_COLUMNS = ("bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group")
 
 
 def renamed_options(options: Mapping[str, str], old: str, new: str) -> dict[str, str]:
     """The options with another name for a column, in the keys and values that name it.
 
     Those of ``fields.<column>.*``, of sequence groups, ``bucket-key`` and ``sequence.field`` are rewritten, as in Java
-    (SchemaManager.applyRenameColumnsToOptions). Others that name it make the schema invalid, and so refuse the change.
+    (SchemaManager.applyRenameColumnsToOptions), and the groups whose deletions remove rows, which Java leaves as they
+    are, so that it refuses the change. Others that name the column make the schema invalid, and so refuse the change.
     """
     found: dict[str, str] = {}
     for key, value in options.items():

@@ -285,6 +285,13 @@ def test_a_renamed_column_is_renamed_in_the_options() -> None:
         "fields.x.aggregate-function": "listagg", "fields.x.list-agg-delimiter": ";", "fields.x.stats-mode": "none",
         "fields.default-aggregate-function": "last_value",
     }  # fmt: skip
+    removing = {
+        "bucket": "1", "merge-engine": "partial-update", "fields.g.sequence-group": "v",
+        "partial-update.remove-record-on-sequence-group": "g",
+    }  # fmt: skip
+    grouped = schema({"k": "INT", "v": "INT", "g": "INT"}, ["k"], options=removing)
+    renamed = changed(grouped, lambda u: u.rename_column("g", "s")).options
+    assert renamed["partial-update.remove-record-on-sequence-group"] == "s"
     sequenced = schema({"k": "INT", "a": "INT", "b": "INT"}, ["k"], options={"bucket": "1", "sequence.field": "a,b"})
     assert changed(sequenced, lambda u: u.rename_column("b", "c")).options["sequence.field"] == "a,c"
     with pytest.raises(SchemaError, match="the sequence field 'a' is not a column"):
