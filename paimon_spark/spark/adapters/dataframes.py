@@ -32,11 +32,21 @@ def as_dataframe(spark: SparkSession, rows: Rows) -> DataFrame:
     Raises:
         DataError: they are something else.
     """
-    if isinstance(rows, DataFrame | FewRows):
-        return rows.frame if isinstance(rows, FewRows) else rows
+    check_rows(rows)
+    if isinstance(rows, FewRows):
+        return rows.frame
+    return rows if isinstance(rows, DataFrame) else spark.createDataFrame(rows)
+
+
+def check_rows(rows: Rows) -> None:
+    """Refuses rows that are no DataFrame of Spark or pandas, and no pyarrow Table.
+
+    Raises:
+        DataError: they are not; the message says how to make a DataFrame of them.
+    """
     pandas = sys.modules.get("pandas")  # whoever has a pandas DataFrame has imported it
-    if isinstance(rows, pa.Table) or (pandas is not None and isinstance(rows, pandas.DataFrame)):
-        return spark.createDataFrame(rows)
+    if isinstance(rows, DataFrame | FewRows | pa.Table) or (pandas and isinstance(rows, pandas.DataFrame)):
+        return
     raise DataError(
         f"writing rows given as {type(rows).__name__}: expected a Spark DataFrame, a pandas DataFrame or a pyarrow "
         f"Table; spark.createDataFrame(rows, schema) makes a Spark DataFrame of others"

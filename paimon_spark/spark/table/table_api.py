@@ -17,7 +17,7 @@ from paimon_spark.errors import SqlError
 from paimon_spark.format.options.column_names import format_columns, parse_columns
 from paimon_spark.format.options.core_options import BRANCH, SCAN_SNAPSHOT_ID
 from paimon_spark.procedures.procedure import Procedure
-from paimon_spark.spark.adapters.dataframes import Rows, are_few, as_dataframe
+from paimon_spark.spark.adapters.dataframes import Rows, are_few, as_dataframe, check_rows
 from paimon_spark.spark.adapters.default_catalogs import default_catalog
 from paimon_spark.spark.adapters.foreign_names import ForeignNames
 from paimon_spark.spark.adapters.options import (
@@ -257,6 +257,7 @@ class PaimonTable(
                 partitions are refused.
             once, once_skips_older: as for append.
         """
+        check_rows(df)
         chosen = self._overwrite_of_session(options) if where is None else {OVERWRITE_WHERE: where}
         return self._write(df, {**options, **chosen}, True, Once.of(once, once_skips_older))
 
