@@ -26,6 +26,7 @@ from paimon_spark.format.options.core_options import Options
 from paimon_spark.format.paths import partition_path, unescape
 from paimon_spark.format.schema import TableSchema
 from paimon_spark.format.types import DataField
+from paimon_spark.store.commit.told_partitions import is_marked_done
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.metadata.table_options import split_storage_options
 from paimon_spark.store.open import find_stored_table
@@ -201,7 +202,7 @@ def _partitions(warehouse: Warehouse) -> Iterator[tuple[Any, ...]]:
             for one in partition_totals(Request(table), partial(_names, table.options)):
                 count, size, files, time = one.total
                 made = None if time is None else _epoch_millis(time)
-                yield database, name, one.text, count, size, files, made, False
+                yield database, name, one.text, count, size, files, made, is_marked_done(table, one.partition)
 
 
 def _names(options: Options, partitions: Sequence[bytes], fields: Sequence[DataField]) -> pa.Array:

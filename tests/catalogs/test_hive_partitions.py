@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,7 @@ from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.hive.catalog import HiveCatalog
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.catalogs.warehouse import find_warehouse_table
 from paimon_spark.errors import SchemaError, UnsupportedFeature
 from paimon_spark.store.clean.partition_expiry import expire_partitions
 from paimon_spark.store.clean.truncate import drop_partitions, truncate_table
@@ -139,12 +141,26 @@ def test_tags_are_partitions(hive: HiveCatalog) -> None:
     assert not hive.file_io_of(hive.warehouse).exists(f"{hive.warehouse}/shop.db/t")
 
 
+def done_of(scan: Any, name: str) -> dict[str, bool]:
+    """Which partitions a system table shows as done."""
+    found = scan.to_arrow()
+    return dict(zip(found.column(name).to_pylist(), found.column("done").to_pylist(), strict=True))
+
+
 def test_marks(hive: HiveCatalog) -> None:
     table = orders(hive, **{"partition.mark-done-action": "done-partition,mark-event,success-file"})
     add(table, ("a/b", 1), ("c", 1))
     mark_partition_done(table, "day=a/b,hour=1")
     assert sorted(known(hive)) == [("a/b", "1"), ("a/b", "1.done"), ("c", "1")]
     assert [hive.metastore.is_done(ORDERS, {"day": day, "hour": "1"}) for day in ("a/b", "c")] == [True, False]
+    shown = hive.load_table(ORDERS).system_table("partitions")
+    assert done_of(shown, "partition") == {"day=a/b/hour=1": True, "day=c/hour=1": False}
+    everywhere = find_warehouse_table(hive.table_location(Identifier("sys", "partitions")), hive.table_options())
+    assert everywhere is not None
+    assert done_of(everywhere.scan(), "partition_name") == {"day=a/b/hour=1": True, "day=c/hour=1": False}
+    set_option(table, "partition.mark-done-action", "success-file")
+    unasked = hive.load_table(ORDERS).system_table("partitions")
+    assert not any(done_of(unasked, "partition").values()), "as by Java"
     without = table.with_options({"metastore.partitioned-table": "false"})
     with pytest.raises(UnsupportedFeature, match=r"which needs 'metastore\.partitioned-table'"):
         mark_partition_done(without, "day=a/b,hour=1")

@@ -112,7 +112,7 @@ def _marked(kind: str) -> ParameterSet:
     return pytest.param(kind, marks=pytest.mark.interop) if kind == HIVE else pytest.param(kind)
 
 
-@pytest.fixture(scope="module", params=map(_marked, some_of(("postgresql", "mysql", REST), 1)))
+@pytest.fixture(scope="module", params=map(_marked, some_of(("postgresql", "mysql", HIVE, REST), 1)))
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     place = tmp_path_factory.mktemp("lake")
     with ExitStack() as running:

@@ -1,12 +1,12 @@
 """Java's HiveCatalog and ours change one metastore in turns: both see the same, and err in the same cases.
 
-``PAIMON_HIVE_HISTORIES`` sets how many histories are tried (each by its number as seed).
+``PAIMON_HIVE_HISTORIES`` sets how many histories of names are tried, ``PAIMON_CATALOG_LIVES`` how many of names and
+data (each by its number as seed).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import java_hive
 import java_jdbc
 import pytest
+from catalog_lives import Life, json_of, live
 from genuine import Genuine, java_process
 from genuine_jars import JavaUnavailable, spark_jars
 from readers import telling
@@ -34,7 +35,6 @@ from paimon_spark.errors import CatalogUnavailable, PaimonError
 from paimon_spark.format.paths import escape
 from paimon_spark.format.rules.new_tables import assign_field_ids
 from paimon_spark.format.schema import TableSchema
-from paimon_spark.format.schema_json import encode_schema
 from paimon_spark.format.type_text import format_field, parse_type
 from paimon_spark.format.types import DataField
 from paimon_spark.store.clean.truncate import drop_partitions
@@ -47,6 +47,7 @@ pytestmark = pytest.mark.interop
 
 COUNT = tries("PAIMON_HIVE_HISTORIES", ci=3, long=200)
 STEPS = 25
+LIVES, LIFE_STEPS = tries("PAIMON_CATALOG_LIVES", ci=1, long=200), 20
 TYPES = (
     *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)", "CHAR(7)", "CHAR(300)"),
     *("VARCHAR(9)", "VARCHAR(70000)", "STRING", "BINARY(3)", "VARBINARY(5)", "BYTES", "DATE", "TIME(3)"),
@@ -111,6 +112,13 @@ def test_any_history(seed: int, java: Genuine, options: dict[str, str], tmp_path
                 assert ours.table_location(name) == f"file:{tmp_path}/lake/{database}.db/{table}" == place
 
 
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_any_life(seed: int, java: Genuine, options: dict[str, str]) -> None:
+    """Names, options, columns, rows, partitions and views, seen alike by both after each step."""
+    life = Life(random.Random(seed), {"metastore.partitioned-table": "true"})
+    live(life, open_catalog(options), java, options, LIFE_STEPS, after=lambda step: None)
+
+
 def all_types() -> TableSchema:
     fields = [
         DataField(0, f"c{n}", parse_type(text), f"comment {n}" if n % 2 else None) for n, text in enumerate(TYPES)
@@ -124,12 +132,6 @@ def partitioned() -> TableSchema:
     columns = {"day": "STRING NOT NULL", "id": "BIGINT NOT NULL", "hour": "INT NOT NULL", "v": "STRING"}
     fields = [DataField(n, name, parse_type(text)) for n, (name, text) in enumerate(columns.items())]
     return TableSchema(0, tuple(fields), 3, ("day", "hour"), ("day", "hour", "id"), {"bucket": "1"})
-
-
-def json_of(made: TableSchema) -> str:
-    told = json.loads(encode_schema(made))
-    keys = ("fields", "partitionKeys", "primaryKeys", "options", "comment")
-    return json.dumps({key: told[key] for key in keys if key in told})
 
 
 def plain(told: dict[str, Any]) -> dict[str, Any]:

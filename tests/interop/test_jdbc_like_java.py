@@ -1,11 +1,13 @@
 """Java's JdbcCatalog and ours change one database in turns: both see the same, and err in the same cases.
 
-``PAIMON_JDBC_HISTORIES`` sets how many histories are tried (each by its number as seed).
+``PAIMON_JDBC_HISTORIES`` sets how many histories of names are tried, ``PAIMON_CATALOG_LIVES`` how many of names and
+data (each by its number as seed). ``PAIMON_CATALOG_SERVERS=1`` and ``PAIMON_LONG=1`` add PostgreSQL and MariaDB.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -15,12 +17,13 @@ from uuid import uuid4
 
 import java_jdbc
 import pytest
+from catalog_lives import Life, Step, live
 from genuine import Genuine, java_process
 from genuine_jars import JavaUnavailable
 from readers import telling
 from support.long_runs import LONG, tries
 from support.oracles.catalog_model import CatalogModel, Change, apply, draw_change, state_of
-from support.programs.database_servers import mariadb, mariadb_program, postgres, postgres_programs
+from support.programs.database_servers import database_server
 from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 from test_catalog_like_java import JAVA_ERRORS, needs_a_missing_database, words
 
@@ -37,7 +40,9 @@ pytestmark = pytest.mark.interop
 
 COUNT = tries("PAIMON_JDBC_HISTORIES", ci=5, long=200)
 STEPS = 25
-KINDS = ("sqlite", "postgresql", "mysql") if LONG else ("sqlite",)
+LIVES, LIFE_STEPS = tries("PAIMON_CATALOG_LIVES", ci=1, long=200), 20
+SERVERS = LONG or os.environ.get("PAIMON_CATALOG_SERVERS") == "1"
+KINDS = ("sqlite", "postgresql", "mysql") if SERVERS else ("sqlite",)
 VIEW = View((DataField(0, "id", DataType(Root.BIGINT)),), "SELECT id FROM orders", {"spark": "SELECT id FROM orders"})
 
 
@@ -48,22 +53,14 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         if request.param == "sqlite":
             uri = f"jdbc:sqlite:{tmp_path_factory.mktemp('sqlite')}/catalog.db"
             yield {"metastore": "jdbc", "uri": uri, "jdbc.busy_timeout": "20000"}
-        elif request.param == "postgresql":
-            programs = postgres_programs()
-            if programs is None:
-                pytest.skip("the Debian package postgresql is not installed")
-            yield running.enter_context(postgres(programs)).options
         else:
-            program = mariadb_program()
-            if program is None:
-                pytest.skip("the Debian packages mariadb-server-core and mariadb-client-core are not installed")
-            yield running.enter_context(mariadb(program)).options
+            yield running.enter_context(database_server(request.param)).options
 
 
 @pytest.fixture(scope="module")
 def java() -> Iterator[Genuine]:
     """Java Paimon 2.0.0 with drivers of databases."""
-    drivers = (java_jdbc.SQLITE, java_jdbc.POSTGRESQL, java_jdbc.MYSQL) if LONG else (java_jdbc.SQLITE,)
+    drivers = (java_jdbc.SQLITE, java_jdbc.POSTGRESQL, java_jdbc.MYSQL) if SERVERS else (java_jdbc.SQLITE,)
     try:
         with java_process("2.0.0", *drivers) as served:
             yield served
@@ -108,6 +105,17 @@ def test_any_history(seed: int, java: Genuine, options: dict[str, str], tmp_path
             assert ours.list_databases() == sorted(model.databases)
         assert state_of(ours) == model.databases
         assert java.run(java_jdbc.state, options) == model.databases
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_any_life(seed: int, java: Genuine, options: dict[str, str], tmp_path: Path) -> None:
+    """Names, options, columns, rows, partitions and views, seen alike by both after each step."""
+
+    def remove_files(step: Step) -> None:
+        if step.kind == "drop_database":  # Java leaves them
+            shutil.rmtree(tmp_path / "lake" / f"{step.name.database}.db", ignore_errors=True)
+
+    live(Life(random.Random(seed), {}), open_catalog(options), java, options, LIFE_STEPS, after=remove_files)
 
 
 def named(error: type[PaimonError] | None) -> str | None:

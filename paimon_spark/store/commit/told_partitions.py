@@ -18,7 +18,8 @@ from paimon_spark.store.storage.publishers import PartitionKeeper, partition_kee
 
 _log = logging.getLogger(__name__)
 
-OF_METASTORE = ("done-partition", "mark-event")
+_EVENT = "mark-event"
+OF_METASTORE = ("done-partition", _EVENT)
 """The actions of `partition.mark-done-action` that a metastore does."""
 _PREVIEW = "metastore.tag-to-partition.preview"
 
@@ -105,6 +106,18 @@ def tell_tags_deleted(table: Table, names: Iterable[str]) -> None:
     if keeper is not None and column is not None:
         with _logged(table, "deleted tags"):
             keeper.drop(table.location, [{column: name} for name in names])
+
+
+def is_marked_done(table: Table, row: bytes) -> bool:
+    """Whether a metastore has a partition with the mark that its rows are complete.
+
+    It is asked only of tables whose options say that partitions are marked there (Java: HiveCatalog.listPartitions).
+
+    Raises:
+        CatalogUnavailable: it does not answer.
+    """
+    keeper = keeper_of(table) if _EVENT in table.options.value(o.PARTITION_MARK_DONE_ACTION) else None
+    return keeper is not None and keeper.is_done(table.location, partition_spec(table, row))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from paimon_spark.format.manifest import FileKind
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.format.types import DataField
+from paimon_spark.store.commit.told_partitions import is_marked_done
 from paimon_spark.store.holds.expired import translate_missing_files
 from paimon_spark.store.metadata.commit_changes import DELETION_VECTORS
 from paimon_spark.store.metadata.live_files import Indices, canonical_row
@@ -141,9 +142,8 @@ def _rows_of(request: Request) -> list[tuple[Any, ...]]:
     for one in _totals_of(entries):
         count, size, files, time = one.total
         gone = deleted.get(canonical_row(one.partition, types), 0)
-        rows.append(
-            (one.text, count, size, files, _nanos(time), None, None, None, None, one.total_buckets, False, gone)
-        )
+        done = request.wants("done") and is_marked_done(table, one.partition)
+        rows.append((one.text, count, size, files, _nanos(time), None, None, None, None, one.total_buckets, done, gone))
     return rows
 
 

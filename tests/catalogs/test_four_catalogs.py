@@ -1,21 +1,25 @@
-"""Each call of the protocol on each catalog: done, or refused by name. Hive's are in test_hive_catalog.
+"""Each call of the protocol on each of the four catalogs: done, or refused by name.
 
-A run of the whole suite tries two of the catalogs, each run others.
+A run of the whole suite tries two of the four, each run others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from support.programs.four_catalogs import FILES, JDBC, REST, catalog_options
+from _pytest.mark import ParameterSet
+from support.programs.four_catalogs import FILES, HIVE, JDBC, KINDS, REST, catalog_options
 from support.shares import some_of
 from support.tables.catalog_tables import append, ids_of, schema
+from support.tables.hive_files import add_hive_table, write_file
 
 from paimon_spark import open_catalog, open_table
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.functions import Function
+from paimon_spark.catalogs.hive.catalog import HiveCatalog
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import SetViewOption, View
 from paimon_spark.errors import DatabaseNotEmpty, DatabaseNotFound, TableNotFound, UnsupportedFeature
@@ -32,11 +36,13 @@ class Shop:
 
     Attributes:
         kind: of the catalog.
+        place: an empty directory.
     """
 
     kind: str
     catalog: Catalog
     table: Identifier
+    place: Path
 
     @property
     def database(self) -> str:
@@ -116,7 +122,7 @@ def load_table(shop: Shop) -> None:
 
 def check_table(shop: Shop) -> None:
     shop.catalog.check_table(shop.table)
-    if shop.kind == JDBC:
+    if shop.kind in (JDBC, HIVE):
         with pytest.raises(TableNotFound):
             shop.catalog.check_table(shop.named("none"))
 
@@ -137,7 +143,11 @@ def tables_of_hive(shop: Shop) -> None:
 
 
 def migrate_table(shop: Shop) -> None:
+    write_file(shop.place / "part-0", "parquet", {"id": [7], "name": ["x"]})
+    if isinstance(shop.catalog, HiveCatalog):
+        add_hive_table(shop.catalog.metastore, shop.named("old"), shop.place, "parquet")
     shop.catalog.migrate_table(shop.named("old"))
+    assert ids_of(shop.catalog.load_table(shop.named("old"))) == [7]
 
 
 def list_views(shop: Shop) -> None:
@@ -234,31 +244,37 @@ REFUSED: dict[str, dict[str, str]] = {
         "repair": "which need no repair",
     },
     JDBC: {},
+    HIVE: {},
     REST: {"repair": "a REST server keeps its tables itself"},
 }
 """What a catalog cannot, and the words of its error."""
 for _kind, _words in REFUSED.items():
     _words |= {} if _kind == REST else dict.fromkeys(_OF_FUNCTIONS, "only a REST catalog stores functions")
-    _words |= dict.fromkeys(_OF_HIVE, "only a hive catalog has tables of Hive")
+    _words |= {} if _kind == HIVE else dict.fromkeys(_OF_HIVE, "only a hive catalog has tables of Hive")
 
 
-@pytest.fixture(scope="module", params=some_of((FILES, JDBC, REST), 2))
+def _marked(kind: str) -> ParameterSet:
+    """The metastore runs in the worker of the genuine Java."""
+    return pytest.param(kind, marks=pytest.mark.interop) if kind == HIVE else pytest.param(kind)
+
+
+@pytest.fixture(scope="module", params=map(_marked, some_of(KINDS, 2)))
 def catalog(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Catalog]]:
     """A kind, and one catalog of it for all tests."""
     with catalog_options(request.param, tmp_path_factory.mktemp("lake"), request) as options:
         yield request.param, open_catalog(options)
 
 
-class TestEachCatalog:
+class TestFourCatalogs:
     """Each test has a database of its own."""
 
     @pytest.mark.parametrize("call", sorted(CALLS))
-    def test_each_call(self, catalog: tuple[str, Catalog], call: str) -> None:
+    def test_each_call(self, catalog: tuple[str, Catalog], call: str, tmp_path: Path) -> None:
         (kind, opened), name = catalog, Identifier(f"of_{call}", "t")
         opened.create_database(name.database)
         opened.create_table(name, schema())
         append(opened.load_table(name), 1, 2)
-        shop = Shop(kind, opened, name)
+        shop = Shop(kind, opened, name, tmp_path)
         if call in REFUSED[kind]:
             with pytest.raises(UnsupportedFeature, match=REFUSED[kind][call]):
                 CALLS[call](shop)
