@@ -347,11 +347,7 @@ def decode_manifests(manifests: Sequence[tuple[str, bytes]]) -> ManifestColumns:
 
 
 def _covered_container(data: bytes, name: str, budget: Budget, covered: set[int]) -> Container:
-    """The file split into blocks. A file that lanes do not cover is encoded again in a form that they do.
-
-    Args:
-        covered: the identities of the schemas, of files that are still held, that lanes cover; one more is added.
-    """
+    """The file split into blocks, encoded again where lanes do not cover it; covered: id()s of schemas they do."""
     container = read_container(data, name, budget)
     try:
         if id(container.schema) not in covered:
