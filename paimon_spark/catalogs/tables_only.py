@@ -141,8 +141,9 @@ def check_creatable(identifier: Identifier, options: Mapping[str, str]) -> None:
     """
     if PATH in options:
         raise UnsupportedFeature(
-            f"creating {identifier} with the option 'path': a catalog in files decides where its tables are; leave the "
-            "option out, or write to the path without a catalog"
+            f"creating {identifier} with the option 'path', which is LOCATION in SQL: this catalog decides where its "
+            "tables are, only a Hive or REST catalog has tables at other places; leave LOCATION out, or make a table "
+            "without a name, with PaimonTable.create(spark).location(...)"
         )
     kind = Options(options).value(o.TYPE)
     if kind.lower() not in _TABLE_TYPES:

@@ -20,6 +20,7 @@ from paimon_spark.spark.statements.filled_tables import create_filled_table
 from paimon_spark.spark.statements.replaced_tables import replace_table
 from paimon_spark.spark.write.table_creation import all_nullable, new_table_schema
 from paimon_spark.sql.statements import CreateTable
+from paimon_spark.store.metadata.table_options import PATH
 
 _PROVIDERS = (None, "paimon")
 _FORMAT_TABLES = ("csv", "json", "orc", "parquet", "text")
@@ -41,6 +42,10 @@ def run_create_table(session: SqlSession, create: CreateTable, args: Args = None
     identifier = session.identifier(create.table)
     session.make_default(identifier.database)
     there = session.catalog.find_table(identifier) is not None
+    if there and create.replace and create.location is not None:
+        raise UnsupportedFeature(
+            f"REPLACE TABLE {create.table} LOCATION: a table stays where it is; leave LOCATION out, or drop it first"
+        )
     if there and create.if_not_exists:
         return no_rows(session.spark)
     if there and not create.replace:
@@ -65,10 +70,10 @@ def _check(create: CreateTable) -> None:
             f"CREATE TABLE {create.table} USING {create.provider}: that is {what}, which this release does not make; "
             "leave USING out, or write USING paimon with the table property 'file.format'"
         )
-    if create.location is not None:
+    if create.query is not None and create.location is not None:
         raise UnsupportedFeature(
-            f"CREATE TABLE {create.table} LOCATION: the catalog chooses the place of its tables; leave LOCATION out, "
-            f"or make a table without a name, with PaimonTable.create(spark).location('{create.location}')"
+            f"CREATE TABLE {create.table} LOCATION ... AS: a table with rows may be at that place already; create the "
+            "table without AS, then INSERT INTO it"
         )
     if create.query is not None and create.columns:
         raise SqlError(
@@ -81,6 +86,8 @@ def _check(create: CreateTable) -> None:
 
 def _schema(session: SqlSession, create: CreateTable, rows: DataFrame | None) -> TableSchema:
     given = {**create.options, **create.properties}
+    if create.location is not None:
+        given[PATH] = create.location
     comment = create.comment if create.comment is not None else given.pop(_TABLE_COMMENT, None)
     given.pop(_TABLE_COMMENT, None)
     if create.like:
