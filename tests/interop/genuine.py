@@ -168,10 +168,11 @@ class Genuine:
         """Compact every bucket, or the small files of an append table without buckets."""
         table = self._table(path, {"write-only": "false", "compaction.min.file-num": "2", **options})
         if str(table.bucketMode()) == "BUCKET_UNAWARE":
-            if not table.newSnapshotReader().bucketEntries():
-                return  # of a table without files Java's coordinator says so by an exception
+            try:
+                tasks = self._paimon.append.AppendCompactCoordinator(table, False).run()
+            except self._paimon.table.source.EndOfScanException:
+                return  # no file is left to be compacted
             writer = table.store().newWrite(COMMIT_USER)
-            tasks = self._paimon.append.AppendCompactCoordinator(table, False).run()
             self._commit(table, [task.doCompact(table, writer) for task in tasks])
             writer.close()
             return
