@@ -18,6 +18,8 @@ from paimon_spark import open_catalog
 from paimon_spark.catalogs.catalog import Catalog
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.hive.catalog import HiveCatalog
+from paimon_spark.catalogs.hive.failures import Missing
+from paimon_spark.catalogs.hive.moves import renamed
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import AddDialect, RemoveViewOption, SetViewOption, UpdateViewComment, View
 from paimon_spark.catalogs.warehouse import find_warehouse_table
@@ -162,6 +164,17 @@ def test_any_history(hive_options: dict[str, str], seed: int) -> None:
         assert apply(catalog, change) is model.apply(change), change
         assert catalog.list_databases() == sorted([*model.databases, "default"])
     assert {k: tables for k, tables in state_of(catalog).items() if k != "default"} == model.databases
+
+
+def test_a_table_that_others_drop_while_it_is_renamed(hive: HiveCatalog) -> None:
+    """The metastore refuses the change of a table that it does not have any more."""
+    hive.create_table(ORDERS, schema())
+    found, io = hive.metastore.table(ORDERS), hive.file_io_of(hive.warehouse)
+    assert found is not None
+    hive.drop_table(ORDERS)
+    with pytest.raises(Missing, match=r"there is no table shop\.orders any more"):
+        renamed(hive.metastore, io, ORDERS, BIG, found, (f"{hive.warehouse}/orders", f"{hive.warehouse}/big"))
+    assert hive.list_tables("shop") == []
 
 
 def test_external_tables_keep_their_files(hive: HiveCatalog, tmp_path: Path) -> None:

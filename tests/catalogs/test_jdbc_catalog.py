@@ -283,6 +283,16 @@ def test_commits_and_schemas_take_the_lock_of_their_branch(jdbc: JdbcCatalog, tm
     assert len(query(tmp_path, "SELECT * FROM taken")) == 2
 
 
+def test_a_password_that_a_file_does_not_need_is_not_told(tmp_path: Path) -> None:
+    options = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": str(tmp_path / "w")}
+    catalog = open_catalog({**options, "jdbc.password": "sesame"})
+    catalog.create_database("shop")
+    catalog.create_table(ORDERS, schema())
+    table = catalog.load_table(ORDERS)
+    told = [repr(catalog), str(catalog.table_options()), repr(table), pickle.dumps(table).decode("latin-1")]
+    assert not [text for text in told if "sesame" in text]
+
+
 def test_a_table_that_is_opened_by_its_path_keeps_the_lock(jdbc: JdbcCatalog, tmp_path: Path) -> None:
     """The options of a catalog travel with the path, through pickles too."""
     jdbc.create_table(ORDERS, schema())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from paimon_spark.catalogs.hive.failures import Refused
+from paimon_spark.catalogs.hive.failures import Missing, Refused
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.places import HiveTable, is_external, place_of_table, put_table
 from paimon_spark.catalogs.identifier import Identifier
@@ -46,9 +46,11 @@ def renamed(
     try:
         metastore.alter_table(identifier, changed, {})
     except Refused as error:
-        if metastore.table(to) is not None and metastore.table(identifier) is not None:
+        if metastore.table(identifier) is None:
+            raise Missing(f"there is no table {identifier} any more") from error
+        if metastore.table(to) is not None:
             raise TableAlreadyExists(f"renaming {identifier}: there is a table {to} already") from None
-        raise error
+        raise
     if is_external(table) or not is_table(file_io, source) or plain_location(source) == plain_location(target):
         return
     if not move_table(file_io, source, target):

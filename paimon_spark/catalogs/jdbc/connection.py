@@ -79,6 +79,7 @@ def connection_text(options: Mapping[str, str]) -> str:
     plain = {key: text for key, text in options.items() if key in _NEEDED}
     hidden = {key: text for key, text in options.items() if key == URI or key.startswith(PROPERTY)}
     if options[URI].partition(":")[0].lower().startswith("sqlite") or options[URI].lower().startswith("jdbc:sqlite:"):
+        hidden.pop(f"{PROPERTY}password", None)  # a database in a file asks for none
         return _PREFIX + json.dumps({"options": {**plain, **hidden}})
     return _PREFIX + json.dumps({"options": plain, "secrets": kept_secrets(hidden)})
 
