@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import types as st
 
 from paimon_spark.errors import SchemaError, UnsupportedFeature
-from paimon_spark.format.types import MAX_LENGTH, DataField, DataType, Root
+from paimon_spark.format.types import MAX_LENGTH, TIMESTAMPS, DataField, DataType, Root
 
 COMMENT = "comment"
 CURRENT_DEFAULT = "CURRENT_DEFAULT"  # Spark keeps the default of a column under this metadata key
@@ -79,6 +79,14 @@ def spark_type(data_type: DataType) -> st.DataType:
     if root is Root.ROW:
         return spark_schema(data_type.fields)
     raise UnsupportedFeature(f"the data type {root} cannot be read in Spark by this release")
+
+
+def loses_digits(data_type: DataType) -> bool:
+    """Whether a type is, or holds at any depth, a time finer than microseconds, of which Spark sees a part."""
+    if data_type.root in TIMESTAMPS:
+        return (6 if data_type.precision is None else data_type.precision) > 6
+    parts = [data_type.element, data_type.key, *(field.type for field in data_type.fields)]
+    return any(loses_digits(part) for part in parts if part is not None)
 
 
 def spark_field(field: DataField) -> st.StructField:

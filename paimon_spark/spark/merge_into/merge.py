@@ -14,11 +14,11 @@ from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import ChangelogProducer, MergeEngine
 from paimon_spark.format.quoting import quoted
-from paimon_spark.format.types import FLOATS, TIMESTAMPS, DataField, DataType, Root
+from paimon_spark.format.types import FLOATS, DataField, DataType, Root
 from paimon_spark.spark.adapters.aligned_values import Naming, has_fields
 from paimon_spark.spark.adapters.session_options import is_case_sensitive
 from paimon_spark.spark.adapters.sql_dialect import sql_dialect
-from paimon_spark.spark.adapters.types import spark_schema
+from paimon_spark.spark.adapters.types import loses_digits, spark_schema
 from paimon_spark.spark.merge_into.clauses import Action, Clause, When, check_clauses
 from paimon_spark.spark.merge_into.evolved_target import evolved_target
 from paimon_spark.spark.merge_into.merge_join import MergePlan, assignments_of, merged_rows
@@ -184,8 +184,7 @@ def _is_upsert(plan: MergePlan) -> bool:
 
 def _has_equals(key: DataType) -> bool:
     """Whether Spark takes values for equal that are different keys: 0.0 and -0.0, times cut to microseconds, blanks."""
-    is_fine = key.root in TIMESTAMPS and (6 if key.precision is None else key.precision) > 6
-    return key.root in FLOATS or key.root is Root.CHAR or is_fine
+    return key.root in FLOATS or key.root is Root.CHAR or loses_digits(key)
 
 
 def _upsert(target: Target, plan: MergePlan, source: DataFrame) -> Outcome:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
+from paimon_spark.errors import UnsupportedFeature
 from paimon_spark.format.options import core_options as o
 from paimon_spark.format.options.engines import MergeEngine
 from paimon_spark.format.quoting import quoted
 from paimon_spark.merge.engines.rules import aggregates
+from paimon_spark.spark.adapters.types import loses_digits
 from paimon_spark.spark.rows.assignments import Assignment
 from paimon_spark.spark.rows.changes import DELETE, UPDATE
 from paimon_spark.store.metadata.table import Table
@@ -73,6 +75,24 @@ def delete_kind(table: Table, alias: str) -> Column:
         "keep it; give the field a value first"
     )
     return _unless(functools.reduce(operator.and_, empty), kind, text) if empty else kind
+
+
+def check_digits(table: Table, names: Iterable[str], why: str) -> None:
+    """Refuses columns with digits that Spark cuts, where the whole values must come back from it.
+
+    Args:
+        names: of the columns.
+        why: what would go wrong, for the message.
+
+    Raises:
+        UnsupportedFeature: a column has times finer than microseconds.
+    """
+    cut = [name for name in names if loses_digits(table.schema.by_name[name].type)]
+    if cut:
+        raise UnsupportedFeature(
+            f"changing rows of {table.location}: the column '{cut[0]}' has times finer than microseconds, whose last "
+            f"digits Spark cuts: {why}; change them with an engine that keeps all digits"
+        )
 
 
 def sequence_groups(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:

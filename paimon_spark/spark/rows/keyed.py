@@ -15,6 +15,7 @@ from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.options import WriteOptions
 from paimon_spark.spark.jobs.postpone_job import place_staged_with_spark
 from paimon_spark.spark.rows.changes import DELETE, INSERT, KIND, OLD, UPDATE, Changes, Wanted
+from paimon_spark.spark.rows.guards import check_digits
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.target import Target
 from paimon_spark.spark.write.bucket_routing import write_by_bucket
@@ -39,10 +40,12 @@ def write_keyed(target: Target, changes: Changes) -> Outcome:
     """Writes the changes.
 
     Raises:
+        UnsupportedFeature: the key has digits that Spark cuts: a row that is written would have another key.
         PaimonError: the rows do not fit the table.
         Spark's exception for a failed job, with the text of the PaimonError that failed it.
     """
     fields = target.table.schema.fields
+    check_digits(target.table, target.table.schema.primary_keys, "the rows would get other keys")
     counted, counts = _counted(changes.frame)
     rows = _with_old_rows(counted, fields) if OLD in changes.frame.columns else counted.select(*_columns(fields))
     options = WriteOptions(target.table.location, row_kind_column=KIND)

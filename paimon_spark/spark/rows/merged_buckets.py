@@ -30,6 +30,7 @@ from paimon_spark.spark.adapters.tasks import (
     with_plain_names,
 )
 from paimon_spark.spark.rows.assignments import Expression, as_column
+from paimon_spark.spark.rows.guards import check_digits
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import Pruning
 from paimon_spark.spark.rows.python_read import PythonRead, python_rows
@@ -58,8 +59,10 @@ def delete_from_buckets(target: Target, condition: Expression | None, alias: str
 
     Raises:
         CommitConflict: rows wait on level 0 that were not read.
+        UnsupportedFeature: a column has digits that Spark cuts: the rows that stay would lose them.
     """
     table = target.table
+    check_digits(table, table.schema.names, "the rows that stay in a bucket would lose them")
     began = time.monotonic()
     once = may_vary(target.spark, condition)
     candidates = target.splits() if once else target.splits(pruning.predicate)

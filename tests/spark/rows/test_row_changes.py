@@ -340,3 +340,19 @@ def test_rows_of_the_source_that_no_clause_takes_may_have_one_key(
             merge.whenNotMatchedInsertAll("s.p = 'in'").execute()
     else:
         assert merge.whenNotMatchedInsertAll("s.p = 'in'").execute().rows_inserted == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "options"),
+    [("at", {}), ("id", {"merge-engine": "first-row"})],
+    ids=["key", "rewritten"],
+)
+def test_times_that_spark_cuts_are_not_written_back(
+    quick_spark: SparkSession, tmp_path: Path, key: str, options: dict[str, str]
+) -> None:
+    """A row of kind -D would have another key and delete nothing; rows that stay would lose digits."""
+    builder = PaimonTable.create(quick_spark).location(str(tmp_path / "t")).primaryKey(key).property("bucket", "1")
+    builder = builder.addColumn("id", "BIGINT NOT NULL").addColumn("at", "TIMESTAMP(9)" + " NOT NULL" * (key == "at"))
+    table = builder.properties(options).execute()
+    with pytest.raises(UnsupportedFeature, match="the column 'at' has times finer than microseconds"):
+        table.delete("id = 1")
