@@ -29,6 +29,7 @@ from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Expression, new_values
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import INSERT, KIND, Changes, Wanted
+from paimon_spark.spark.rows.guards import check_kept_digits
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.outcome import Outcome
 from paimon_spark.spark.rows.pruning import named_fields, pruning_of
@@ -112,6 +113,9 @@ def run_merge(merge: Merge) -> RowChangeResult:
         plan = MergePlan(table, merge.alias, name, merge.condition, merge.clauses, same, wanted, what, naming)
         if keyed and _is_upsert(plan) and has_fields(merge.source.schema, spark_schema(plan.fields), naming):
             return _upsert(target, plan, merge.source)
+        for clause in plan.clauses:
+            if clause.action is Action.UPDATE:
+                check_kept_digits(table, assignments_of(plan, clause))
         rows = source()
         fields = table.schema.fields if plan.needs_target_rows else _needed(plan, merge.expressions)
         found = target.rows(fields, _predicate(plan, rows), placed=not keyed)

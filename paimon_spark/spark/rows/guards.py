@@ -95,6 +95,13 @@ def check_digits(table: Table, names: Iterable[str], why: str) -> None:
         )
 
 
+def check_kept_digits(table: Table, given: Sequence[Assignment]) -> None:
+    """Refuses an update whose rows would lose digits in columns that it does not assign; errors as of check_digits."""
+    assigned = {item.field.name for item in given}
+    kept = [name for name in table.schema.names if name not in assigned]
+    check_digits(table, kept, "the rows that are updated would lose them")
+
+
 def sequence_groups(table: Table) -> dict[tuple[str, ...], tuple[str, ...]]:
     """The sequence groups of partial-update: the columns that order them, and their members."""
     found = {}

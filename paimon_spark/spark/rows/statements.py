@@ -20,7 +20,7 @@ from paimon_spark.spark.rows.appended import write_appended
 from paimon_spark.spark.rows.assignments import Assignment, Expression, as_column, new_values, read_assignments
 from paimon_spark.spark.rows.attempts import Job, run_attempts
 from paimon_spark.spark.rows.changes import DELETE, KIND, OLD, UPDATE, Changes, place_columns
-from paimon_spark.spark.rows.guards import delete_kind, update_kind
+from paimon_spark.spark.rows.guards import check_kept_digits, delete_kind, update_kind
 from paimon_spark.spark.rows.keyed import wanted_of, write_keyed
 from paimon_spark.spark.rows.merged_buckets import delete_from_buckets
 from paimon_spark.spark.rows.outcome import Outcome
@@ -129,6 +129,7 @@ def update_where(statement: RowStatement) -> RowChangeResult:
         naming = Naming(is_case_sensitive(statement.job.spark))
         given = read_assignments(fields, statement.assignments or {}, statement.what, [statement.alias], naming)
         check_keys_kept(table, given, statement.what)
+        check_kept_digits(table, given)
         pruning, keyed = _pruning(statement, table), way is Way.ROWS_WITH_KINDS
         found = target.rows(fields, pruning.predicate, placed=not keyed)
         rows = _matching(found.frame, statement)

@@ -356,3 +356,22 @@ def test_times_that_spark_cuts_are_not_written_back(
     table = builder.properties(options).execute()
     with pytest.raises(UnsupportedFeature, match="the column 'at' has times finer than microseconds"):
         table.delete("id = 1")
+
+
+@pytest.mark.parametrize("options", [{}, {"deletion-vectors.enabled": "true"}, {"bucket": "1", "primary-key": "id"}])
+def test_an_update_that_would_cut_times_is_refused(
+    quick_spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    """Columns that are not assigned go through Spark, which has no digits behind microseconds."""
+    builder = PaimonTable.create(quick_spark).location(str(tmp_path / "t")).properties(options)
+    builder = builder.addColumn("id", "BIGINT NOT NULL").addColumn("at", "TIMESTAMP(9)").addColumn("v", "INT")
+    table = builder.execute()
+    told = "the column 'at' has times finer than microseconds, whose last digits Spark cuts: the rows that are updated"
+    with pytest.raises(UnsupportedFeature, match=told):
+        table.update("id = 1", {"v": "2"})
+    source = quick_spark.createDataFrame([(1, 2)], "id long, v int").alias("s")
+    merge = table.alias("t").merge(source, "t.id = s.id")
+    with pytest.raises(UnsupportedFeature, match=told):
+        merge.whenMatchedUpdate(set={"v": "s.v"}).execute()
+    assert table.update("id = 1", {"v": "2", "at": "NULL"}).rows_updated == 0
+    assert table.delete("id = 1").rows_deleted == 0
