@@ -111,6 +111,8 @@ def test_a_driver_that_is_killed(quick_spark: SparkSession, tmp_path: Path, kind
 def test_a_task_that_fails_or_is_killed(
     quick_spark: SparkSession, tmp_path: Path, kind: str, statement: Statement
 ) -> None:
+    for setting in ("read", "write"):
+        quick_spark.conf.set(f"spark.paimon.{setting}.local", "false")  # the driver leaves the rows to tasks
     store = TaskFaults(LocalFileIO(), marks=str(tmp_path / "marks"))
     start, before, after = made(quick_spark, tmp_path, kind, statement, store)
     assert store.names, "no operation in a task"
