@@ -9,6 +9,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import tables
+from bench_spark import session
+from java_session import Condition, java_lookups
 from measure import Results, fastest
 
 from paimon_spark.catalogs.create import create_table, new_schema
@@ -62,29 +64,44 @@ def run(results: Results, root: Path, scale: float) -> None:
     table = filled(root / "bench.db", max(int(100_000 * scale), 1000))
     first = next(batches(1, max(int(100_000 * scale), 1000)))
     low = first.column("price")[0].as_py()
-    lookup(results, table, "point lookup with a bloom filter", f"session = '{first.column('session')[0]}'", 0.2)
-    lookup(results, table, "equality with a bitmap", "kind = 'kind 59'", 0.5)
-    lookup(results, table, "range of 50 values with a range bitmap", f"price >= {low} and price < {low + 50}", 0.2)
+    point: Condition = [("equal", "session", first.column("session")[0].as_py())]
+    between: Condition = [("greaterOrEqual", "price", low), ("lessThan", "price", low + 50)]
+    lookup(results, table, "point lookup with a bloom filter", point, 0.2)
+    lookup(results, table, "equality with a bitmap", [("equal", "kind", "kind 59")], 0.5)
+    lookup(results, table, "range of 50 values with a range bitmap", between, 0.2)
     write(results, int(2_000_000 * scale))
 
 
-def lookup(results: Results, table: Table, what: str, where: str, goal: float) -> None:
-    """The time of a lookup, planning included, with indexes over that without."""
+def lookup(results: Results, table: Table, what: str, condition: Condition, goal: float) -> None:
+    """The time of a lookup, planning included, with indexes over that without; against Spark and genuine Java."""
+    signs = {"equal": "=", "greaterOrEqual": ">=", "lessThan": "<"}
+    where = " and ".join(f"{column} {signs[method]} {value!r}" for method, column, value in condition)
+    spark = session()
+    files = [f"{split.bucket_path}/{file.file_name}" for split in table.scan().plan().splits for file in split.files]
+    plain = spark.read.parquet(*files)
     path = table.location
     told = open_table(path).scan(where=where).explain()
     best = fastest(
         {
             "with": lambda: open_table(path).scan(where=where).to_arrow(),
             "without": lambda: open_table(path, WITHOUT).scan(where=where).to_arrow(),
+            "parquet": lambda: plain.where(where).toArrow(),
         },
         3,
     )
     assert told is not None
     note = (
-        f"{best['with'] * 1000:.0f} ms, without {best['without'] * 1000:.0f} ms; {told.after_indexes} of "
-        f"{told.after_statistics} files read"
+        f"{best['with'] * 1000:.0f} ms, without {best['without'] * 1000:.0f} ms, spark.read.parquet "
+        f"{best['parquet'] * 1000:.0f} ms; {told.after_indexes} of {told.after_statistics} files read"
     )
     results.lower(f"{what}: time / without", best["with"] / best["without"], "x", goal, note)
+    java = java_lookups(path, [condition])
+    if java is None:
+        return
+    [theirs] = java
+    note = f"genuine Java 2.0.0 {theirs.seconds * 1000:.0f} ms, {theirs.files} files read, {theirs.rows} rows"
+    results.lower(f"{what}: time / Java", best["with"] / theirs.seconds, "x", 1, note)
+    results.lower(f"{what}: files read / Java", told.after_indexes / max(theirs.files, 1), "x", 1, note)
 
 
 def write(results: Results, rows: int) -> None:

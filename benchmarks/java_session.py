@@ -1,0 +1,102 @@
+"""Lookups by genuine Java 2.0.0, in a process with a JVM of its own. Prints one line of JSON, with one result a lookup.
+
+``python java_session.py PATH LOOKUPS``: LOOKUPS is JSON, a list of conditions, each a list of [method of
+PredicateBuilder, column, value], of which all must be true. Needs Java and the jar that the interop tests use.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROUNDS = 5
+Condition = Sequence[tuple[str, str, Any]]
+
+
+@dataclass(frozen=True)
+class JavaLookup:
+    """What Java did.
+
+    Attributes:
+        seconds: of planning, reading and filtering, in the best round.
+        files: that statistics and file indexes leave.
+        rows: that satisfy the condition.
+    """
+
+    seconds: float
+    files: int
+    rows: int
+
+
+def java_lookups(path: str, lookups: Sequence[Condition]) -> list[JavaLookup] | None:
+    """Lookups in a table by Java, without an engine; None: Java or its jar is not there."""
+    command = [sys.executable, __file__, path, json.dumps(lookups)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        return None
+    return [JavaLookup(*each) for each in json.loads(done.stdout.splitlines()[-1])]
+
+
+def main(path: str, lookups: Sequence[Condition]) -> None:
+    tests = Path(__file__).parents[1] / "tests"
+    sys.path[:0] = [str(tests), str(tests / "interop")]  # the interop tests are no package
+    import jpype
+    from genuine import SUPPORT_JARS
+    from genuine_jars import paimon_jar, spark_jars
+    from java_table import table_at
+
+    jpype.startJVM("-Xmx2g", "-Duser.timezone=UTC", classpath=[str(paimon_jar("2.0.0")), *spark_jars(*SUPPORT_JARS)])
+    paimon = jpype.JPackage("org.apache.paimon")
+    table = table_at(paimon, path)
+    print(json.dumps([_lookup(paimon, table, condition) for condition in lookups]), flush=True)
+
+
+def _lookup(paimon: Any, table: Any, condition: Condition) -> tuple[float, int, int]:
+    row_type = table.rowType()
+    builder = paimon.predicate.PredicateBuilder(row_type)
+    parts = [_leaf(paimon, builder, row_type, *part) for part in condition]
+    predicate = parts[0]
+    for part in parts[1:]:
+        predicate = paimon.predicate.PredicateBuilder.and_(predicate, part)
+    size = paimon.shade.guava30.com.google.common.collect.Iterators.size  # a loop in Java
+    best, rows = float("inf"), 0
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        read = table.newReadBuilder().withFilter(predicate)
+        plan = read.newScan().plan()
+        with read.newRead().executeFilter().createReader(plan).toCloseableIterator() as cursor:
+            rows = int(size(cursor))
+        best = min(best, time.perf_counter() - began)
+    return best, _files(paimon, table, plan, predicate), rows
+
+
+def _leaf(paimon: Any, builder: Any, row_type: Any, method: str, column: str, value: Any) -> Any:
+    from genuine_values import codec
+
+    place = row_type.getFieldIndex(column)
+    return getattr(builder, method)(place, codec(row_type.getTypeAt(place)).encode(value))
+
+
+def _files(paimon: Any, table: Any, plan: Any, predicate: Any) -> int:
+    """How many files of a plan their indexes leave; Java's reader asks them in the same way."""
+    left = 0
+    index_of, io, row_type = paimon.fileindex.FileIndexPredicate, table.fileIO(), table.rowType()
+    for split in plan.splits():
+        for file in split.dataFiles():
+            names = [name for name in file.extraFiles() if str(name).endswith(".index")]
+            if names:
+                with index_of(paimon.fs.Path(f"{split.bucketPath()}/{names[0]}"), io, row_type) as index:
+                    left += bool(index.evaluate(predicate).remain())
+            else:
+                left += 1
+    return left
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], json.loads(sys.argv[2]))
