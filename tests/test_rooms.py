@@ -37,7 +37,7 @@ FLOORS = (
     ("merge.compaction", "file_io"),
     ("store.storage", "store.reporting"),
     ("store.metadata",),
-    ("store.holds", "store.buckets", "store.evolution"),
+    ("store.holds", "store.buckets", "store.evolution", "store.stream_notes"),
     ("store.read", "store.commit"),
     ("store.scan", "store.write", "store.expire"),
     ("store.compact", "store.history", "store.system_tables"),

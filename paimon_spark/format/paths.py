@@ -36,6 +36,7 @@ TAG_PREFIX = "tag-"
 BRANCH_PREFIX = "branch-"
 CONSUMER_PREFIX = "consumer-"
 NOTE_SUFFIX = ".json"
+SEARCH_SUFFIX = ".search"
 RENAME_PREFIX = ".renamed-from-"  # of a mark beside the schemas of a branch that gets its name just now
 MAX_ID_DIGITS = 18
 """A number of more digits is none: it may not fit into 64 bits."""
@@ -154,6 +155,15 @@ def stream_note_path(table: str, user: str, branch: str = MAIN_BRANCH) -> str:
         OptionError: no branch or no file can have that name.
     """
     return f"{stream_sink_directory(table, branch)}/{joined_name('', user, 'writer of a stream')}{NOTE_SUFFIX}"
+
+
+def stream_search_path(table: str, user: str, branch: str = MAIN_BRANCH) -> str:
+    """What an expiry found of the last batch of a commit user.
+
+    Raises:
+        OptionError: no branch or no file can have that name.
+    """
+    return stream_note_path(table, user, branch).removesuffix(NOTE_SUFFIX) + SEARCH_SUFFIX
 
 
 def manifest_path(table: str, name: str) -> str:

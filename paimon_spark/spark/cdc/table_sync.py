@@ -34,8 +34,8 @@ from paimon_spark.spark.cdc.message_frames import decoded_frame, message_columns
 from paimon_spark.spark.write.write_job import WriteResult
 from paimon_spark.store.evolution.alter import alter_table
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.stream_notes.note_file import find_note
 from paimon_spark.store.stream_sink.batch import stream_user
-from paimon_spark.store.stream_sink.note_file import find_note
 
 Once = tuple[str, int]
 """The name of a stream and the number of its batch: what is written under them is written once."""

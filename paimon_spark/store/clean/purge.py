@@ -33,12 +33,12 @@ from paimon_spark.store.expire.snapshots import expire_snapshots_by
 from paimon_spark.store.expire.used import ReferencedFiles, add_root, all_roots, tagged_snapshots
 from paimon_spark.store.history.branches import branch_names, delete_branch, on_branch
 from paimon_spark.store.history.consumers import clear_consumers
-from paimon_spark.store.history.stream_notes import clear_stream_notes
 from paimon_spark.store.history.tag_deletion import delete_tags
 from paimon_spark.store.holds.retention import Moment, Retention, RetentionRules
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.reporting.result import Result
 from paimon_spark.store.storage.parallel import map_parallel
+from paimon_spark.store.stream_notes.upkeep import clear_stream_notes
 
 _log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ The list of files is complete before the first one is deleted; an error while re
 are deleted, followed by index files and statistics, manifests, manifest lists, and finally the snapshots, oldest first.
 After a crash at any point the remaining snapshots are complete, and the next expiry finds the same files again.
 
-Invariants: protocol E1 to E7.
+Invariants: protocol E1 to E8.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from paimon_spark.store.commit.base import may_be_withdrawn
 from paimon_spark.store.expire.delete import delete_doomed
 from paimon_spark.store.expire.files import DeletionPlan, FileFinder
 from paimon_spark.store.expire.reading import find_snapshots
+from paimon_spark.store.expire.undecided_batches import write_down_batches
 from paimon_spark.store.expire.used import (
     ReferencedFiles,
     add_live,
@@ -153,6 +154,8 @@ def expire_snapshots_by(
     mark = write_mark(store, end)
     try:
         plan = _plan(table, rules, earliest, end) if _may_go_until(table, rules, end) else None
+        if plan is not None:
+            write_down_batches(table, plan.snapshots, plan.end)
     except CorruptFile:
         table.file_io.delete(mark)
         if store.exists(end) and (expiring_below(store) or 0) <= end:

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_spark.errors import CommitStateUnknown, StaleBatch
-from paimon_spark.format.snapshot import CommitKind, Snapshot
+from paimon_spark.format.snapshot import Snapshot
 from paimon_spark.store.commit.history import recent_snapshots
 from paimon_spark.store.metadata.table import Table
+from paimon_spark.store.stream_notes.note import StreamNote
+from paimon_spark.store.stream_notes.note_file import find_note, find_search
+from paimon_spark.store.stream_notes.search import has_all_since, is_commit_of
 from paimon_spark.store.stream_sink.batch import Batch, UnknownBatch
-from paimon_spark.store.stream_sink.note import StreamNote
-from paimon_spark.store.stream_sink.note_file import find_note
 
 _log = logging.getLogger(__name__)
 RECENT = 32  # snapshots
@@ -69,15 +70,12 @@ def _look_after(table: Table, batch: Batch, note: StreamNote) -> Written | None:
 
 
 def _found(snapshots: Iterable[Snapshot], batch: Batch) -> Written | None:
-    for snapshot in snapshots:
-        named = (snapshot.commit_user, snapshot.commit_identifier) == (batch.user, batch.number)
-        if named and snapshot.commit_kind != CommitKind.COMPACT:
-            return Written(snapshot.id, snapshot)
-    return None
+    found = (snapshot for snapshot in snapshots if is_commit_of(snapshot, batch.user, batch.number))
+    return next((Written(snapshot.id, snapshot) for snapshot in found), None)
 
 
 def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
-    """Looks for a batch whose commit was begun among the snapshots that are there."""
+    """Looks for a batch whose commit was begun among the snapshots that are there, then in the notes of expiries."""
     store = table.snapshots
     latest = store.latest()
     begun = store.find(note.since)
@@ -87,6 +85,13 @@ def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
         return found
     if latest is None or is_base or _has_all_since(table, note):
         return None
+    search = find_search(table, batch.user, note)
+    if search is not None and search.snapshot is not None:
+        _log.warning("%s is in snapshot %d, which has expired; its buckets are compacted by later writes or by "
+                     "a compaction job", batch.words(table), search.snapshot)  # fmt: skip
+        return Written(search.snapshot)
+    if search is not None and (store.earliest_id() or 0) <= search.end:
+        return None  # neither in the snapshots that have expired nor in those that are there
     if batch.unknown is UnknownBatch.FAIL:
         raise CommitStateUnknown(
             f"{batch.words(table)}: an earlier try broke off in the middle of its commit, after snapshot {note.since}, "
@@ -99,13 +104,10 @@ def _look(table: Table, batch: Batch, note: StreamNote) -> Written | None:
 
 
 def _has_all_since(table: Table, note: StreamNote) -> bool:
-    """Whether no snapshot has expired that was made after the note, though snapshot ids may have been used again."""
-    store = table.snapshots
-    earliest = store.earliest_id()
-    if earliest is None or (note.since == 0 and earliest == 1):
-        return True
-    first = store.find(earliest)
-    return first is not None and first.time_millis < note.began_millis
+    """Whether no snapshot has expired that was made after the note."""
+    earliest = table.snapshots.earliest_id()
+    first = None if earliest is None else table.snapshots.find(earliest)
+    return earliest is None or (first is not None and has_all_since(note, first))
 
 
 def _check_same(table: Table, batch: Batch, note: StreamNote) -> None:

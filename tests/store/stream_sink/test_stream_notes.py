@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.tables.staging import put
-from support.tables.stream_batches import QUERY, commits, rows_of, run_batch
+from support.tables.stream_batches import QUERY, commits, rows_of, run_batch, tasks, writer
 
 from paimon_spark.errors import CommitStateUnknown, CorruptFile, OptionError, StaleBatch
 from paimon_spark.store.checks.table import check
 from paimon_spark.store.clean.orphans import remove_orphan_files
 from paimon_spark.store.clean.purge import purge_files
+from paimon_spark.store.commit.table_commit import TableCommit
+from paimon_spark.store.expire.snapshots import expire_snapshots
+from paimon_spark.store.expire.undecided_batches import write_down_batches
 from paimon_spark.store.history.branches import create_branch, delete_branch, rename_branch
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.table import Table
 from paimon_spark.store.open import open_table
+from paimon_spark.store.stream_notes.note_file import find_note, find_search, store_note
+from paimon_spark.store.stream_notes.search import BatchSearch
 from paimon_spark.store.stream_sink.batch import Batch
-from paimon_spark.store.stream_sink.note_file import find_note, store_note
+from paimon_spark.store.stream_sink.once import begin_batch
 from paimon_spark.store.stream_sink.written import find_written
 
 USER = f"spark-{QUERY}"
@@ -87,6 +93,101 @@ def test_ids_that_are_used_again_say_nothing(path: Path) -> None:
     assert find_written(table, Batch(USER, 2)) is None, "snapshots are there that are older than the note"
 
 
+def cut_off_before_publication(path: Path) -> None:
+    """As if the driver had died after it noted batch 2, and before it published it."""
+    table = table_of(path)
+    begin_batch(table, Batch(USER, 2, rows=1))
+
+
+def others_write_and_expire(path: Path, keys: Iterable[int] = range(100, 104)) -> None:
+    """Snapshots of others; all before the last one expire, as when a stream is down for long."""
+    for key in keys:
+        put(table_of(path), [(key, "x", 0)])
+    assert expire_snapshots(table_of(path), retain_max=1, retain_min=1).ids
+
+
+def search_file(path: Path) -> Path:
+    return path / "stream-sink" / f"{USER}.search"
+
+
+def test_a_batch_that_was_cut_off_is_known_after_its_snapshot_has_expired(path: Path) -> None:
+    forget_the_end(path, 1)
+    others_write_and_expire(path)
+    others_write_and_expire(path, [104, 105])  # does not forget it
+    run_batch(path, "append", 1, [(1, "x", 1)])
+    run_batch(path, "append", 2, [(2, "x", 2)])
+    assert [row[0] for row in rows_of(path)] == [0, 1, 2, *range(100, 106)]
+    others_write_and_expire(path, [106])
+    assert not search_file(path).exists(), "nobody needs it once the next batch is noted"
+
+
+def test_a_batch_that_was_not_published_is_written_after_the_snapshots_since_its_note_have_expired(path: Path) -> None:
+    cut_off_before_publication(path)
+    others_write_and_expire(path)
+    others_write_and_expire(path, [104, 105])
+    run_batch(path, "append", 2, [(2, "x", 2)])
+    assert [row[0] for row in rows_of(path)] == [0, 1, 2, *range(100, 106)]
+
+
+def test_a_batch_that_was_published_late_is_found_by_a_later_expiry(path: Path) -> None:
+    cut_off_before_publication(path)
+    others_write_and_expire(path)
+    (late,) = tasks(writer(path, "append"), 2, [(2, "x", 2)])
+    TableCommit(table_of(path), USER, late.since).append(late.messages, identifier=2)
+    others_write_and_expire(path, [104])
+    run_batch(path, "append", 2, [(2, "x", 2)])
+    assert [row[0] for row in rows_of(path)] == [0, 1, 2, *range(100, 105)]
+
+
+def test_an_expiry_of_another_system_leaves_the_batch_unknown(path: Path) -> None:
+    cut_off_before_publication(path)
+    others_write_and_expire(path)
+    for number in (104, 105):
+        put(table_of(path), [(number, "x", 0)])
+    latest = table_of(path).snapshots.latest()
+    assert latest is not None
+    for number in range(1, latest.id):
+        (path / "snapshot" / f"snapshot-{number}").unlink(missing_ok=True)
+    (path / "snapshot" / "EARLIEST").write_text(str(latest.id))
+    with pytest.raises(CommitStateUnknown, match="unknown-batch"):
+        run_batch(path, "append", 2, [(2, "x", 2)])
+
+
+def test_an_expiry_that_misses_snapshots_says_nothing(path: Path) -> None:
+    """Another system may be deleting the snapshots that this expiry wants to look at."""
+    cut_off_before_publication(path)
+    for key in range(100, 104):
+        put(table_of(path), [(key, "x", 0)])
+    table = table_of(path)
+    note = find_note(table, USER)
+    assert note is not None
+    snapshots = list(table.snapshots.walk(range(1, 6)))
+    write_down_batches(table, [s for s in snapshots if s.id != 4], 6)
+    assert find_search(table, USER, note) is None
+    write_down_batches(table, snapshots[3:], 6)  # begins after the note
+    assert find_search(table, USER, note) is None
+    write_down_batches(table, snapshots, 6)
+    assert find_search(table, USER, note) == BatchSearch(2, note.began_millis, 6)
+
+
+def test_the_search_for_another_try_says_nothing(path: Path) -> None:
+    forget_the_end(path, 1)
+    others_write_and_expire(path)
+    note = find_note(table_of(path), USER)
+    assert note is not None
+    assert find_search(table_of(path), USER, note) == BatchSearch(1, note.began_millis, 6, 2)
+    for other in (replace(note, batch=2), replace(note, began_millis=7), replace(note, is_done=True)):
+        assert find_search(table_of(path), USER, other) is None
+
+
+def test_a_damaged_search_stops_the_stream(path: Path) -> None:
+    forget_the_end(path, 1)
+    others_write_and_expire(path)
+    search_file(path).write_text("{")
+    with pytest.raises(CorruptFile, match="search"):
+        run_batch(path, "append", 1, [(1, "x", 1)])
+
+
 def test_other_rows_under_a_number_are_refused(path: Path) -> None:
     with pytest.raises(StaleBatch, match="with other rows"):
         run_batch(path, "append", 1, [(1, "x", 1), (2, "x", 2)])
@@ -120,8 +221,9 @@ def test_upkeep_knows_them(path: Path) -> None:
     assert not check(table_of(path)).problems
     run_batch(path, "append", 0, [(3, "x", 3)], query="another")
     assert not old.exists(), "the first note of a stream is the time to remove old ones"
+    search_file(path).write_text("{}")
     purge_files(table_of(path))
-    assert not list((path / "stream-sink").glob("*.json"))
+    assert not list((path / "stream-sink").glob("[!.]*"))
 
 
 def test_a_damaged_note_stops_the_stream(path: Path) -> None:
