@@ -10,6 +10,9 @@ from paimon_spark.format.avro.lanes import Column, Ints, absent_column
 from paimon_spark.format.avro.plan import Path
 from paimon_spark.format.manifests.columns import ManifestColumns, decode_manifests, is_span
 
+_COLUMN_BYTES = 512
+"""Of a column and its three arrays without their values."""
+
 
 def join_columns(parts: Sequence[ManifestColumns]) -> ManifestColumns:
     """What ``decode_manifests`` makes of the manifests of the parts, in this order."""
@@ -80,6 +83,6 @@ def _part(whole: ManifestColumns, number: int, start: int, end: int) -> Manifest
 
 
 def held_bytes(columns: ManifestColumns) -> int:
-    """About how much memory they take."""
-    arrays = sum(c.values.nbytes + c.ends.nbytes + c.valid.nbytes for c in columns.columns.values())
+    """About how much memory they take. Most manifests are small, and their arrays take less than the array objects."""
+    arrays = sum(c.values.nbytes + c.ends.nbytes + c.valid.nbytes + _COLUMN_BYTES for c in columns.columns.values())
     return len(columns.buffer) + arrays + columns.partition_code.nbytes + sum(map(len, columns.partitions))

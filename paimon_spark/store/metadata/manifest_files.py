@@ -30,7 +30,7 @@ from paimon_spark.store.storage.parallel import map_parallel
 
 WRITE_THREADS = 8
 WAITING_BYTES = 32 * MB
-_META_BYTES = 1000  # of a record of a list in memory, about
+_META_BYTES = 3500  # of a record of a list in memory, about
 
 
 def read_manifest_list(file_io: FileIO, table: str, name: str, size: int | None = None) -> list[ManifestFileMeta]:

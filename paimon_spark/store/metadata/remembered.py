@@ -13,14 +13,27 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from paimon_spark.file_io import FileStatus
 from paimon_spark.format.options.core_options import MB
 
 MOST_BYTES = 32 * MB
+UNUSED_BLOCKS, UNUSED_SECONDS = 64, 60.0
+"""A file that no batch has used for so many blocks and so long is forgotten: most manifests are soon merged."""
 _CLOCK_MILLIS = 5_000  # how coarse the time of a file may be, and how far the clock of a store may be off
 T = TypeVar("T")
+
+
+@dataclass
+class _Kept:
+    """A value, its bytes, and when it was used last: in which block, and at what time of the clock."""
+
+    value: Any
+    size: int
+    block: int
+    seconds: float
 
 
 class Memory:
@@ -28,18 +41,32 @@ class Memory:
 
     Args:
         most: how many bytes it holds at most, by what its users say.
+        clock: seconds, which never go back.
     """
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MOST_BYTES, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
+        self._clock = clock
         self._held = 0
-        self._kept: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._block = 0
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()  # the least used first
         self._lock = threading.Lock()
 
     @property
     def held(self) -> int:
         """Bytes."""
         return self._held
+
+    def begin_block(self) -> None:
+        """Counts a block that uses the memory, and forgets what none has used for long."""
+        with self._lock:
+            self._block += 1
+            last_block, last_time = self._block - UNUSED_BLOCKS, self._clock() - UNUSED_SECONDS
+            while self._kept:
+                oldest = next(iter(self._kept.values()))
+                if oldest.block > last_block or oldest.seconds > last_time:
+                    return
+                self._drop_oldest()
 
     def find(self, name: str) -> Any | None:
         """What was kept under a name; None: nothing."""
@@ -48,7 +75,8 @@ class Memory:
             if found is None:
                 return None
             self._kept.move_to_end(name)
-            return found[0]
+            found.block, found.seconds = self._block, self._clock()
+            return found.value
 
     def keep(self, name: str, value: Any, size: int) -> None:
         """Keeps a value, unless it would fill half of the memory."""
@@ -57,11 +85,14 @@ class Memory:
         with self._lock:
             if name in self._kept:
                 return
-            self._kept[name] = value, size
+            self._kept[name] = _Kept(value, size, self._block, self._clock())
             self._held += size
             while self._held > self._most:
-                _, (_, dropped) = self._kept.popitem(last=False)
-                self._held -= dropped
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        _, dropped = self._kept.popitem(last=False)
+        self._held -= dropped.size
 
 
 _of_process = Memory()
@@ -75,7 +106,9 @@ def remembering(memory: Memory | None = None) -> Iterator[None]:
     Args:
         memory: None: the one of the process.
     """
-    token = _used.set(_of_process if memory is None else memory)
+    used = _of_process if memory is None else memory
+    used.begin_block()
+    token = _used.set(used)
     try:
         yield
     finally:

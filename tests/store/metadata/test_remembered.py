@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from support.tables.compacted_tables import append, new_table
 from paimon_spark.errors import CorruptFile
 from paimon_spark.store.history.rollback import rollback
 from paimon_spark.store.metadata.manifest_files import read_data_manifests, read_manifests
-from paimon_spark.store.metadata.remembered import Memory, remembered, remembering
+from paimon_spark.store.metadata.remembered import UNUSED_BLOCKS, UNUSED_SECONDS, Memory, remembered, remembering
 from paimon_spark.store.metadata.schemas import SchemaStore
 
 
@@ -25,6 +27,45 @@ def test_the_least_used_is_forgotten_first() -> None:
     assert [memory.find(name) for name in "abcd"] == ["A", None, "C", "D"]
     memory.keep("huge", "H", 51)
     assert (memory.find("huge"), memory.held) == (None, 90)
+
+
+def test_what_no_batch_has_used_for_long_is_forgotten() -> None:
+    """Long is both: many blocks, as of a busy stream, and much time, as of one that waits."""
+    now = 0.0
+    memory = Memory(clock=lambda: now)
+    memory.keep("used", 1, 10)
+    memory.keep("unused", 2, 10)
+    for _ in range(UNUSED_BLOCKS):
+        memory.begin_block()
+    assert memory.held == 20, "there was little time between the blocks"
+    now = UNUSED_SECONDS
+    assert memory.find("used") == 1
+    memory.begin_block()
+    assert (memory.find("unused"), memory.held) == (None, 10)
+    now = 10 * UNUSED_SECONDS
+    memory.begin_block()
+    assert memory.find("used") == 1, "a stream that waits finds what its last batch used"
+
+
+def test_the_memory_of_small_manifests_is_counted(tmp_path: Path) -> None:
+    """The arrays of a small manifest take less than the objects around them."""
+    table = new_table(tmp_path / "t")
+    for number in range(20):
+        append(table, [(number, 1, "a")])
+    snapshot = table.snapshots.latest()
+    assert snapshot is not None
+    metas = read_data_manifests(table.file_io, table.location, snapshot)
+    tracemalloc.start()
+    try:
+        memory = Memory()
+        with remembering(memory):
+            read_manifests(table.file_io, table.location, metas)
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(metas) > 10
+    assert memory.held > 0.7 * taken
 
 
 def test_only_within_the_block() -> None:
