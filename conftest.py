@@ -32,6 +32,7 @@ settings.load_profile("shared")
 ROOT = Path(__file__).parent
 # A JVM of a test lives too briefly to win back what its second compiler costs: half of its processor time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_CONF_DIR", str(ROOT / "tests" / "support" / "spark_conf"))
 IN_CI = os.environ.get("PAIMON_CI") == "1"
 QUICK_PLANS = {
     "spark.sql.codegen.wholeStage": "false",
