@@ -12,7 +12,8 @@ from types import MappingProxyType
 
 _CHANGES = (
     "'incremental-between' = '3,7' reads what the commits 4 to 7 did, 'incremental-between-timestamp' what was "
-    "committed between two times, and 'row-kinds' = 'true' tells updates and deletes apart"
+    "committed between two times, and 'row-kinds' = 'true' tells updates and deletes apart; "
+    "spark.readStream begins at a snapshot with 'scan.snapshot-id', at a time with 'scan.timestamp'"
 )
 _MERGE_SCHEMA = "'write.merge-schema' = 'true' adds the columns of the rows to the table"
 _OVERWRITE_SCHEMA = "'overwrite-schema' = 'true' lets an overwrite replace the columns of the table"
@@ -26,6 +27,11 @@ _NO_TRANSACTION = (
 )
 _SHUFFLE = "leave it out: PaimonTable.append brings the rows of a bucket together by itself"
 _DYNAMIC = "'dynamic-partition-overwrite' = 'true' with mode('overwrite') replaces the partitions that have new rows"
+
+_OVERWRITES = (
+    "a stream leaves overwrites out, with a warning, and 'streaming-read-overwrite' = 'true' shows what they changed; "
+    "'row-kinds' = 'true' shows deletions and updates, which a stream leaves out otherwise"
+)
 
 _OPTIONS = {
     "Delta Lake": {
@@ -44,6 +50,13 @@ _OPTIONS = {
         "endingVersion": _CHANGES,
         "startingTimestamp": _CHANGES,
         "endingTimestamp": _CHANGES,
+        "ignoreDeletes": _OVERWRITES,
+        "ignoreChanges": _OVERWRITES,
+        "skipChangeCommits": _OVERWRITES,
+        "failOnDataLoss": (
+            "'scan.on-expired' = 'restart' lets a stream begin again when the snapshots that it reads next have "
+            "expired; without it that is an error"
+        ),
         "txnAppId": _NO_TRANSACTION,
         "txnVersion": _NO_TRANSACTION,
         "maxRecordsPerFile": "'target-file-row-num' says how many rows a file takes, 'target-file-size' how many bytes",
@@ -57,6 +70,11 @@ _OPTIONS = {
         "end-snapshot-id": _CHANGES,
         "start-timestamp": _CHANGES,
         "end-timestamp": _CHANGES,
+        "stream-from-timestamp": "'scan.timestamp-millis' says from which time on a stream reads changes",
+        "streaming-skip-overwrite-snapshots": _OVERWRITES,
+        "streaming-skip-delete-snapshots": _OVERWRITES,
+        "streaming-max-files-per-micro-batch": "'read.stream.maxFilesPerTrigger' is the same",
+        "streaming-max-rows-per-micro-batch": "'read.stream.maxRowsPerTrigger' is the same",
         "overwrite-mode": _DYNAMIC,
         "merge-schema": _MERGE_SCHEMA,
         "write-format": "'file.format' is parquet, orc or avro",

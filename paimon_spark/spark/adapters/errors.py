@@ -39,5 +39,7 @@ def _each(values: Iterator[Any]) -> Iterator[Any]:
 
 
 def _plain(error: PaimonError) -> PaimonError:
+    """The error under the class that the documentation names: a subclass of ours is not in it."""
     _log.debug("a PaimonError goes to Spark", exc_info=error)
-    return error.with_traceback(None)
+    public = next(kind for kind in type(error).__mro__ if kind.__module__ == PaimonError.__module__)
+    return error.with_traceback(None) if type(error) is public else public(str(error))

@@ -193,8 +193,11 @@ def native_choice(text: str, key: str = NATIVE) -> bool | None:
     return _NATIVE_VALUES[value]
 
 
-def write_options(options: Mapping[str, str]) -> WriteOptions:
+def write_options(options: Mapping[str, str], save: str = "save") -> WriteOptions:
     """The options of a write.
+
+    Args:
+        save: the method of Spark that takes the path, for the message where there is none.
 
     Raises:
         OptionError: no path, a bad value, or an option that only a read has.
@@ -202,8 +205,8 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     given = _lowered(options)
     path = _path(
         given,
-        "write with .save('<path of the table>'); saveAsTable, insertInto and CREATE TABLE ... USING paimon lose it: "
-        f"{_VIEW}",
+        f"write with .{save}('<path of the table>'); saveAsTable, insertInto and CREATE TABLE ... USING paimon lose "
+        f"it: {_VIEW}",
     )
     _refuse(given, _READ_ONLY, "is an option of reads; select the rows and columns of the DataFrame before writing it")
     travel = [key for option in TIME_TRAVEL_OPTIONS for key in (option.key, *option.aliases)]

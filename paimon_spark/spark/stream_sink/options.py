@@ -70,7 +70,7 @@ def stream_options(options: Mapping[str, str]) -> StreamOptions:
                 f"the option '{key}' says what a batch job overwrites; a stream in the mode complete replaces all "
                 "rows. For other overwrites use foreachBatch and PaimonTable.overwrite(df, ..., once=(name, batch_id))"
             )
-    write = write_options(rest)
+    write = write_options(rest, save="start")
     if write.once is not None:
         raise OptionError(
             "'once.application' and 'once.version' name one write; a stream names its batches itself. "

@@ -64,6 +64,25 @@ def batch_cut(table: Table, checkpoint: str | None, batch: int, options: Mapping
     return cut if isinstance(cut, int) else None
 
 
+def finished_batch(checkpoint: str | None, location: str, options: Mapping[str, str]) -> int | None:
+    """The number of the last batch that a query has finished; None: there is none, or it cannot be read from here.
+
+    Args:
+        checkpoint: of the query.
+        location: of its table, of which the options of the storage are.
+        options: of the stream.
+    """
+    if not checkpoint or not (is_same_store(checkpoint, "/") or is_same_store(checkpoint, location)):
+        return None
+    storage, _ = split_storage_options(options)
+    try:
+        found = file_io_for(checkpoint, storage).list(absolute_location(f"{checkpoint.rstrip('/')}/commits"))
+    except (OSError, PaimonError):
+        return None  # the caller goes on without
+    names = (entry.path.rpartition("/")[2] for entry in found)
+    return max((int(name) for name in names if name.isdecimal()), default=None)
+
+
 def _values(table: Table, path: str, options: Mapping[str, str]) -> Mapping[str, Any]:
     """The values of all JSON objects that are lines of a file of Spark, if this process can read it cheaply."""
     if not (is_same_store(path, "/") or is_same_store(path, table.location)):

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from paimon_spark.errors import CommitConflict, OptionError
+from paimon_spark.errors import CommitConflict, DataError, OptionError, TableNotFound
 from paimon_spark.spark.adapters.errors import plainly
 from paimon_spark.spark.stream_sink.options import COMMIT_USER, StreamOptions, stream_options
-from paimon_spark.spark.stream_sink.query import batch_cut, checkpoint_query, task_query
+from paimon_spark.spark.stream_sink.query import batch_cut, checkpoint_query, finished_batch, task_query
 from paimon_spark.spark.stream_sink.watermark import EventTimes, event_time_column
 from paimon_spark.spark.write.open_write import open_job
 from paimon_spark.spark.write.task_rows import current_task, write_rows
@@ -65,7 +66,12 @@ class PaimonStreamWriter(DataSourceStreamArrowWriter):
         query, batch = task_query()
         job = replace(self._job, commit_user=self._user(query))
         seen = EventTimes(self._options.watermark_column)
-        messages = write_rows(job, current_task(), seen.watched(iterator))
+        try:
+            messages = write_rows(job, current_task(), seen.watched(iterator))
+        except DataError as error:
+            raise DataError(
+                f"batch {batch} of the stream into {job.table.location}: {error}. Nothing of this batch is in the table"
+            ) from None
         plan, schema = job.plan, job.table.schema
         return BatchFiles(tuple(messages), query, batch, seen.rows, seen.latest, plan.since, plan.base, schema.id)
 
@@ -139,12 +145,34 @@ def open_stream_writer(options: Mapping[str, str], schema: StructType, overwrite
     """
     given = stream_options(options)
     event_time_column(given.watermark_column, schema)
-    job = open_job(given.write, schema, overwrite)
+    try:
+        job = open_job(given.write, schema, overwrite, partial(_refuse_lost_table, given))
+    except DataError as error:
+        raise DataError(
+            f"the stream into {given.write.path}: {error}. Nothing of this batch was written. Give the stream the "
+            "columns of the table, and start it again with the same checkpoint"
+        ) from None
     if job.table.bucket_mode is BucketMode.KEY_DYNAMIC:
         from paimon_spark.store.write.dynamic_buckets import cross_partition_refusal
 
         raise cross_partition_refusal(job.table.location)
     return PaimonStreamWriter(job, given)
+
+
+def _refuse_lost_table(options: StreamOptions) -> None:
+    """A table is made for the first batch of a query, and never for a later one: earlier rows would be missing in it.
+
+    Raises:
+        TableNotFound: the query has finished a batch.
+    """
+    number = finished_batch(options.checkpoint, options.write.path, options.write.table)
+    if number is not None:
+        raise TableNotFound(
+            f"no Paimon table at {options.write.path}, but the query of the checkpoint {options.checkpoint} has "
+            f"finished its batch {number}: the table was dropped or moved, or the query had another path. Nothing was "
+            "written. Give the path of then; or start with a new checkpoint, which writes all rows of the source; or, "
+            "to have only the rows from now on, create the table first, with PaimonTable.create(spark)"
+        )
 
 
 def _files(tasks: Sequence[BatchFiles]) -> list[CommitMessage]:

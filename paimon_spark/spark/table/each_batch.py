@@ -6,11 +6,13 @@ On Spark Connect this runs in a process of its own on the server, with a session
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql.types import TimestampType
 
+from paimon_spark.errors import TableNotFound
 from paimon_spark.format.quoting import quoted
 from paimon_spark.spark.adapters.options import Once
 from paimon_spark.spark.jobs.write_run import run_write
@@ -50,7 +52,8 @@ class EachBatch:
         user = options.commit_user
         name = user or self.identity.query(spark)
         once = Once(name, number, user=user, of_stream=True)
-        job = open_job(replace(options.write, once=once), rows.schema, self.overwrites)
+        write = replace(options.write, once=once)
+        job = open_job(write, rows.schema, self.overwrites, partial(_refuse_lost_table, write.path, number))
         if self.watermark_column is None:
             if run_write(spark, rows, job).repeated:
                 compute(rows)
@@ -64,6 +67,19 @@ class EachBatch:
 
         if run_write(spark, observed, job, watermark=watermark).repeated:
             compute(rows)
+
+
+def _refuse_lost_table(path: str, number: int) -> None:
+    """The table was there when the stream was made, and has keys and options that its rows do not tell.
+
+    Raises:
+        TableNotFound: always.
+    """
+    raise TableNotFound(
+        f"batch {number} of a stream: no Paimon table at {path}; it was dropped or moved while the stream ran. Nothing "
+        "was written. Create it again, and start with a new checkpoint to have all rows of the source, or with the "
+        "same one to have those from now on"
+    )
 
 
 def _latest_millis(rows: DataFrame, column: str) -> Column:

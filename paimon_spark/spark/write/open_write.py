@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -32,13 +33,16 @@ if TYPE_CHECKING:
     from paimon_spark.store.commit.table_commit import Replaced
 
 
-def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> WriteJob:
+def open_job(
+    options: WriteOptions, schema: StructType, overwrite: bool, before_creation: Callable[[], None] | None = None
+) -> WriteJob:
     """Opens the table, or creates it for the rows, and checks all that can be checked before a row is written.
 
     Args:
         options: of the write.
         schema: of the DataFrame.
         overwrite: whether rows are replaced: all, those of `overwrite-where`, or the partitions of the rows.
+        before_creation: called if there is no table; it may raise, and nothing is made then.
 
     Raises:
         PaimonError: options, DataFrame and table do not fit together; nothing was written.
@@ -48,6 +52,8 @@ def open_job(options: WriteOptions, schema: StructType, overwrite: bool) -> Writ
     given = _to_open(options) if options.overwrite_schema else options.table
     table = find_table(options.path, given, time_zone=options.time_zone)
     if table is None:
+        if before_creation is not None:
+            before_creation()
         from paimon_spark.spark.write.table_creation import create_for_rows
 
         create_for_rows(options.path, options.table, _stored(options, schema))

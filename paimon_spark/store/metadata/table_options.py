@@ -12,6 +12,7 @@ from typing import Any
 
 from paimon_spark.errors import OptionError
 from paimon_spark.format.options import core_options as o
+from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
 from paimon_spark.format.options.core_options import Option, Options
 from paimon_spark.format.options.keys import IMMUTABLE_OPTIONS, known_key, known_keys
 from paimon_spark.format.options.other_systems import OPTION_ADVICE
@@ -74,8 +75,13 @@ def _unknown(key: str) -> str:
     advice = OPTION_ADVICE.get(key.lower())
     if advice is not None:
         return advice
-    near = difflib.get_close_matches(key.lower(), [k for k in known_keys() if "<" not in k], n=3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(repr(k) for k in near)}?" if near else ""
+    connector = {name.lower(): name for name in CONNECTOR_KEYS}
+    if key.lower() in connector:
+        name = connector[key.lower()]
+        return f"the option '{name}' is one {CONNECTOR_KEYS[name]}, and would do nothing here; leave it out"
+    names = connector | {name.lower(): name for name in known_keys() if "<" not in name}
+    near = difflib.get_close_matches(key.lower().replace("_", "-"), names, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(repr(names[one]) for one in near)}?" if near else ""
     return f"the option '{key}' is not known{hint}"
 
 

@@ -147,6 +147,11 @@ def stream_settings(table: Table, given: Mapping[str, str]) -> StreamSettings:
             f"branch '{branch}', and the snapshots of two branches have no order; give both options as '' to stream "
             "its own branch"
         )
+    if o.CONSUMER_ID.key in given and not given[o.CONSUMER_ID.key].strip():  # Java: CoreOptions.consumerId
+        raise OptionError(
+            f"streaming from {table.location}: '{o.CONSUMER_ID.key}' is empty, so no snapshot would wait for the "
+            "stream; give a name, or leave the option out"
+        )
     options.value(o.CONSUMER_MODE)  # a bad value is refused; positions are exact in either mode
     return StreamSettings(
         options,

@@ -92,6 +92,11 @@ class UnitPlanner:
     def _is_full_compaction(self) -> bool:
         return self._producer == ChangelogProducer.FULL_COMPACTION
 
+    @property
+    def _makes_changes(self) -> bool:
+        """Whether a compaction after an overwrite finds out what it changed."""
+        return self._producer in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION)
+
     def plan(self, snapshot: Snapshot, full: bool) -> tuple[StreamUnit, ...]:
         """The units of the whole state of a snapshot, or of what it changed.
 
@@ -107,6 +112,8 @@ class UnitPlanner:
             return tuple(self._files(snapshot, changelog=False, adds_only=True))
         if self._producer != ChangelogProducer.NONE:
             has_changelog = snapshot.changelog_manifest_list is not None
+            if not has_changelog and snapshot.commit_kind == CommitKind.OVERWRITE and not self._makes_changes:
+                self._warn(snapshot)
             return tuple(self._files(snapshot, changelog=True)) if has_changelog else ()
         if snapshot.commit_kind == CommitKind.OVERWRITE:
             self._warn(snapshot)

@@ -10,7 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from paimon_spark import PaimonTable
-from paimon_spark.errors import DataError
+from paimon_spark.errors import DataError, StreamPositionLost
+from paimon_spark.spark.adapters.errors import plainly
+from paimon_spark.store.stream_source.ahead import PositionExpired
 
 pytestmark = pytest.mark.spark
 SCHEMA = "id long, v string"
@@ -59,6 +61,16 @@ def test_one_frame_and_the_sentence(spark: SparkSession, tmp_path: Path) -> None
         assert [os.path.basename(frame.split('"')[1]) for frame in frames] == ["errors.py"], (door, lines)
         (last,) = (line for line in lines[-2:] if line.startswith("paimon_spark.errors."))
         assert last.startswith(f"paimon_spark.errors.{sentence}"), door
+
+
+def test_the_class_is_one_that_the_documentation_names() -> None:
+    @plainly
+    def fails() -> None:
+        raise PositionExpired("snapshot 2 has expired")
+
+    with pytest.raises(StreamPositionLost, match=r"^snapshot 2 has expired$") as caught:
+        fails()
+    assert type(caught.value) is StreamPositionLost
 
 
 def test_on_the_driver_the_history_stays(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import pytest
 
 from paimon_spark.errors import OptionError
+from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
 from paimon_spark.spark.adapters.options import (
+    _ONCE_ALIASES,
+    _READ_ONLY,
+    _WRITE_ONLY,
+    DYNAMIC_OVERWRITE,
     ReadOptions,
     WriteOptions,
     read_options,
     write_options,
 )
+from paimon_spark.spark.stream_sink.options import _OWN, stream_options
+from paimon_spark.store.stream_source.settings import ON_EXPIRED, STREAM
 
 
 def test_connector_options_are_told_from_table_options_in_any_letter_case() -> None:
@@ -37,6 +44,13 @@ def test_a_missing_path_says_how_to_give_one(options: dict[str, str]) -> None:
         read_options(options)
     with pytest.raises(OptionError, match=r"(?s)save\('<path of the table>'\).*saveAsTable.*TEMPORARY VIEW"):
         write_options(options)
+    with pytest.raises(OptionError, match=r"start\('<path of the table>'\)"):
+        stream_options(options)
+
+
+def test_each_option_of_the_connector_is_named_where_wrong_places_are_told() -> None:
+    own = {*_READ_ONLY, *_WRITE_ONLY, *(option.key for option in _OWN), DYNAMIC_OVERWRITE, ON_EXPIRED.key, STREAM.key}
+    assert own - set(_ONCE_ALIASES) <= set(CONNECTOR_KEYS)
 
 
 @pytest.mark.parametrize(

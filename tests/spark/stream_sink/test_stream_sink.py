@@ -174,7 +174,7 @@ def test_what_does_not_fit_is_said_before_a_row_is_written(spark: SparkSession, 
     with PaimonTable.forPath(spark, str(table)).update_schema() as changes:
         changes.rename_column("v", "w")
     events.add()
-    refused(lambda: run(stream, table, tmp_path / "ck"), "v", "columns")
+    refused(lambda: run(stream, table, tmp_path / "ck"), "column 'v' is not in the table", f"the stream into {table}")
     assert batches(table) == [(0, "APPEND"), (1, "APPEND")]
     for options in (
         {"overwrite-where": "v = 1"},
@@ -182,6 +182,43 @@ def test_what_does_not_fit_is_said_before_a_row_is_written(spark: SparkSession, 
         {"watermark-delay": "1 s"},
     ):
         refused(lambda options=options: run(stream, table, tmp_path / "other", **options), "OptionError")
+
+
+def test_rows_that_do_not_fit_are_told_with_batch_and_table(
+    spark: SparkSession, events: Events, tmp_path: Path
+) -> None:
+    kinds = events.stream().withColumn("op", sf.when(sf.col("id") < 10, "+I").otherwise("X"))
+    options = {**KEYED, "row-kind-column": "op"}
+    told = f"batch 1 of the stream into {tmp_path}/t: the row kind column 'op' holds 'X'"
+    refused(
+        lambda: run(kinds, tmp_path / "t", tmp_path / "ck", **options), told, "Nothing of this batch is in the table"
+    )
+    assert ids(tmp_path / "t") == list(range(10))
+
+
+def test_a_dropped_table_is_not_made_anew(spark: SparkSession, events: Events, tmp_path: Path) -> None:
+    """A later batch would make one that lacks the rows of before, and the keys that the stream does not tell."""
+    table, checkpoint, stream = tmp_path / "t", tmp_path / "ck", events.stream()
+    run(stream, table, checkpoint, **KEYED)
+    shutil.rmtree(table)
+    events.add()
+    told = f"no Paimon table at {table}, but the query of the checkpoint {checkpoint} has finished its batch 1"
+    refused(lambda: run(stream, table, checkpoint, **KEYED), "TableNotFound", told)
+    refused(lambda: run(stream, tmp_path / "other", checkpoint, **KEYED), "TableNotFound", "new checkpoint")
+    assert not table.exists()
+    made = (
+        PaimonTable.create(spark)
+        .location(str(table))
+        .addColumns(stream.schema)
+        .primaryKey("id")
+        .property("bucket", "1")
+    )
+    shuffled = made.execute().write_stream(stream, str(tmp_path / "ck2")).trigger(availableNow=True)
+    run(stream, table, checkpoint)
+    assert ids(table) == list(range(20, 30))
+    shutil.rmtree(table)
+    refused(lambda: shuffled.start().awaitTermination(), "TableNotFound", "dropped or moved while the stream ran")
+    assert not table.exists()
 
 
 def test_a_table_made_in_sql_words_is_no_target(events: Events, tmp_path: Path) -> None:

@@ -138,7 +138,19 @@ def test_storage_options_are_none_of_the_table(table: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "hint"),
-    [("scan.snapshotid", "'scan.snapshot-id'"), ("mergeengine", "'merge-engine'"), ("qqqqqqqq", "is not known$")],
+    [
+        ("scan.snapshotid", "'scan.snapshot-id'"),
+        ("mergeengine", "'merge-engine'"),
+        ("qqqqqqqq", "is not known$"),
+        ("row_kinds", "did you mean 'row-kinds'"),
+        ("rowkind-column", "did you mean 'row-kind-column'"),
+        ("maxfilespertrigger", "did you mean 'read.stream.maxFilesPerTrigger'"),
+        ("write.stream.compact_budget", "did you mean 'write.stream.compact-budget'"),
+        ("chekpointlocation", "did you mean 'checkpointLocation'"),
+        ("checkpointlocation", "'checkpointLocation' is one of df.writeStream, and would do nothing here"),
+        ("ignorechanges", "Delta Lake.*'streaming-read-overwrite'"),
+        ("stream-from-timestamp", "Apache Iceberg.*'scan.timestamp-millis'"),
+    ],
 )
 def test_an_unknown_option_is_an_error(key: str, hint: str, table: str) -> None:
     with pytest.raises(OptionError, match=hint):

@@ -349,6 +349,8 @@ def test_options_that_a_stream_cannot_have(tmp_path: Path) -> None:
         opened(open_table(table.location), {"scan.fallback-branch": "x"})
     with pytest.raises(OptionError, match="1 or more"):
         opened(table, {"read.stream.maxFilesPerTrigger": "0"})
+    with pytest.raises(OptionError, match="'consumer-id' is empty"):
+        opened(table, {"consumer-id": ""})
 
 
 def test_idle_looks_are_one_request(tmp_path: Path) -> None:
@@ -399,6 +401,15 @@ def test_overwrites_are_left_out_or_shown(tmp_path: Path, caplog: pytest.LogCapt
     _overwrite(bare, [(7, 7, "o")])
     assert keys(drained(bare, FROM_FIRST)) == [[1]]
     assert keys(drained(bare, {**FROM_FIRST, "streaming-read-append-overwrite": "true"})) == [[1, 7]]
+
+
+def test_an_overwrite_without_a_changelog_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The producer input writes what it is given, and an overwrite is not given what it removes."""
+    table = filled(tmp_path / "t", 1, {"changelog-producer": "input"})
+    _overwrite(table, [(7, 7, "o")])
+    with caplog.at_level(logging.WARNING):
+        assert keys(drained(table, FROM_FIRST)) == [[0]]
+    assert "leaves out what snapshot 2, an overwrite, has changed" in caplog.text
 
 
 def _overwrite(table: Table, rows: list[tuple[int, int | None, str | None]]) -> None:
