@@ -140,6 +140,7 @@ def stream_settings(table: Table, given: Mapping[str, str]) -> StreamSettings:
             f"streaming from {table.location}: a stream cannot begin at 'scan.watermark', and neither can one of the "
             "official system; give 'scan.snapshot-id' or 'scan.timestamp-millis'"
         )
+    _check_producer(table, options)
     branch = other_branch(table.options, table.branch)
     if branch is not None:
         raise UnsupportedFeature(
@@ -164,6 +165,21 @@ def stream_settings(table: Table, given: Mapping[str, str]) -> StreamSettings:
         options.value(o.STREAMING_READ_SNAPSHOT_DELAY) or 0,
         options.value(o.CONTINUOUS_DISCOVERY_INTERVAL),
     )
+
+
+def _check_producer(table: Table, options: Options) -> None:
+    """A producer that is named for one read does not make the writers of the table write changelogs.
+
+    Raises:
+        OptionError: the stream would wait for changelogs that nobody writes.
+    """
+    asked, stored = (given.value(o.CHANGELOG_PRODUCER) for given in (options, Options(table.schema.options)))
+    if stored == ChangelogProducer.NONE != asked:
+        raise OptionError(
+            f"streaming from {table.location}: '{o.CHANGELOG_PRODUCER.key}' = '{asked}' reads changelogs, and the "
+            "writers of the table write none, so the stream would never see a change; leave the option out, or store "
+            "it in the table before rows are written"
+        )
 
 
 def _limits(options: Options) -> Limits:

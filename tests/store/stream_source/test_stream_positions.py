@@ -349,6 +349,9 @@ def test_options_that_a_stream_cannot_have(tmp_path: Path) -> None:
         opened(open_table(table.location), {"scan.fallback-branch": "x"})
     with pytest.raises(OptionError, match="1 or more"):
         opened(table, {"read.stream.maxFilesPerTrigger": "0"})
+    with pytest.raises(OptionError, match="would never see a change"):
+        opened(new_table(tmp_path / "bare"), {"changelog-producer": "input"})
+    assert opened(table, {"changelog-producer": "none"}), "the rows as they were written"
     with pytest.raises(OptionError, match="'consumer-id' is empty"):
         opened(table, {"consumer-id": ""})
 
