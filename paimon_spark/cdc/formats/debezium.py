@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,10 @@ from paimon_spark.cdc.events import (
 from paimon_spark.cdc.formats.connect_schema import row_columns, struct_columns
 from paimon_spark.cdc.formats.envelope import Envelopes
 from paimon_spark.format.row_kind import DELETE, INSERT
+
+_UNAVAILABLE = "__debezium_unavailable_value"
+"""What Debezium writes by default for a value that it does not know."""
+_UNAVAILABLE_BYTES = b64encode(_UNAVAILABLE.encode()).decode()
 
 
 class DebeziumReader:
@@ -77,6 +82,7 @@ class DebeziumReader:
             raise MalformedMessage(f"'op' is {op!r:.80}, expected one of c, r, u, d, t, m")
         if after is None:
             raise MalformedMessage(f"'after' is missing where 'op' is {op!r}")
+        _check_available(after)
         if op != "u":
             return ((INSERT, after),)
         # Java: what a partial image before the update does not hold did not change.
@@ -94,6 +100,20 @@ class DebeziumReader:
             image = folded(value, self._reading) if isinstance(value, dict) else None
         told = folded_names(names_of(payload.get("pkNames"), "pkNames"), self._reading)
         return self._reading.keys or told or tuple(image or ()), image
+
+
+def _check_available(after: Image) -> None:
+    """A database does not log large values that a change leaves as they are; then nobody knows the row.
+
+    Raises:
+        MalformedMessage: a value of the row is not known.
+    """
+    for name, value in after.items():
+        if value in (_UNAVAILABLE, _UNAVAILABLE_BYTES) or (isinstance(value, list) and _UNAVAILABLE in value):
+            raise MalformedMessage(
+                f"column '{name}' has the placeholder {_UNAVAILABLE}, because the database did not log a large value "
+                "that did not change; let it log whole rows (PostgreSQL: ALTER TABLE ... REPLICA IDENTITY FULL)"
+            )
 
 
 def _text(source: Mapping[str, Any], name: str) -> str | None:

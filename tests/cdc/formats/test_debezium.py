@@ -96,6 +96,21 @@ def test_a_truncated_source_is_an_error_unless_it_is_let_pass() -> None:
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        "__debezium_unavailable_value",
+        "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==",  # of BYTES
+        ["__debezium_unavailable_value"],  # of an array
+    ],
+)
+def test_a_large_value_that_was_not_logged_is_not_stored_as_its_placeholder(value: Any) -> None:
+    before, after = {"id": 1, "name": value}, {"id": 1, "name": value}
+    with pytest.raises(DataError, match=r"column 'name' has the placeholder.*REPLICA IDENTITY FULL"):
+        decoded(FORMAT, FIELDS, event("u", None, after))
+    assert decoded(FORMAT, FIELDS, event("d", before), keys=("id",))[0][:2] == ("-D", 1), "a delete needs the key alone"
+
+
+@pytest.mark.parametrize(
     ("value", "told"),
     [
         ('{"op":', "not a JSON text"),
