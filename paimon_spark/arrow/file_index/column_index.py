@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -31,6 +31,8 @@ from paimon_spark.format.file_index.range_bitmap import open_range_bitmap
 from paimon_spark.format.file_index.row_sets import RowSet
 from paimon_spark.format.types import STRINGS, TIMESTAMPS, DataType, Root
 
+_FROM = frozenset({Op.EQ, Op.NULL_SAFE_EQ, Op.GE, Op.GT})
+_UP_TO = frozenset({Op.EQ, Op.NULL_SAFE_EQ, Op.LE, Op.LT})
 _SHARED_DAYS = -141_427 + 31  # a month after 1582-10-15, from when on all calendars count the same days
 
 
@@ -56,6 +58,10 @@ class _Bloom:
         except (OverflowError, UnicodeEncodeError):  # no value of the type: the index cannot be asked
             return True
 
+    def has_none(self, leaves: Sequence[Compare]) -> bool:
+        """See ColumnIndex; possible tells as much."""
+        return False
+
 
 class _Ordered(Protocol):
     """An index of the keys of all rows."""
@@ -73,6 +79,10 @@ class _Ordered(Protocol):
 
     def below(self, key: Any) -> RowSet:
         """The rows with a lesser key."""
+        ...
+
+    def may_hold(self, low: Any, high: Any) -> bool:
+        """False: no row has a key from low to high. None: there is no such bound."""
         ...
 
 
@@ -99,6 +109,9 @@ class _Unordered:
 
     def below(self, key: Key) -> RowSet:
         return self.present
+
+    def may_hold(self, low: Key | None, high: Key | None) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -136,6 +149,18 @@ class _Rows:
             case Like(_, (str(text), *_)):
                 return Possible(self._prefixed(text).true, index.present)
         return Possible(index.present, index.present)
+
+    def has_none(self, leaves: Sequence[Compare]) -> bool:
+        """See ColumnIndex."""
+        low: Key | None = None
+        high: Key | None = None
+        for leaf in leaves:
+            span = self.index.form.span(leaf.value)
+            if span is not None and leaf.op in _FROM:
+                low = span.low if low is None else max(low, span.low)
+            if span is not None and leaf.op in _UP_TO:
+                high = span.high if high is None else min(high, span.high)
+        return not self.index.may_hold(low, high)
 
     def _compared(self, op: Op, value: Value) -> Possible:
         index = self.index
@@ -181,6 +206,10 @@ class _Shifted:
 
     index: ColumnIndex
     data_type: DataType
+
+    def has_none(self, leaves: Sequence[Compare]) -> bool:
+        """See ColumnIndex."""
+        return False
 
     def possible(self, leaf: Leaf) -> Possible:
         match leaf:

@@ -14,11 +14,13 @@ from paimon_spark.arrow.predicates.predicate import (
     AlwaysNull,
     AlwaysTrue,
     And,
+    Compare,
     CompareColumns,
     Leaf,
     Not,
     Or,
     Predicate,
+    conjuncts,
 )
 from paimon_spark.format.file_index.row_sets import RowSet
 
@@ -39,6 +41,21 @@ class ColumnIndex(Protocol):
     def possible(self, leaf: Leaf) -> Possible:
         """The rows of a condition on the column."""
         ...
+
+    def has_none(self, leaves: Sequence[Compare]) -> bool:
+        """True if no row satisfies all of some conditions on the column; tells less than possible, and sooner."""
+        ...
+
+
+def rows_left(predicate: Predicate, indexes: Callable[[str], Sequence[ColumnIndex]]) -> RowSet | None:
+    """The rows for which a condition may be true; None: all. See possible_rows."""
+    of_column: dict[str, list[Compare]] = {}
+    for part in conjuncts(predicate):
+        if isinstance(part, Compare) and len(part.column) == 1:
+            of_column.setdefault(part.column[0], []).append(part)
+    if any(index.has_none(leaves) for column, leaves in of_column.items() for index in indexes(column)):
+        return RowSet()
+    return possible_rows(predicate, indexes).true
 
 
 def possible_rows(predicate: Predicate, indexes: Callable[[str], Sequence[ColumnIndex]]) -> Possible:

@@ -34,9 +34,25 @@ class _Blocks:
     offsets: Sequence[int]
     body: ByteReader
 
-    def block(self, number: int) -> list[Entry]:
-        block = self.body.part(self.offsets[number], self.body.rest - self.offsets[number])
-        return [Entry(self.form.decode(block), block.int32(), block.int32()) for _ in range(block.int32())]
+    def entry(self, key: Key) -> Entry | None:
+        """The entry of a key. A block without the bytes of the key does not have it, and is not decoded."""
+        number = bisect_right(self.first_keys, key) - 1
+        block = self._block(number) if number >= 0 else None
+        if block is None or (self.form.has_one_encoding and self.form.encode(key) not in block):
+            return None
+        return next((entry for entry in self._entries(block) if entry.key == key), None)
+
+    def block(self, number: int) -> Iterator[Entry]:
+        return self._entries(self._block(number))
+
+    def _entries(self, block: ByteReader) -> Iterator[Entry]:
+        return (Entry(self.form.decode(block), block.int32(), block.int32()) for _ in range(block.int32()))
+
+    def _block(self, number: int) -> ByteReader:
+        start, end = self.offsets[number], self.body.rest
+        if number + 1 < len(self.offsets) and self.offsets[number + 1] > start:
+            end = self.offsets[number + 1]
+        return self.body.part(start, end - start).loaded()
 
 
 @dataclass(frozen=True)
@@ -65,11 +81,10 @@ class BitmapIndex:
 
     def rows_of_key(self, key: Key) -> RowSet:
         """The rows of a key, none if the index does not have it."""
-        entries = self.head
-        if isinstance(entries, _Blocks):
-            number = bisect_right(entries.first_keys, key) - 1
-            entries = entries.block(number) if number >= 0 else []
-        found = next((entry for entry in entries if entry.key == key), None)
+        if isinstance(self.head, _Blocks):
+            found = self.head.entry(key)
+        else:
+            found = next((entry for entry in self.head if entry.key == key), None)
         return RowSet() if found is None else self._rows(found)
 
     @property

@@ -60,6 +60,10 @@ class BsiIndex:
         side = self.negative
         return side.slices.rows - side.slices.below(-key + 1 - side.low)
 
+    def may_hold(self, low: int | None, high: int | None) -> bool:
+        """True: only the slices tell which keys there are."""
+        return True
+
     def values(self) -> list[Any]:
         """The value of every row."""
         numbers = {row: self.positive.low + n for row, n in self.positive.slices.numbers().items()}

@@ -45,6 +45,10 @@ class ByteReader:
         self.position += count
         return self._data[begin : begin + count]
 
+    def __contains__(self, part: bytes) -> bool:
+        """True if the bytes from the position on have this part."""
+        return part in self._data[self._start + self.position : self._end]
+
     def number(self, width: int, signed: bool = True) -> int:
         return int.from_bytes(self.take(width), "big", signed=signed)
 
@@ -73,6 +77,10 @@ class ByteReader:
         if start < 0 or length < 0 or start + length > size:
             raise self.corrupt(f"bytes {start} to {start + length} are announced, {size} are there")
         return ByteReader(self._data, self._where, self._start + start, self._start + start + length)
+
+    def loaded(self) -> ByteReader:
+        """A reader of the rest, which is brought into memory at once."""
+        return ByteReader(self._data[self._start + self.position : self._end], self._where)
 
     def bitmap(self) -> BitMap:
         """A Roaring bitmap in the portable format, which contains its own length."""

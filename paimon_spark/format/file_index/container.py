@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from paimon_spark.format.file_index.byte_reader import ByteReader, Bytes
 
@@ -41,7 +42,7 @@ def open_container(data: Bytes, where: str) -> dict[str, dict[str, ByteReader | 
     if version != VERSION:
         raise reader.corrupt(f"its version is {version}, this release reads {VERSION}")
     head_length = reader.int32()
-    head = reader.part(reader.position, head_length - reader.position)
+    head = reader.part(reader.position, head_length - reader.position).loaded()
     indexes: dict[str, dict[str, ByteReader | None]] = {}
     for _ in range(head.int32()):
         column = indexes.setdefault(_decode_name(head), {})
@@ -73,11 +74,17 @@ def _int32(value: int) -> bytes:
 
 
 def _decode_name(reader: ByteReader) -> str:
-    raw = reader.take(reader.number(2, signed=False)).replace(b"\xc0\x80", b"\0")
+    raw = reader.take(reader.number(2, signed=False))
     try:
-        return raw.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16")
+        return _name_of(raw)
     except UnicodeDecodeError:
         raise reader.corrupt(f"the name {raw!r} is not modified UTF-8") from None
+
+
+@lru_cache(256)  # the files of a table have the same names
+def _name_of(raw: bytes) -> str:
+    plain = raw.replace(b"\xc0\x80", b"\0")
+    return plain.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def _encode_name(name: str) -> bytes:

@@ -62,6 +62,11 @@ class KeyForm:
         """Bytes of an encoded key. None: the key has any length, and is preceded by its length in 4 bytes."""
         return _WIDTHS.get(self.data_type.root)
 
+    @property
+    def has_one_encoding(self) -> bool:
+        """Whether a key is stored in one form: NaN has many."""
+        return self.data_type.root not in FLOATS
+
     def key(self, value: Any) -> Key:
         """The key of an internal value, which is not None."""
         root = self.data_type.root

@@ -68,6 +68,18 @@ class RangeBitmap:
             return self.present
         return self.slices.below(self._place(key)[0])
 
+    def may_hold(self, low: Any, high: Any) -> bool:
+        """False: no row has a key from low to high. None: there is no such bound."""
+        if self.ends is None or (low is not None and high is not None and low > high):
+            return False
+        least, greatest = self.ends
+        if (low is not None and low > greatest) or (high is not None and high < least):
+            return False
+        if low is None or low <= least or high is None or high >= greatest:
+            return True
+        upto, found = self._place(high)
+        return upto + found > self._place(low)[0]
+
     def values(self) -> list[Any]:
         """The value of every row."""
         keys, codes = self.dictionary.keys(), self.slices.numbers()
@@ -169,7 +181,7 @@ def _header(reader: ByteReader) -> ByteReader:
 
 def _decode_codes(reader: ByteReader) -> BitSlices:
     reader.position = 0
-    header = _header(reader)
+    header = _header(reader).loaded()
     header.version(VERSION)
     slice_count, rows_length = header.byte(), header.int32()
     header.int32()

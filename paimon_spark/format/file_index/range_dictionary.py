@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from paimon_spark.format.file_index.byte_reader import ByteReader
 from paimon_spark.format.file_index.coded_keys import KeyList
 from paimon_spark.format.file_index.keys import Key, KeyForm
+from paimon_spark.format.file_index.row_sets import Ints
 
 VERSION = 1
 
@@ -32,6 +33,7 @@ class RangeDictionary:
     offsets: Sequence[int]
     chunks: ByteReader
     area: ByteReader
+    _decoded: dict[int, Ints] = field(default_factory=dict, compare=False)
 
     def place(self, key: Key) -> tuple[int, bool]:
         """How many keys are less than the key, and whether it is there itself."""
@@ -45,7 +47,10 @@ class RangeDictionary:
             others: Any = self._texts(offset, further, rest)
             before = bisect_left(others, key)
         else:
-            others = self.form.decode_all(self.area.part(offset, rest.int32()).take(further * self.form.width))
+            others = self._decoded.get(number)  # both ends of a range are often in one chunk
+            if others is None:
+                others = self.form.decode_all(self.area.part(offset, rest.int32()).take(further * self.form.width))
+                self._decoded[number] = others
             before = int(np.searchsorted(others, key))
         return code + 1 + before, before < further and bool(others[before] == key)
 
@@ -61,7 +66,10 @@ class RangeDictionary:
 
     def first_key(self, number: int) -> Key:
         """The first key of a chunk."""
-        return self._header(number)[0]
+        offset = self.offsets[number]
+        chunk = self.chunks.part(offset, self._length - offset)
+        chunk.version(VERSION)
+        return self.form.decode(chunk)
 
     def keys_of(self, number: int) -> list[Any]:
         """The keys of a chunk, ascending."""
@@ -126,8 +134,8 @@ def open_dictionary(reader: ByteReader, form: KeyForm) -> RangeDictionary:
     header.version(VERSION)
     count, offsets_length, chunks_length = header.int32(), header.int32(), header.int32()
     places = reader.part(reader.position, offsets_length)
-    offsets = [places.int32() for _ in range(count)]
-    chunks = reader.part(reader.position + offsets_length, chunks_length)
+    offsets = np.frombuffer(places.take(4 * count), ">i4").tolist()
+    chunks = reader.part(reader.position + offsets_length, chunks_length).loaded()
     start = reader.position + offsets_length + chunks_length
     return RangeDictionary(form, offsets, chunks, reader.part(start, reader.rest - (start - reader.position)))
 

@@ -99,7 +99,7 @@ class IndexFilter:
         return self._known.get(placed.place, _NO_INDEX)
 
     def _verdict(self, placed: PlacedFile) -> Verdict:
-        from paimon_spark.arrow.file_index.possible_rows import possible_rows
+        from paimon_spark.arrow.file_index.possible_rows import rows_left
 
         file = placed.file
         with opened_file_index(self._table.file_io, placed.directory, file) as container:
@@ -110,9 +110,9 @@ class IndexFilter:
                     opened[column] = self._indexes(file, column, container)
                 return opened[column]
 
-            if not isinstance(self._by_key, AlwaysTrue) and _is_empty(possible_rows(self._by_key, indexes).true):
+            if not isinstance(self._by_key, AlwaysTrue) and _is_empty(rows_left(self._by_key, indexes)):
                 return Verdict(by_key=False, by_value=False)
-            rows = possible_rows(self._by_value, indexes).true
+            rows = rows_left(self._by_value, indexes)
         if rows is not None and rows and rows.max() >= file.row_count:
             raise CorruptFile(
                 f"reading the file index of {file.file_name}: it names row {rows.max()} of {file.row_count}; the index "
