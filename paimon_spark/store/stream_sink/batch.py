@@ -10,6 +10,9 @@ from paimon_spark.format.options import core_options as o
 from paimon_spark.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from paimon_spark.store.metadata.table import Table
 
+_MOST_NAME_BYTES = 200
+"""A file name may have 255 on most systems; the file of a note is written under a longer name first."""
+
 
 class UnknownBatch(StrEnum):
     """What becomes of a batch of which nobody can tell whether it is in the table."""
@@ -46,6 +49,12 @@ class Batch:
     def __post_init__(self) -> None:
         if not 0 <= self.number < BATCH_COMMIT_IDENTIFIER:
             raise OptionError(f"{self.number} is no number of a batch or version: it must be 0 or greater, in 63 bits")
+        size = len(self.user.encode())
+        if size > _MOST_NAME_BYTES:
+            raise OptionError(
+                f"the name {self.user!r:.80} of a stream or application has {size} bytes; it may have "
+                f"{_MOST_NAME_BYTES}, because a file beside the table is named after it"
+            )
 
     def words(self, table: Table) -> str:
         """For messages."""

@@ -237,3 +237,11 @@ def test_a_damaged_note_stops_the_stream(path: Path) -> None:
 def test_numbers_that_no_batch_has(number: int) -> None:
     with pytest.raises(OptionError, match="no number of a batch"):
         Batch("me", number)
+
+
+def test_a_name_that_is_too_long_for_a_file(path: Path) -> None:
+    for name in ("x" * 201, "é" * 101):
+        with pytest.raises(OptionError, match=r"has 20[12] bytes; it may have 200"):
+            Batch(name, 1)
+    run_batch(path, "append", 7, [(7, "x", 7)], query="q" * 194)
+    assert [row[0] for row in rows_of(path)] == [0, 1, 7]
