@@ -8,7 +8,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from typing import IO, Any, cast
@@ -124,10 +124,10 @@ class ObstoreFileIO:
     """Publishes files by a put with ``If-None-Match: *`` (or its equivalent).
 
     Attributes:
-        config: the sorted settings of the store under obstore's names, plus path_style.
+        config: the sorted settings of the store under obstore's names, plus path_style; no repr shows their secrets.
     """
 
-    config: tuple[tuple[str, str], ...] = ()
+    config: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def read_bytes(self, path: str) -> bytes:
         store, key = self._locate(path)

@@ -318,6 +318,12 @@ def test_s3_settings_under_all_their_names() -> None:
     assert gcs_config({"fs.gs.auth.service.account.json.keyfile": "f"}) == (("service_account", "f"),)
 
 
+def test_no_repr_tells_the_settings_of_a_store() -> None:
+    for options in ({"s3.secret-key": "hush"}, {"s3.session-token": "hush"}):
+        assert "hush" not in repr(file_io_for("s3://lake/t", options))
+    assert "hush" not in repr(file_io_for("abfss://c@a.net/t", {"fs.azure.account.key.a.net": "hush"}))
+
+
 def test_same_stores() -> None:
     together = [("/lake/t", "file:///other"), ("s3://a/t", "s3a://b/t"), ("abfss://c@a.net/t", "az://c/t")]
     assert [is_same_store(one, other) for one, other in together] == [True] * 3
