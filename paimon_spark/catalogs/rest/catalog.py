@@ -153,7 +153,13 @@ class RestCatalog(RestViews, RestFunctions, NoTablesOfHive):
         except TableNotFound:
             if "$" in identifier.table:
                 raise  # the message knows the names of system tables
-            raise table_not_found(self, identifier) from None
+            raise self._no_table(identifier) from None
+
+    def _no_table(self, identifier: Identifier) -> TableNotFound:
+        """The error for a table that is not there, or is a view."""
+        if self.find_view(identifier) is not None:
+            return TableNotFound(f"{identifier} is a view and no table: it can be read by a query only")
+        return table_not_found(self, identifier)
 
     def create_table(self, identifier: Identifier, schema: TableSchema, ignore_if_exists: bool = False) -> TableSchema:
         check_not_system(identifier, "creating")
@@ -190,7 +196,7 @@ class RestCatalog(RestViews, RestFunctions, NoTablesOfHive):
             if not error.is_missing:
                 raise OptionError(f"dropping {identifier}: {error}") from None
             if not ignore_if_not_exists:
-                raise table_not_found(self, identifier) from None
+                raise self._no_table(identifier) from None
 
     def rename_table(self, identifier: Identifier, to: Identifier, ignore_if_not_exists: bool = False) -> None:
         check_not_system(identifier, "renaming")
@@ -208,7 +214,7 @@ class RestCatalog(RestViews, RestFunctions, NoTablesOfHive):
             if error.resource == DATABASE and identifier.database in self.api.list_databases():
                 raise database_not_found(self, to.database) from None
             if not ignore_if_not_exists:
-                raise table_not_found(self, identifier) from None
+                raise self._no_table(identifier) from None
 
     def _of_its_path(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema of the table that is at the option `path` already, if there is one (Java does so too)."""

@@ -83,7 +83,7 @@ def plan_query(session: SqlSession, query: Query, args: Args = None, depth: int 
     told: list[tuple[Use, ReadExplanation]] = []
     uses = list(query.uses)
     for at, use in enumerate(query.uses):
-        if depth == 0 and use.name.is_bare and is_temporary_view(session, use.name.table):
+        if depth == 0 and is_temporary_view(session, use.name):
             names.append(None)
             continue
         view = session.find_view(use.name)
@@ -151,9 +151,9 @@ def parse_view(session: SqlSession, database: str, text: str) -> Query:
     return found
 
 
-def is_temporary_view(session: SqlSession, name: str) -> bool:
-    """Whether Spark has a temporary view of a name, which comes before a table of the current database."""
+def is_temporary_view(session: SqlSession, name: TableName) -> bool:
+    """Whether Spark has a temporary view of a name of one part, which comes before a table of the current database."""
     try:
-        return session.spark.catalog.getTable(quoted(name)).isTemporary
+        return name.is_bare and session.spark.catalog.getTable(quoted(name.table)).isTemporary
     except AnalysisException:
         return False

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
+from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.catalogs.views import (
     SPARK,
     AddDialect,
@@ -16,12 +17,12 @@ from paimon_spark.catalogs.views import (
     View,
     ViewChange,
 )
-from paimon_spark.errors import SqlError
+from paimon_spark.errors import SqlError, UnsupportedFeature
 from paimon_spark.format.quoting import quoted_if_needed
 from paimon_spark.format.types import DataField
 from paimon_spark.spark.adapters.types import paimon_fields
 from paimon_spark.spark.queries.results import no_rows
-from paimon_spark.spark.queries.run_query import parse_view, plan_query
+from paimon_spark.spark.queries.run_query import is_temporary_view, parse_view, plan_query
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.type_words import simple_type
 from paimon_spark.sql import view_statements as v
@@ -45,14 +46,17 @@ def run_create(session: SqlSession, create: v.CreateCatalogView) -> DataFrame:
 
 
 def run_drop(session: SqlSession, drop: v.DropView) -> DataFrame:
-    """Drops a view."""
+    """Drops a view: the temporary one of Spark if it has the name, as Spark does."""
+    if is_temporary_view(session, drop.view):
+        session.spark.catalog.dropTempView(drop.view.table)
+        return no_rows(session.spark)
     session.catalog.drop_view(session.identifier(drop.view), ignore_if_not_exists=drop.if_exists)
     return no_rows(session.spark)
 
 
 def run_rename(session: SqlSession, rename: v.RenameView) -> DataFrame:
     """Gives a view another name."""
-    session.catalog.rename_view(session.identifier(rename.view), session.identifier(rename.to))
+    session.catalog.rename_view(_stored(session, rename.view), session.identifier(rename.to))
     return no_rows(session.spark)
 
 
@@ -69,7 +73,7 @@ def run_unset_properties(session: SqlSession, change: v.UnsetViewProperties) -> 
 
 def run_replace_query(session: SqlSession, change: v.ReplaceViewQuery) -> DataFrame:
     """Gives a view another query for Spark, which must have the columns that the view was stored with."""
-    view = session.catalog.load_view(session.identifier(change.view))
+    view = session.catalog.load_view(_stored(session, change.view))
     found = _fields(session, change.view, change.text)
     if view.fields and [(f.name, f.type) for f in found] != [(f.name, f.type) for f in view.fields]:
         raise SqlError(
@@ -115,8 +119,23 @@ def description(name: str, view: View, extended: bool) -> list[Row]:
 
 
 def _alter(session: SqlSession, view: TableName, changes: Sequence[ViewChange]) -> DataFrame:
-    session.catalog.alter_view(session.identifier(view), changes)
+    session.catalog.alter_view(_stored(session, view), changes)
     return no_rows(session.spark)
+
+
+def _stored(session: SqlSession, view: TableName) -> Identifier:
+    """The view of the catalog that ALTER VIEW means.
+
+    Raises:
+        UnsupportedFeature: it means a temporary one of Spark.
+    """
+    identifier = session.identifier(view)
+    if is_temporary_view(session, view):
+        raise UnsupportedFeature(
+            f"ALTER VIEW {view}: this is a temporary view; create it anew (CREATE OR REPLACE TEMPORARY VIEW), or write "
+            f"{session.catalog.name}.{identifier} for the view of the catalog"
+        )
+    return identifier
 
 
 def _fields(session: SqlSession, view: TableName, text: str) -> tuple[DataField, ...]:

@@ -6,11 +6,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_spark.errors import OptionError, UnsupportedFeature
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.procedures.procedure import arguments_of, sql_signature
 from paimon_spark.spark.adapters.readable_columns import find_column
 from paimon_spark.spark.queries.results import rows_frame, texts
+from paimon_spark.spark.queries.run_query import is_temporary_view
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.catalog_views import description
 from paimon_spark.spark.statements.inserted_columns import fixed_values
@@ -35,6 +37,8 @@ def describe_table(session: SqlSession, describe: q.DescribeTable) -> DataFrame:
     """The columns of a table or view, and with EXTENDED what else is known of it; or one column."""
     if describe.as_json:
         raise UnsupportedFeature(f"DESCRIBE {describe.table} AS JSON is not supported, leave AS JSON out")
+    if not describe.column and is_temporary_view(session, describe.table):
+        return session.spark.sql(f"DESCRIBE {'EXTENDED ' if describe.extended else ''}{quoted(describe.table.table)}")
     view = session.find_view(describe.table)
     if view is not None and not describe.column and not describe.partition:
         name = str(session.identifier(describe.table))

@@ -13,10 +13,12 @@ from paimon_spark.arrow.predicates.sql_text import parse_predicate
 from paimon_spark.catalogs.identifier import Identifier
 from paimon_spark.format.binary_row import decode_arity_row
 from paimon_spark.format.paths import escape, partition_text
+from paimon_spark.format.quoting import quoted
 from paimon_spark.format.types import DataField
 from paimon_spark.procedures.catalogue import PROCEDURES
 from paimon_spark.spark.adapters.types import spark_schema
 from paimon_spark.spark.queries.results import rows_frame, texts
+from paimon_spark.spark.queries.run_query import is_temporary_view
 from paimon_spark.spark.queries.session import SqlSession
 from paimon_spark.spark.statements.catalog_views import create_statement as create_view_statement
 from paimon_spark.spark.statements.inserted_columns import fixed_values
@@ -140,6 +142,8 @@ def _fits(table: ReadableTable, partition: PartitionTotal, condition: str) -> bo
 
 def show_columns(session: SqlSession, show: q.ShowColumns) -> DataFrame:
     """The names of the columns."""
+    if is_temporary_view(session, show.table):
+        return session.spark.sql(f"SHOW COLUMNS IN {quoted(show.table.table)}")
     view = session.find_view(show.table)
     names = session.open(show.table).schema.names if view is None else [field.name for field in view.fields]
     return rows_frame(session.spark, _required("col_name"), [(name,) for name in names])

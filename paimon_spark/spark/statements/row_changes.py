@@ -111,7 +111,7 @@ class SubQueryViews:
         """The expression as Spark reads it."""
         query, names = expression.query, list[str | None]()
         for use in query.uses:
-            if use.name.is_bare and is_temporary_view(self._session, use.name.table):
+            if is_temporary_view(self._session, use.name):
                 names.append(None)
                 continue
             view = f"paimon_{uuid.uuid4().hex}"

@@ -130,6 +130,16 @@ TABLES = (
     unless("no table", do("DROP TABLE e"), FILES, JDBC),
     unless("leave LOCATION out", do("CREATE TABLE e (a INT) LOCATION '{place}/e'"), FILES, JDBC),
     unless("no table", show("SELECT a FROM e", (3,)), FILES, JDBC),
+    *(
+        refused(f"{verb} {table} LOCATION '{{place}}/r' AS SELECT 1 AS a", "create the table without AS")
+        for verb in ("CREATE TABLE", "CREATE OR REPLACE TABLE", "REPLACE TABLE")
+        for table in ("r", "t")
+    ),
+    refused("CREATE OR REPLACE TABLE t (a INT) LOCATION '{place}/r'", "a table stays where it is; leave LOCATION out"),
+    refused("REPLACE TABLE t (a INT) LOCATION '{place}/r'", "a table stays where it is; leave LOCATION out"),
+    refused("REPLACE TABLE r (a INT) LOCATION '{place}/r'", "there is no such table"),
+    unless("leave LOCATION out", do("CREATE OR REPLACE TABLE r (a INT) LOCATION '{place}/r'"), FILES, JDBC),
+    show("SELECT id, dt, v FROM t ORDER BY id", (1, "a", 7), (2, "b", 7)),
 )
 OPTIONS = (
     do("CREATE TABLE t (id BIGINT, note STRING)"),
@@ -199,22 +209,52 @@ _NO_VIEWS = "stores no views|no view|no table"
 _OF_STORED_VIEWS = (
     do("CREATE VIEW v COMMENT 'big' TBLPROPERTIES ('k' = 'w') AS SELECT id, v FROM paimon.base.t WHERE id > 1"),
     show("SELECT * FROM v", (2, "two")),
-    do("CREATE OR REPLACE VIEW v AS SELECT id, v FROM paimon.base.t WHERE id > 0"),
+    do("CREATE OR REPLACE VIEW v (number COMMENT 'n', v) AS SELECT id, v FROM paimon.base.t WHERE id > 0"),
     do("CREATE VIEW IF NOT EXISTS v AS SELECT 1 AS one"),
-    show("SELECT id FROM v ORDER BY id", (1,), (2,)),
-    holds("DESCRIBE v", "v", "string", None),
+    refused("CREATE VIEW v AS SELECT 1 AS one", "already"),
+    refused("INSERT INTO v VALUES (1, 'x')", "is a view and no table"),
+    refused("DROP TABLE v", "is a view and no table"),
+    show("SELECT number FROM v ORDER BY number", (1,), (2,)),
+    holds("DESCRIBE v", "number", "int", "n"),
+    holds("DESCRIBE EXTENDED v", "v", "string", None),
+    show("SHOW COLUMNS IN v", ("number",), ("v",)),
     Step("SHOW CREATE TABLE v"),
     do("ALTER VIEW v SET TBLPROPERTIES ('k' = 'w')"),
     do("ALTER VIEW v UNSET TBLPROPERTIES ('k')"),
-    unless("and no dialects", do("ALTER VIEW v AS SELECT id, v FROM paimon.base.t"), HIVE),
+    unless("and no dialects", do("ALTER VIEW v AS SELECT id AS number, v FROM paimon.base.t WHERE id = 2"), HIVE),
+    refused("ALTER VIEW v AS SELECT id FROM paimon.base.t", "other columns"),
     do("ALTER VIEW v RENAME TO w"),
+    refused("DROP VIEW v", "no view"),
+    do("DROP VIEW IF EXISTS v"),
     do("DROP VIEW w"),
 )
-VIEWS = (
-    *(unless(_NO_VIEWS, step, FILES) for step in _OF_STORED_VIEWS),
-    show("SHOW VIEWS"),
+_OF_TEMPORARY_VIEWS = (
     do("CREATE OR REPLACE TEMPORARY VIEW tv_{database} AS SELECT id FROM paimon.base.t WHERE id = 1"),
     show("SELECT * FROM tv_{database}", (1,)),
+    holds("DESCRIBE tv_{database}", "id", "int", None),
+    show("SHOW COLUMNS IN tv_{database}", ("id",)),
+    *(
+        refused(f"ALTER VIEW tv_{{database}} {change}", "this is a temporary view")
+        for change in ("RENAME TO x", "AS SELECT 1 AS id", "SET TBLPROPERTIES ('a' = 'b')")
+    ),
+    unless(_NO_VIEWS, do("CREATE VIEW tv_{database} AS SELECT 'stored' AS what"), FILES),
+    do("DROP VIEW tv_{database}"),
+    unless(_NO_VIEWS, show("SELECT * FROM tv_{database}", ("stored",)), FILES),
+    unless(_NO_VIEWS, do("DROP VIEW tv_{database}"), FILES),
+    unless(_NO_VIEWS, do("DROP VIEW IF EXISTS tv_{database}"), FILES),
+    do("CREATE GLOBAL TEMPORARY VIEW gv_{database} AS SELECT id FROM paimon.base.t WHERE id = 2"),
+    show("SELECT * FROM global_temp.gv_{database}", (2,)),
+    do("DROP VIEW global_temp.gv_{database}"),
+)
+VIEWS = (
+    do("CREATE TABLE known (a INT)"),
+    refused("CREATE VIEW known AS SELECT 1 AS a", "already|stores no views"),
+    refused("ALTER VIEW known RENAME TO other", "no view|stores no views"),
+    refused("CREATE VIEW w (a, b) AS SELECT 1 AS one", "2 columns are named, the query has 1"),
+    show("SHOW VIEWS LIKE 'w*'"),
+    *(unless(_NO_VIEWS, step, FILES) for step in _OF_STORED_VIEWS),
+    show("SHOW VIEWS"),
+    *_OF_TEMPORARY_VIEWS,
 )
 _NO_FUNCTIONS = r"paimon\.{database}.*runs no functions of a catalog"
 FUNCTIONS = (
