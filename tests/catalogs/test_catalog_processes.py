@@ -21,15 +21,17 @@ from _pytest.mark import ParameterSet
 from support.long_runs import LONG, tries
 from support.paths import ROOT
 from support.programs import catalog_jobs
-from support.programs.catalog_jobs import change_databases, change_tables, commit_and_die, live
+from support.programs.catalog_jobs import cascade, change_databases, change_tables, commit_and_die, live
 from support.programs.database_servers import database_server, mariadb_program
 from support.programs.four_catalogs import FILES, HIVE, REST, catalog_options
+from support.programs.hive_metastore import FORGETS_LOCKS, NoMetastore, hive_metastore
 from support.shares import some_of
 from support.tables.catalog_tables import ORDERS, append, ids_of, schema
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.create import new_schema
 from paimon_spark.catalogs.identifier import Identifier
+from paimon_spark.errors import PaimonError
 
 PROCESSES = 16
 SECONDS = tries("PAIMON_CATALOG_SECONDS", ci=1, long=60)
@@ -42,7 +44,7 @@ OF_CATALOGS = (
     "paimon_spark.catalogs.hive.publisher",
 )
 RETRIES = {"commit.max-retries": "1000", "commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms"}
-KINDS = (FILES, *DATABASES, REST)
+KINDS = (FILES, *DATABASES, HIVE, REST)
 STEPS = tries("PAIMON_CATALOG_STEPS", ci=60, long=1000)
 
 
@@ -124,6 +126,24 @@ def test_each_catalog(pool: ProcessPoolExecutor, options: dict[str, str]) -> Non
     assert columns == {"id", *(name for one in lives for name in one.columns)}
 
 
+def test_databases_with_all_they_hold(pool: ProcessPoolExecutor, options: dict[str, str]) -> None:
+    """DROP DATABASE CASCADE beside CREATE TABLE: what is left is a table, or nothing that keeps a name from use."""
+    jobs = [pool.submit(cascade, options, seed, SECONDS) for seed in range(TOGETHER)]
+    done = sum((job.result(timeout=SECONDS + 240) for job in jobs), Counter())
+    print(options.get("metastore", "filesystem"), options.get("uri", "").partition("//")[0], dict(done))
+    assert min(done[what] for what in ("create database", "drop database", "create table")) > 0, done
+    catalog = open_catalog(options)
+    catalog.create_database("e", ignore_if_exists=True)
+    for name in catalog.list_tables("e"):
+        append(catalog.load_table(Identifier("e", name)), 1)
+    catalog.drop_database("e", cascade=True)
+    assert "e" not in catalog.list_databases()
+    catalog.create_database("e")
+    for number in range(5):
+        catalog.create_table(Identifier("e", f"t{number}"), schema())
+    assert len(catalog.list_tables("e")) == 5
+
+
 @pytest.mark.parametrize("options", some_of(DATABASES, 1), indirect=True)
 def test_a_killed_holder_of_a_lock(context: ForkServerContext, options: dict[str, str]) -> None:
     """Others wait until its lock has expired, and no longer: Java's rule, which each client applies to the rows."""
@@ -139,6 +159,30 @@ def test_a_killed_holder_of_a_lock(context: ForkServerContext, options: dict[str
     waited = time.monotonic() - began
     assert 0.5 < waited < 5, "the lock lives 2 s, in whole seconds of the database; then comes one pause at most"
     assert ids_of(catalog.load_table(ORDERS)) == [1]
+
+
+@pytest.mark.interop
+def test_a_killed_holder_of_a_lock_of_hive(context: ForkServerContext, tmp_path: Path) -> None:
+    """Others give up after ``lock-acquire-timeout``, or get the lock when the metastore forgets it: its own rule."""
+    with ExitStack() as running:
+        try:
+            uri = running.enter_context(hive_metastore(FORGETS_LOCKS)).uri
+        except NoMetastore as reason:
+            pytest.skip(str(reason))
+        options = {"metastore": "hive", "uri": uri, "warehouse": f"{tmp_path}/lake", "lock.enabled": "true"}
+        catalog = open_catalog({**options, "lock-check-max-sleep": "100 ms"})
+        catalog.create_database("shop")
+        catalog.create_table(ORDERS, schema())
+        child = context.Process(target=commit_and_die, args=(catalog.options, str(ORDERS)))
+        child.start()
+        child.join()
+        assert child.exitcode == -signal.SIGKILL
+        began = time.monotonic()
+        with pytest.raises((PaimonError, OSError), match="others have held the lock"):
+            append(open_catalog({**catalog.options, "lock-acquire-timeout": "300 ms"}).load_table(ORDERS), 1)
+        append(catalog.load_table(ORDERS), 2)
+        assert 0.3 < time.monotonic() - began < 4 + 5, "4 s, then come a look of the metastore and one of ours"
+        assert ids_of(catalog.load_table(ORDERS)) == [2]
 
 
 def test_databases(pool: ProcessPoolExecutor, tmp_path: Path) -> None:

@@ -41,6 +41,23 @@ def test_a_table_that_is_created_while_its_database_is_dropped(jdbc: JdbcCatalog
     assert jdbc.list_databases() == []
 
 
+def test_a_table_that_is_created_while_all_tables_of_its_database_are_dropped(jdbc: JdbcCatalog) -> None:
+    """It is dropped with its files too, which else would keep its name from use."""
+
+    class Overtaken(LocalFileIO):
+        def move_directory(self, path: str, target: str) -> bool:
+            if path.endswith("/orders"):
+                jdbc.create_table(BIG, schema())
+            return super().move_directory(path, target)
+
+    jdbc.create_table(ORDERS, schema())
+    replace(jdbc, file_io=Overtaken()).drop_database("shop", cascade=True)
+    assert jdbc.list_databases() == []
+    jdbc.create_database("shop")
+    jdbc.create_table(BIG, schema())
+    assert jdbc.list_tables("shop") == ["big"]
+
+
 def test_a_table_that_another_process_creates_at_the_new_name_of_a_rename(jdbc: JdbcCatalog, tmp_path: Path) -> None:
     """Without a lock: its files come before the row of the rename, its row after it. Both tables stay."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from paimon_spark.arrow.zones import TimeZone
@@ -18,7 +19,7 @@ from paimon_spark.catalogs.hive.places import HiveTable, is_external, is_view, p
 from paimon_spark.catalogs.hive.views_part import HiveViews
 from paimon_spark.catalogs.identifier import SYSTEM_DATABASE, Identifier, check_new_name, check_not_system
 from paimon_spark.catalogs.moves import is_table
-from paimon_spark.catalogs.not_found import table_not_found
+from paimon_spark.catalogs.not_found import database_not_found, table_not_found
 from paimon_spark.catalogs.system_database import open_system_table, system_tables
 from paimon_spark.catalogs.tables_only import check_creatable
 from paimon_spark.errors import SchemaError, TableAlreadyExists, TableNotFound, UnsupportedFeature
@@ -107,10 +108,14 @@ class HiveTables(HiveViews):
             if there is None or place_of_table(there) != place_of_table(told):
                 self._unmake(identifier, location, external)
             return self._existing_now(identifier, ignore_if_exists)
+        except Missing:
+            self._unmake(identifier, location, external)
+            raise database_not_found(self, identifier.database) from None
         except Refused as error:
             if error.is_certain:
                 self._unmake(identifier, location, external)
             raise
+        self._check_made(identifier, location)
         return made
 
     def drop_table(self, identifier: Identifier, ignore_if_not_exists: bool = False) -> None:
@@ -190,6 +195,13 @@ class HiveTables(HiveViews):
         found: HiveTable | None = self.hive_table(identifier)
         if not external and (found is None or place_of_table(found) != location):
             self._drop_files(location)
+
+    def _check_made(self, identifier: Identifier, location: str) -> None:
+        """Forgets a new table without files: its database was dropped with its directory meanwhile, and made anew."""
+        if find_schema(self.file_io_of(location), location) is None:
+            with suppress(Missing):
+                self.metastore.drop_table(identifier)
+            raise TableNotFound(f"creating {identifier}: another client has dropped it already, or its database")
 
     def _drop_files(self, location: str) -> None:
         drop_files(self.file_io_of(location), location.rpartition("/")[0], location, storage_options(self.options))

@@ -68,11 +68,15 @@ class JdbcCatalog(JdbcDatabases, JdbcTables, NoFunctions, NoTablesOfHive):
                 return
             raise database_not_found(self, name)
         if cascade:
-            for table in self.list_tables(name):
-                self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
-            self.connection.rows.remove_database(name)
+            self._drop_tables(name)
+            while not self.connection.rows.remove_database(name):  # others have created a table meanwhile
+                self._drop_tables(name)
         elif not self.connection.rows.remove_empty_database(name):
             raise self._not_empty(name)
+
+    def _drop_tables(self, database: str) -> None:
+        for table in self.connection.rows.tables(database):
+            self.drop_table(Identifier(database, table), ignore_if_not_exists=True)
 
     def _not_empty(self, name: str) -> DatabaseNotEmpty:
         tables, views = self.connection.rows.tables(name), self.list_views(name)

@@ -105,14 +105,24 @@ class CatalogRows:
             return False
         return True
 
-    def remove_database(self, name: str) -> None:
-        """Removes all rows of a database."""
+    def remove_database(self, name: str) -> bool:
+        """Removes a database with its views. False: it has tables, and nothing was removed.
+
+        A table that is created at the same moment keeps its rows, as for `remove_empty_database`: they are removed
+        before it is looked for.
+        """
 
         def write(connection: sa.Connection) -> None:
-            for table in (TABLES, DATABASE_PROPERTIES, TABLE_PROPERTIES, VIEWS):
+            for table in (DATABASE_PROPERTIES, TABLE_PROPERTIES, VIEWS):
                 connection.execute(sa.delete(table).where(*self._in(table, name)))
+            if connection.scalar(sa.select(TABLES.c.database_name).where(*self._in(TABLES, name)).limit(1)):
+                raise _NotEmpty
 
-        self.database.change(write)
+        try:
+            self.database.change(write)
+        except _NotEmpty:
+            return False
+        return True
 
     def tables(self, database: str) -> list[str]:
         """The names, sorted."""

@@ -33,6 +33,10 @@ EXPECTED = {
     "drop": TableNotFound,
     "rename": (TableAlreadyExists, TableNotFound),
 }
+_CASCADES = ("create database", "create table", "create table", "create table", "drop database")
+_DROPPED = "another client has dropped it already"
+_MEANWHILE = (_DROPPED, "is at work", "are still at")
+"""What an error says that tells of the work of others."""
 _ORDER = ("create", "commit", "rename", "alter", "drop", "create", "commit", "alter")
 """Each process does these first; then as chance has it."""
 
@@ -82,6 +86,35 @@ def change_databases(warehouse: str, seed: int, steps: int) -> Counter[str]:
     return done
 
 
+def cascade(options: dict[str, str], seed: int, seconds: float) -> Counter[str]:
+    """Creates the database `e` and tables in it, and drops it with all of them; how often each was done.
+
+    An error that does not tell of the work of others ends the process.
+    """
+    catalog, draw, done = open_catalog(options), random.Random(seed), Counter[str]()
+    until, step = time.monotonic() + seconds, 0
+    while step < len(_CASCADES) or time.monotonic() < until:
+        what = _CASCADES[step] if step < len(_CASCADES) else draw.choice(_CASCADES)
+        step += 1
+        try:
+            match what:
+                case "create database":
+                    catalog.create_database("e")
+                case "drop database":
+                    catalog.drop_database("e", cascade=True)
+                case "create table":
+                    catalog.create_table(Identifier("e", f"t{draw.randrange(5)}"), new_schema(COLUMNS))
+        except (DatabaseAlreadyExists, DatabaseNotFound, TableAlreadyExists):
+            done[f"lost {what}"] += 1
+        except PaimonError as error:
+            if not any(words in str(error) for words in _MEANWHILE):
+                raise
+            done[f"refused {what}"] += 1
+        else:
+            done[what] += 1
+    return done
+
+
 @dataclass
 class Lived:
     """What a process has done.
@@ -119,9 +152,9 @@ def live(options: dict[str, str], seed: int, seconds: float, names: int) -> Live
         except EXPECTED.get(what, ()):
             lived.done[f"lost {what}"] += 1
         except PaimonError as error:
-            if "another client has dropped it already" in str(error):  # it was created
+            if _DROPPED in str(error):  # it was created
                 lived.done[what] += 1
-            elif "is at work" in str(error) or "are still at" in str(error):
+            elif any(words in str(error) for words in _MEANWHILE):
                 lived.done[f"refused {what}"] += 1
             else:
                 raise

@@ -7,14 +7,18 @@ Hive's own tests, where it refuses the locks that Java's catalog asks for.
 from __future__ import annotations
 
 import importlib.util
+import json
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from tenacity import Retrying, stop_after_delay, wait_fixed
@@ -33,6 +37,12 @@ _SETTINGS = {
 }
 
 
+NO_SETTINGS: Mapping[str, str] = {}
+FORGETS_LOCKS = {"hive.txn.timeout": "4s"}
+"""Of a metastore that takes a client for dead whose lock is 4 s old; others do so after 5 minutes."""
+_HOUSEKEEPING_SECONDS = 0.5
+
+
 class NoMetastore(Exception):
     """It cannot be started here; the text is the reason to skip."""
 
@@ -44,10 +54,12 @@ class HiveMetastore:
     Attributes:
         port: of localhost.
         folder: for its files, and the directories of databases that say no location.
+        settings: of Hive, on top of those of all tests.
     """
 
     port: int
     folder: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -62,7 +74,7 @@ class HiveMetastore:
         """
         if importlib.util.find_spec("jpype") is None:
             raise NoMetastore("the package JPype1 is not installed")
-        command = [sys.executable, __file__, str(self.port), str(self.folder)]
+        command = [sys.executable, __file__, str(self.port), str(self.folder), json.dumps(dict(self.settings))]
         output = (self.folder / "output").open("wb")
         self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=self.folder)
         for attempt in Retrying(stop=stop_after_delay(90), wait=wait_fixed(0.1), reraise=True):
@@ -82,8 +94,11 @@ class HiveMetastore:
 
 
 @contextmanager
-def hive_metastore() -> Iterator[HiveMetastore]:
+def hive_metastore(settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[HiveMetastore]:
     """A metastore that runs.
+
+    Args:
+        settings: of Hive, on top of those of all tests.
 
     Raises:
         NoMetastore: it cannot be started here.
@@ -92,7 +107,7 @@ def hive_metastore() -> Iterator[HiveMetastore]:
         taken.bind(("localhost", 0))
         port = int(taken.getsockname()[1])
         taken.close()
-        made = HiveMetastore(port, Path(folder))
+        made = HiveMetastore(port, Path(folder), settings)
         try:
             made.start()
             yield made
@@ -108,10 +123,11 @@ def drop_all(options: dict[str, str]) -> None:
             catalog.drop_database(name, cascade=True)
 
 
-def _serve(port: str, folder: str) -> None:
+def _serve(port: str, folder: str, more: str) -> None:
     import jpype
 
     settings = {**_SETTINGS, "hive.log.dir": folder, "hive.metastore.warehouse.dir": f"file:{folder}/warehouse"}
+    settings |= json.loads(more)
     jpype.startJVM(
         *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-Duser.timezone=UTC"),
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _PACKAGES),
@@ -121,7 +137,16 @@ def _serve(port: str, folder: str) -> None:
     )
     hive = jpype.JPackage("org.apache.hadoop.hive")
     hive.metastore.txn.TxnDbUtil.prepDb(hive.conf.HiveConf())
+    threading.Thread(target=_forget_locks, args=(hive,), daemon=True).start()
     hive.metastore.HiveMetaStore.main(["-p", port])
+
+
+def _forget_locks(hive: Any) -> None:
+    """What the AcidHouseKeeperService of Hive does every 3 minutes, in a metastore that also starts the compactor."""
+    store = hive.metastore.txn.TxnUtils.getTxnStore(hive.conf.HiveConf())
+    while True:
+        time.sleep(_HOUSEKEEPING_SECONDS)
+        store.performTimeOuts()
 
 
 if __name__ == "__main__":
