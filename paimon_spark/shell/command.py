@@ -135,7 +135,8 @@ def catalog_options(warehouse: str | None, file: Path | None, pairs: Pairs) -> d
     """The options of the catalog, from a file, from the line and from the warehouse.
 
     Raises:
-        typer.BadParameter: a line of the file is no KEY=VALUE (the message does not show it), or no warehouse is told.
+        typer.BadParameter: a line of the file is no KEY=VALUE (the message does not show it), or nothing tells where
+            the databases are. A metastore may know it: opening its catalog tells.
     """
     told: dict[str, str] = {}
     for number, line in enumerate([] if file is None else file.read_text().splitlines(), 1):
@@ -145,7 +146,7 @@ def catalog_options(warehouse: str | None, file: Path | None, pairs: Pairs) -> d
                 raise typer.BadParameter(f"line {number} of {file} is no KEY=VALUE", param_hint="'--catalog'")
             told[key] = value
     options = {**told, **parse_pairs(pairs), **({} if warehouse is None else {"warehouse": warehouse})}
-    if "warehouse" not in options:
+    if "warehouse" not in options and "metastore" not in options:
         words = "name the directory of the databases, here or in the file of --catalog"
         raise typer.BadParameter(words, param_hint="'--warehouse'")
     return options

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.paths import ROOT
 
 from paimon_spark import open_catalog
 from paimon_spark.catalogs.hive.hive_types import hive_type, paimon_type
@@ -137,3 +140,19 @@ def test_types_that_are_none(text: str) -> None:
 def test_decimals_without_a_scale() -> None:
     assert paimon_type("decimal") == DataType(Root.DECIMAL, precision=10, scale=0)
     assert paimon_type("decimal(5)") == DataType(Root.DECIMAL, precision=5, scale=0)
+
+
+def test_the_client_prints_nothing_of_its_own(tmp_path: Path) -> None:
+    """What Thrift logs where nobody has set up logging; the error tells it."""
+    options = {**NEEDED, "uri": "thrift://localhost:1", "warehouse": str(tmp_path)}
+    program = f"""
+from paimon_spark import open_catalog
+from paimon_spark.errors import CatalogUnavailable
+try:
+    open_catalog({options!r}).list_databases()
+except CatalogUnavailable as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stderr == ""
+    assert "gives no answer" in done.stdout

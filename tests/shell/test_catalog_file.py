@@ -35,3 +35,4 @@ def test_what_is_wrong_with_it(tmp_path: Path) -> None:
     assert "hush" not in str(raised.value)
     with pytest.raises(typer.BadParameter, match="name the directory of the databases"):
         catalog_options(None, None, ["a=b"])
+    assert catalog_options(None, None, ["metastore=hive"]) == {"metastore": "hive"}, "its hive-site.xml may tell"

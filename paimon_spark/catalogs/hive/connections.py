@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import grp
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from thrift.transport.TTransport import TBufferedTransport, TTransportException
 from paimon_spark.catalogs.hive.settings import HiveSettings
 from paimon_spark.errors import CatalogUnavailable
 
+logging.getLogger("thrift").addHandler(logging.NullHandler())  # Python would print what our errors tell too
 R = TypeVar("R")
 
 _BROKEN = (TTransportException, TProtocolException, OSError)
