@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from paimon_spark.catalogs.catalog_options import CASE_SENSITIVE, DEFAULT_DATABASE, bool_option
 from paimon_spark.catalogs.create import find_schema
 from paimon_spark.catalogs.hive.databases import HiveDatabases
-from paimon_spark.catalogs.hive.failures import Missing
+from paimon_spark.catalogs.hive.failures import Missing, Refused
 from paimon_spark.catalogs.hive.hive_tables import altered_table, asks_external, new_table
 from paimon_spark.catalogs.hive.metastore import Metastore
 from paimon_spark.catalogs.hive.migrations import migrate
@@ -33,6 +33,7 @@ from paimon_spark.store.commit.told_partitions import keeper_of, tell_added
 from paimon_spark.store.open import open_table
 
 _SHOWN = 5
+_TRIES = 3
 
 
 def open_hive_catalog(name: str, options: Mapping[str, str]) -> HiveCatalog:
@@ -80,10 +81,22 @@ class HiveCatalog(HiveDatabases, HiveTables, NoFunctions):
             else:
                 self._drop_other(identifier, not is_external(table) and not is_view(table))
         try:
-            self.metastore.drop_database(name, cascade)
+            self._drop_empty(name, cascade)
         except Missing:
             if not ignore_if_not_exists:
                 raise database_not_found(self, name) from None
+
+    def _drop_empty(self, name: str, cascade: bool) -> None:
+        """As Metastore.drop_database, which fails somewhere in Hive where another client drops the database too."""
+        for left in range(_TRIES, 0, -1):
+            try:
+                self.metastore.drop_database(name, cascade)
+                return
+            except Refused as error:
+                if self.metastore.database(name) is None:
+                    raise Missing(str(error)) from None
+                if error.is_certain or left == 1:
+                    raise
 
     def _drop_other(self, identifier: Identifier, deletes_data: bool) -> None:
         try:

@@ -86,6 +86,7 @@ def postgres(programs: Path) -> Iterator[Server]:
         subprocess.run([*as_user, str(programs / "initdb"), *initial], check=True, capture_output=True)
         port = _free_port()
         settings = [f"port={port}", "listen_addresses=localhost", f"unix_socket_directories={data}", "fsync=off"]
+        settings.append("max_connections=1000")  # Java's catalogs keep theirs for as long as their process lives
         command = [*as_user, str(programs / "postgres"), "-D", str(data)]
         for setting in settings:
             command += ["-c", setting]
@@ -124,6 +125,7 @@ def mariadb(program: str) -> Iterator[Server]:
         )
         command = [program, "--no-defaults", f"--datadir={data}", f"--port={port}", "--bind-address=127.0.0.1", *user]
         command += [f"--socket={data}/s", f"--init-file={begin}", f"--lc-messages-dir={base}/share/mysql"]
+        command.append("--max-connections=1000")  # as for PostgreSQL
         with _running([*command, "--innodb-flush-log-at-trx-commit=0"], "mysql", port) as server:
             import pymysql
 
