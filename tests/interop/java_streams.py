@@ -15,7 +15,7 @@ Event = tuple[str, tuple[Any, ...]]
 def java_stream(
     paimon: Any, path: str, options: Mapping[str, str], position: int | None = None
 ) -> tuple[list[list[Event]], int | None]:
-    """The rows of every plan that there is now, and where the stream goes on.
+    """The rows of every plan that there is now, the first one even if it has none, and where the stream goes on.
 
     Args:
         paimon: Java's package.
@@ -33,7 +33,7 @@ def java_stream(
     while True:
         before, plan = scan.checkpoint(), scan.plan()
         splits = list(plan.splits())
-        if splits:
+        if splits or not plans:
             plans.append([event for split in splits for event in _events(paimon, audit, codecs, split)])
         after = scan.checkpoint()
         if not splits and (after is None or before == after):
