@@ -231,7 +231,7 @@ def test_a_java_reader_goes_on_from_our_consumer(java: Genuine, tmp_path: Path) 
     assert java.run(java_consumer, path, "mart") == 5
     java.write(path, [("x", 9, 9, "b")])
     plans, position = java.run(java_stream, path, {"consumer-id": "mart"})
-    assert plans == [[("+I", ("x", 9, 9, "b"))]]
+    assert [plan for plan in plans if plan] == [[("+I", ("x", 9, 9, "b"))]]
     assert position == (open_table(path).snapshots.latest_id() or 0) + 1
 
 
