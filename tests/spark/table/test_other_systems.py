@@ -15,6 +15,7 @@ from pyspark.sql import types as st
 
 from paimon_spark import PaimonTable, open_table
 from paimon_spark.errors import OptionError, PaimonError, UnsupportedFeature
+from paimon_spark.format.options.connector_keys import CONNECTOR_KEYS
 from paimon_spark.format.options.keys import known_key
 from paimon_spark.format.options.other_systems import METHOD_ADVICE, OPTION_ADVICE
 from paimon_spark.spark.adapters import options as connector
@@ -26,7 +27,7 @@ from paimon_spark.spark.write.table_creation import create
 from paimon_spark.store.metadata.table_options import resolve_keys
 
 OURS = {value for name, value in vars(connector).items() if re.fullmatch(r"[A-Z_]+", name) and isinstance(value, str)}
-VALUES = {"true", "deduplicate", "overwrite"}  # in quotes, but no option
+VALUES = {"true", "deduplicate", "overwrite", "restart"}  # in quotes, but no option
 OWNERS = (PaimonTable, TableOptimizer, NewTable)
 ARROW = "paimon_spark.open_table(path).scan()"
 
@@ -39,7 +40,7 @@ def test_a_foreign_option_is_unknown_here_and_those_in_its_advice_are_known(name
         resolve_keys({name.upper(): "x"}, ["id"])
     advice = str(error.value).partition("known here: ")[2]
     for quoted in re.findall(r"'([a-z][a-z.-]+)'", advice):
-        assert quoted in OURS | VALUES or known_key(quoted), quoted
+        assert quoted in OURS | VALUES | CONNECTOR_KEYS.keys() or known_key(quoted), quoted
 
 
 def called(advice: str) -> list[str]:
