@@ -78,8 +78,7 @@ def test_the_ends_of_random_tables(java: Genuine, tmp_path: Path) -> None:
             if known == (None, None) and found != known:
                 roads["java: none"] += 1  # it takes statistics that were not collected for those of nulls
                 continue
-            roads["same"] += 1
             assert found == known, (read, name)
-            assert known == (None, None) or known_without_a_read(table, field), (read, name)
+            roads["same" if known_without_a_read(table, field) else "same, but we read"] += 1
     print(dict(roads))
     assert roads["same"] > 0

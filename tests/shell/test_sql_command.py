@@ -101,7 +101,7 @@ def test_the_zone_of_a_call(spark: SparkSession, lake: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["SELECT 1"], "Missing option '--warehouse'"),
+        (["SELECT 1"], "'--warehouse': name the directory of the databases"),
         (["SELECT 1", "--file", "x.sql", "--warehouse", "w"], "give the statements, or a file"),
         (["--file", "nothere.sql", "--warehouse", "w"], "nothere.sql cannot be read"),
         (["SELECT 1", "--warehouse", "w", "--param", "x"], "expected NAME=VALUE"),
